@@ -93,14 +93,16 @@ mod function;
 mod inst;
 mod module;
 pub(crate) mod names;
+mod new_inst;
 mod shorthand;
 
 pub use self::{
     call::{CallSpec, Callee},
     error::BuildError,
     function::FunctionBuilder,
-    inst::{InstBuilder, Modifiers, NewInst},
+    inst::InstBuilder,
     module::{FunctionHandle, FunctionSpec, ModuleBuilder},
+    new_inst::{Modifiers, NewInst},
 };
 
 #[cfg(test)]

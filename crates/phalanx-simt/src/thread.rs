@@ -3,21 +3,23 @@
 //! A step executes one instruction, except where the instruction concerns other threads: then [`Thread::step`] says so and
 //! changes nothing, and [`Thread::finish`] completes it with what the group computed.
 
-use phalanx_ir::{
-    BlockId, InstData, InstId, Opcode, Type, ValueKind, attributes::AttrKind, flow::node_of,
-    inst::Ordering,
-};
+mod calls;
+mod values;
+
+use phalanx_ir::{BlockId, InstId, Opcode, Type, ValueKind, flow::node_of, inst::Ordering};
+
+pub(crate) use values::freeze;
+use values::{insert, lanes_of, select, shuffle, with};
 
 use crate::{
-    alone::alone,
     convergence::{Key, Latest},
     fault::{FaultKind, Site},
-    intrinsic::{Barrier, Intrinsic, Token},
+    intrinsic::{Barrier, Token},
     launch::cluster_of,
     memory::{Region, View},
     ops,
-    program::{Callee, Program},
-    value::{Value, mask},
+    program::Program,
+    value::Value,
 };
 
 type Result<T> = std::result::Result<T, FaultKind>;
@@ -135,9 +137,6 @@ pub struct Thread {
     pub(crate) frames: Vec<Frame>,
 }
 
-/// Calls nest no deeper.
-const DEPTH: usize = 256;
-
 impl Thread {
     /// A thread about to execute a function, in its entry block.
     pub(crate) fn start(
@@ -184,15 +183,6 @@ impl Thread {
 
     pub(crate) fn top(&self) -> Option<&Frame> {
         self.frames.last()
-    }
-
-    /// Arguments of the call that the thread stands before, and their types.
-    pub(crate) fn call_arguments(&self, program: &Program<'_>) -> Result<(Vec<Value>, Vec<Type>)> {
-        let Some(frame) = self.frames.last() else { return Ok(Default::default()) };
-        let function = program.functions[frame.code].function;
-        let args = function.body.call_args(frame.inst);
-        let types = args.iter().map(|&a| function.value_type(program.context(), a)).collect();
-        Ok((args.iter().map(|&a| frame.operand(program, a)).collect::<Result<_>>()?, types))
     }
 
     /// Completes the group operation that the thread stands before.
@@ -392,113 +382,6 @@ impl Thread {
         frame.advance(program);
         Ok(Step::Done)
     }
-
-    fn ret(&mut self, world: &mut World<'_>, value: Value) -> Result<Step> {
-        let program = world.program;
-        let Some(ended) = self.frames.pop() else { return Ok(Step::Exit) };
-        world.view.private.release(ended.mark);
-        let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
-        let call = frame.inst;
-        frame.set(value);
-        if program.functions[frame.code].function.body.inst(call).opcode == Opcode::Invoke {
-            let from = frame.block;
-            frame.jump(program, 0)?;
-            return Ok(Step::Return { call, from: Some(from) });
-        }
-        frame.advance(program);
-        Ok(Step::Return { call, from: None })
-    }
-
-    fn call(&mut self, world: &mut World<'_>, inst: InstId) -> Result<Step> {
-        let program = world.program;
-        let (args, types) = self.call_arguments(program)?;
-        let Some(frame) = self.frames.last() else { return Ok(Step::Exit) };
-        let code = &program.functions[frame.code];
-        let body = &code.function.body;
-        let mut callee = code.callees.get(&inst).copied().unwrap_or(Callee::Unknown);
-        if callee == Callee::Indirect {
-            let address = frame.operand(program, body.callee(inst))?.bits();
-            let found = address.and_then(|address| program.function_at(address as u64));
-            callee = match found {
-                Some(number) => Callee::Function(number),
-                None => return Err(FaultKind::undefined("call of what is no function")),
-            };
-        }
-        let result = match callee {
-            Callee::Function(number) => {
-                return self.enter(world, inst, number, args).map(|()| Step::Call);
-            }
-            Callee::Nothing => Value::Unit,
-            Callee::Unknown | Callee::Indirect => {
-                let name = body.const_callee(inst).map(|c| name_of(program, c)).unwrap_or_default();
-                return Err(FaultKind::unsupported(format!("a call of {name}")));
-            }
-            Callee::Intrinsic(Intrinsic::Collective(collective)) => {
-                return Ok(Step::Group(Group::Collective(collective)));
-            }
-            Callee::Intrinsic(Intrinsic::Barrier(barrier)) => {
-                return Ok(Step::Group(Group::Barrier(barrier)));
-            }
-            Callee::Intrinsic(Intrinsic::Split(split)) => {
-                return Ok(Step::Group(Group::Split(split)));
-            }
-            Callee::Intrinsic(Intrinsic::Token(token)) => {
-                return Ok(Step::Group(Group::Token(token)));
-            }
-            Callee::Intrinsic(intrinsic) => {
-                let data = body.inst(inst);
-                alone(world, self.at, intrinsic, data, &types, &args)?
-            }
-        };
-        let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
-        frame.set(result);
-        if body.inst(inst).opcode == Opcode::Invoke {
-            return frame.jump(program, 0);
-        }
-        frame.advance(program);
-        Ok(Step::Done)
-    }
-
-    /// Begins a call of a function; the caller stays at its instruction until the return.
-    fn enter(
-        &mut self,
-        world: &mut World<'_>,
-        inst: InstId,
-        number: usize,
-        mut args: Vec<Value>,
-    ) -> Result<()> {
-        if self.frames.len() >= DEPTH {
-            return Err(FaultKind::Depth(DEPTH));
-        }
-        let program = world.program;
-        let callee = program.functions[number].function;
-        if args.len() != callee.header.params.len() && !callee.header.vararg {
-            return Err(FaultKind::undefined("a call with another number of arguments"));
-        }
-        let mark = world.view.private.mark();
-        let Some(frame) = self.frames.last() else { return Ok(()) };
-        let site = program.functions[frame.code].function.body.call_info(inst).attributes;
-        for (position, value) in args.iter_mut().enumerate() {
-            // A copy of what `byval` points to is the callee's own.
-            let attributes = program.param_attributes(site, position);
-            if let Some(ty) = attributes.type_of(AttrKind::ByVal)
-                && let Some(&param) = callee.header.params.get(position)
-            {
-                let from = place(program, param, value, "load")?;
-                let copy = world.view.load(&program.shapes, ty, from)?;
-                let align = attributes.align().unwrap_or_else(|| program.shapes.align(ty));
-                let address = world.view.private.allocate(program.shapes.alloc_size(ty), align)?;
-                let region = (Region::Private, address);
-                world.view.store(&program.shapes, ty, &copy, region)?;
-                *value = Value::Bits(match program.region(param)? {
-                    Region::Generic => program.apertures.generic(Region::Private, address).into(),
-                    _ => address.into(),
-                });
-            }
-        }
-        self.push(program, number, args.into(), mark);
-        Ok(())
-    }
 }
 
 impl Frame {
@@ -563,17 +446,6 @@ fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
-fn name_of(program: &Program<'_>, callee: phalanx_ir::Const) -> String {
-    let context = program.context();
-    match &context.const_data(callee).kind {
-        phalanx_ir::ConstKind::Global(name) => {
-            name.symbol().map_or_else(String::new, |s| format!("`@{}`", context.text(s)))
-        }
-        phalanx_ir::ConstKind::InlineAsm(_) => "inline assembly".to_owned(),
-        _ => String::new(),
-    }
-}
-
 /// Where an access goes.
 pub(crate) fn place(
     program: &Program<'_>,
@@ -585,98 +457,4 @@ pub(crate) fn place(
         Value::Bits(bits) => Ok((program.region(ty)?, *bits as u64)),
         _ => Err(FaultKind::undefined(format!("`{access}` at a poison address"))),
     }
-}
-
-fn lanes_of(program: &Program<'_>, ty: Type, vector: &Value) -> Vec<Value> {
-    match (vector, program.shapes.of(ty)) {
-        (Value::Many(lanes), _) => lanes.to_vec(),
-        (_, &crate::shape::Shape::Vector { len, .. }) => vec![Value::Poison; len as usize],
-        _ => Vec::new(),
-    }
-}
-
-fn with(mut lanes: Vec<Value>, index: usize, value: Value) -> Value {
-    lanes[index] = value;
-    Value::Many(lanes.into())
-}
-
-fn insert(into: &Value, indices: &[u32], value: Value) -> Value {
-    let Some((&first, rest)) = indices.split_first() else { return value };
-    let mut members = match into {
-        Value::Many(members) => members.to_vec(),
-        _ => Vec::new(),
-    };
-    let first = first as usize;
-    if members.len() <= first {
-        members.resize(first + 1, Value::Poison);
-    }
-    members[first] = insert(&members[first].clone(), rest, value);
-    Value::Many(members.into())
-}
-
-fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
-    match condition {
-        Value::Bits(0) => no.clone(),
-        Value::Bits(_) => yes.clone(),
-        Value::Many(lanes) => {
-            let lane = |(i, c): (usize, &Value)| select(c, &yes.element(i), &no.element(i));
-            Value::Many(lanes.iter().enumerate().map(lane).collect())
-        }
-        Value::Poison | Value::Unit => Value::Poison,
-    }
-}
-
-/// Poison becomes these bits, lane by lane.
-pub(crate) fn freeze(
-    program: &Program<'_>,
-    frozen: u128,
-    ty: Type,
-    value: &Value,
-) -> Result<Value> {
-    use crate::shape::Shape;
-    Ok(match (value, program.shapes.of(ty)) {
-        (_, &Shape::Vector { elem, len }) => {
-            let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
-            Value::Many((0..len).map(lane).collect::<Result<_>>()?)
-        }
-        (_, &Shape::Array { elem, len, .. }) => {
-            let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
-            Value::Many((0..len).map(lane).collect::<Result<_>>()?)
-        }
-        (_, Shape::Struct(members)) => {
-            let each = members.iter().enumerate();
-            let each = each.map(|(i, &(ty, _))| freeze(program, frozen, ty, &value.element(i)));
-            Value::Many(each.collect::<Result<_>>()?)
-        }
-        (Value::Poison, &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
-            Value::Bits(frozen & mask(bits))
-        }
-        (Value::Poison, Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
-        (Value::Poison, _) => Value::Bits(0),
-        (value, _) => value.clone(),
-    })
-}
-
-fn shuffle(
-    program: &Program<'_>,
-    frame: &Frame,
-    data: &InstData,
-    operands: &[phalanx_ir::Value],
-) -> Result<Value> {
-    let function = program.functions[frame.code].function;
-    let ty = function.value_type(program.context(), operands[0]);
-    let mut lanes = lanes_of(program, ty, &frame.operand(program, operands[0])?);
-    lanes.extend(lanes_of(program, ty, &frame.operand(program, operands[1])?));
-    let mask = frame.operand(program, operands[2])?;
-    let pick = |index: &Value| {
-        let index = index.bits().and_then(|i| usize::try_from(i).ok());
-        index.and_then(|i| lanes.get(i).cloned()).unwrap_or(Value::Poison)
-    };
-    // A mask of poison alone is no vector of lanes.
-    let count = match *program.shapes.of(data.ty) {
-        crate::shape::Shape::Vector { len, .. } => len as usize,
-        _ => 0,
-    };
-    let poison = vec![Value::Poison; count];
-    Ok(Value::Many(mask.elements().unwrap_or(&poison).iter().map(pick).collect()))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     body::{Body, InstId},
-    builder::inst::{Modifiers, NewInst},
+    builder::new_inst::{Modifiers, NewInst},
     flow::BlockId,
     function::FunctionRef,
     inst::{InstData, Opcode, OperandRange},

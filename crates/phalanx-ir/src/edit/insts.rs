@@ -1,13 +1,12 @@
 //! Edits of instructions: operands, flags, opcodes, places, names, attachments.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::{
     body::{InstId, raw},
     builder::BuildError,
     describe,
-    edit::{Transaction, Use, store, undo::Named},
+    edit::{Transaction, store, undo::Named},
     flow::{BlockId, node_of},
     inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
     metadata::{Attachment, MetadataId},
@@ -23,10 +22,10 @@ use crate::{
 };
 
 /// What one instruction would be.
-struct Plan<'p> {
-    data: InstData,
-    operands: &'p [Value],
-    call: Option<&'p CallInfo>,
+pub(super) struct Plan<'p> {
+    pub(super) data: InstData,
+    pub(super) operands: &'p [Value],
+    pub(super) call: Option<&'p CallInfo>,
 }
 
 impl Transaction<'_> {
@@ -63,7 +62,7 @@ impl Transaction<'_> {
     }
 
     /// Whether an instruction would satisfy all rules that its operands decide.
-    fn check_plan(&self, inst: InstId, plan: &Plan<'_>) -> Result<(), BuildError> {
+    pub(super) fn check_plan(&self, inst: InstId, plan: &Plan<'_>) -> Result<(), BuildError> {
         let env = store::env(self.store);
         let (header, body) = (self.header(), self.body());
         let types: OperandTypes =
@@ -131,7 +130,7 @@ impl Transaction<'_> {
     }
 
     /// Whether equal types are all there is to check.
-    fn is_simple(&self, opcode: Opcode, old: Value, new: Value, ty: Type) -> bool {
+    pub(super) fn is_simple(&self, opcode: Opcode, old: Value, new: Value, ty: Type) -> bool {
         let is_variable = matches!(new.kind(), ValueKind::Inst(_) | ValueKind::Arg(_))
             && matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_));
         let is_free = opcode.is_binary()
@@ -155,99 +154,8 @@ impl Transaction<'_> {
             && !matches!(self.context().type_kind(ty), TypeKind::Ptr(0))
     }
 
-    /// Lets everything that reads `old` read `new`: operands, and what debug information says about it. O(uses).
-    ///
-    /// # Errors
-    /// When their types differ or one of them is not a value of the function, or what reads `old` cannot read `new`: what is called, tokens and
-    /// stack slots have rules beyond their type. So it is when `new` reads `old` itself, and is no phi: it would read its own result, which only code may that is not reached. To put something
-    /// between a value and all others that read it, use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
-    pub fn replace_all_uses(
-        &mut self,
-        old: impl Into<Value>,
-        new: impl Into<Value>,
-    ) -> Result<(), BuildError> {
-        let (old, new) = (old.into(), new.into());
-        self.replace_uses_where(old, new, |_| true)?;
-        self.replace_mentions(old, new);
-        Ok(())
-    }
-
-    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug information stays. A phi has one value for all
-    /// edges from one block: where `which` holds for one of them, all are replaced.
-    ///
-    /// # Errors
-    /// As [`Transaction::replace_all_uses`].
-    pub fn replace_uses_where(
-        &mut self,
-        old: impl Into<Value>,
-        new: impl Into<Value>,
-        mut which: impl FnMut(Use) -> bool,
-    ) -> Result<(), BuildError> {
-        let (old, new) = (old.into(), new.into());
-        if !matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_)) {
-            return Err(self.entity(old, "has no uses that could be replaced"));
-        }
-        if self.checked_type(old)? != self.checked_type(new)? {
-            return Err(self.entity(new, "has another type than the value it is to replace"));
-        }
-        if old == new {
-            return Ok(());
-        }
-        let mut left = Vec::new();
-        let mut uses: Vec<_> = self
-            .uses_of(old)
-            .filter(|&u| {
-                let is_wanted = which(u);
-                if !is_wanted {
-                    left.push(u);
-                }
-                is_wanted
-            })
-            .collect();
-        let is_all = left.is_empty();
-        self.take_parallel(&mut uses, left);
-        self.check_uses(&uses, is_all, old, new)?;
-        for Use { user, index } in uses {
-            self.put_operand(user, index, new);
-        }
-        Ok(())
-    }
-
-    /// Whether all that reads `old` in some places can read `new` there: what is called, tokens and slots have rules beyond their type.
-    fn check_uses(
-        &self,
-        uses: &[Use],
-        is_all: bool,
-        old: Value,
-        new: Value,
-    ) -> Result<(), BuildError> {
-        let Some(ty) = self.type_of(new) else { return Ok(()) };
-        for found in uses {
-            self.check_not_itself(found.user, new)?;
-        }
-        let chosen: FxHashSet<Use> =
-            if is_all { FxHashSet::default() } else { uses.iter().copied().collect() };
-        let mut last = None;
-        for &Use { user, .. } in uses {
-            let data = *self.body().inst(user);
-            if last == Some(user) || self.is_simple(data.opcode, old, new, ty) {
-                continue;
-            }
-            last = Some(user);
-            self.check_not_parent(user, old)?;
-            let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
-            for (index, operand) in (0..).zip(&mut operands) {
-                if *operand == old && (is_all || chosen.contains(&Use { user, index })) {
-                    *operand = new;
-                }
-            }
-            self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
-        }
-        Ok(())
-    }
-
     /// Nothing but a phi reads its own result, that of the round before, where it is executed.
-    fn check_not_itself(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
+    pub(super) fn check_not_itself(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
         if operand != user.into() || self.body().inst(user).opcode == Opcode::Phi {
             return Ok(());
         }
@@ -262,7 +170,7 @@ impl Transaction<'_> {
     }
 
     /// A `catchpad` is where its own `catchswitch` leads, and no other's.
-    fn check_not_parent(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
+    pub(super) fn check_not_parent(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
         let body = self.body();
         let switch = operand.as_inst().filter(|&i| body.inst(i).opcode == Opcode::CatchSwitch);
         match switch.is_some() && body.inst(user).opcode == Opcode::CatchPad {
@@ -271,30 +179,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets `new` take the place of an instruction for everything that reads it, and erases the instruction. It leaves its name to an
-    /// instruction that has none.
-    ///
-    /// # Errors
-    /// As [`Transaction::replace_all_uses`] and [`Transaction::erase`].
-    pub fn replace(&mut self, inst: InstId, new: impl Into<Value>) -> Result<(), BuildError> {
-        let new = new.into();
-        self.linked(inst)?;
-        self.check_erasable(inst)?;
-        if new == Value::inst(inst) {
-            return Err(self.entity(new, "cannot take its own place"));
-        }
-        self.replace_all_uses(inst, new)?;
-        let name = self.extras().names.inst(inst).map(<[u8]>::to_vec);
-        self.erase(inst)?;
-        if let (Some(name), Some(new)) = (name, new.as_inst())
-            && self.extras().names.inst(new).is_none()
-        {
-            self.put_name(Named::Inst(raw(new)), &name);
-        }
-        Ok(())
-    }
-
-    fn check_erasable(&self, inst: InstId) -> Result<(), BuildError> {
+    pub(super) fn check_erasable(&self, inst: InstId) -> Result<(), BuildError> {
         let opcode = self.body().inst(inst).opcode;
         if opcode.is_terminator() {
             return Err(self.entity(inst.into(), "is a terminator, which can only be replaced"));

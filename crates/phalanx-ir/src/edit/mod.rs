@@ -70,6 +70,7 @@ mod insts;
 mod journal;
 mod mentions;
 mod phis;
+mod replace;
 mod store;
 mod undo;
 pub(crate) mod uses;

@@ -1,0 +1,149 @@
+//! Calls: how a thread goes into a function and comes back.
+//!
+//! The caller stays at its instruction until the return, which gives that its result. What concerns other threads is
+//! no call of a frame: it is handed to the group. Calls nest no deeper than [`DEPTH`]; each costs O(ids of the callee),
+//! as a frame has a place for every value.
+
+use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
+
+use super::{Group, Result, Step, Thread, World, place};
+use crate::{
+    alone::alone,
+    fault::FaultKind,
+    intrinsic::Intrinsic,
+    memory::Region,
+    program::{Callee, Program},
+    value::Value,
+};
+
+/// Calls nest no deeper.
+const DEPTH: usize = 256;
+
+impl Thread {
+    pub(super) fn ret(&mut self, world: &mut World<'_>, value: Value) -> Result<Step> {
+        let program = world.program;
+        let Some(ended) = self.frames.pop() else { return Ok(Step::Exit) };
+        world.view.private.release(ended.mark);
+        let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
+        let call = frame.inst;
+        frame.set(value);
+        if program.functions[frame.code].function.body.inst(call).opcode == Opcode::Invoke {
+            let from = frame.block;
+            frame.jump(program, 0)?;
+            return Ok(Step::Return { call, from: Some(from) });
+        }
+        frame.advance(program);
+        Ok(Step::Return { call, from: None })
+    }
+
+    pub(super) fn call(&mut self, world: &mut World<'_>, inst: InstId) -> Result<Step> {
+        let program = world.program;
+        let (args, types) = self.call_arguments(program)?;
+        let Some(frame) = self.frames.last() else { return Ok(Step::Exit) };
+        let code = &program.functions[frame.code];
+        let body = &code.function.body;
+        let mut callee = code.callees.get(&inst).copied().unwrap_or(Callee::Unknown);
+        if callee == Callee::Indirect {
+            let address = frame.operand(program, body.callee(inst))?.bits();
+            let found = address.and_then(|address| program.function_at(address as u64));
+            callee = match found {
+                Some(number) => Callee::Function(number),
+                None => return Err(FaultKind::undefined("call of what is no function")),
+            };
+        }
+        let result = match callee {
+            Callee::Function(number) => {
+                return self.enter(world, inst, number, args).map(|()| Step::Call);
+            }
+            Callee::Nothing => Value::Unit,
+            Callee::Unknown | Callee::Indirect => {
+                let name = body.const_callee(inst).map(|c| name_of(program, c)).unwrap_or_default();
+                return Err(FaultKind::unsupported(format!("a call of {name}")));
+            }
+            Callee::Intrinsic(Intrinsic::Collective(collective)) => {
+                return Ok(Step::Group(Group::Collective(collective)));
+            }
+            Callee::Intrinsic(Intrinsic::Barrier(barrier)) => {
+                return Ok(Step::Group(Group::Barrier(barrier)));
+            }
+            Callee::Intrinsic(Intrinsic::Split(split)) => {
+                return Ok(Step::Group(Group::Split(split)));
+            }
+            Callee::Intrinsic(Intrinsic::Token(token)) => {
+                return Ok(Step::Group(Group::Token(token)));
+            }
+            Callee::Intrinsic(intrinsic) => {
+                let data = body.inst(inst);
+                alone(world, self.at, intrinsic, data, &types, &args)?
+            }
+        };
+        let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
+        frame.set(result);
+        if body.inst(inst).opcode == Opcode::Invoke {
+            return frame.jump(program, 0);
+        }
+        frame.advance(program);
+        Ok(Step::Done)
+    }
+
+    /// Begins a call of a function; the caller stays at its instruction until the return.
+    fn enter(
+        &mut self,
+        world: &mut World<'_>,
+        inst: InstId,
+        number: usize,
+        mut args: Vec<Value>,
+    ) -> Result<()> {
+        if self.frames.len() >= DEPTH {
+            return Err(FaultKind::Depth(DEPTH));
+        }
+        let program = world.program;
+        let callee = program.functions[number].function;
+        if args.len() != callee.header.params.len() && !callee.header.vararg {
+            return Err(FaultKind::undefined("a call with another number of arguments"));
+        }
+        let mark = world.view.private.mark();
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let site = program.functions[frame.code].function.body.call_info(inst).attributes;
+        for (position, value) in args.iter_mut().enumerate() {
+            // A copy of what `byval` points to is the callee's own.
+            let attributes = program.param_attributes(site, position);
+            if let Some(ty) = attributes.type_of(AttrKind::ByVal)
+                && let Some(&param) = callee.header.params.get(position)
+            {
+                let from = place(program, param, value, "load")?;
+                let copy = world.view.load(&program.shapes, ty, from)?;
+                let align = attributes.align().unwrap_or_else(|| program.shapes.align(ty));
+                let address = world.view.private.allocate(program.shapes.alloc_size(ty), align)?;
+                let region = (Region::Private, address);
+                world.view.store(&program.shapes, ty, &copy, region)?;
+                *value = Value::Bits(match program.region(param)? {
+                    Region::Generic => program.apertures.generic(Region::Private, address).into(),
+                    _ => address.into(),
+                });
+            }
+        }
+        self.push(program, number, args.into(), mark);
+        Ok(())
+    }
+
+    /// Arguments of the call that the thread stands before, and their types.
+    pub(crate) fn call_arguments(&self, program: &Program<'_>) -> Result<(Vec<Value>, Vec<Type>)> {
+        let Some(frame) = self.frames.last() else { return Ok(Default::default()) };
+        let function = program.functions[frame.code].function;
+        let args = function.body.call_args(frame.inst);
+        let types = args.iter().map(|&a| function.value_type(program.context(), a)).collect();
+        Ok((args.iter().map(|&a| frame.operand(program, a)).collect::<Result<_>>()?, types))
+    }
+}
+
+fn name_of(program: &Program<'_>, callee: phalanx_ir::Const) -> String {
+    let context = program.context();
+    match &context.const_data(callee).kind {
+        phalanx_ir::ConstKind::Global(name) => {
+            name.symbol().map_or_else(String::new, |s| format!("`@{}`", context.text(s)))
+        }
+        phalanx_ir::ConstKind::InlineAsm(_) => "inline assembly".to_owned(),
+        _ => String::new(),
+    }
+}
