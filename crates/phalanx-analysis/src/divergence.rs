@@ -45,13 +45,14 @@
 //! precise rules, which is what everybody should use.
 
 mod assumed;
+pub(crate) mod by_block;
 pub(crate) mod invariance;
 pub(crate) mod liveout;
 pub(crate) mod llvm;
 mod marks;
 mod naming;
 mod pages;
-pub(crate) mod precise;
+mod precise;
 pub(crate) mod remaining;
 pub mod repair;
 mod result;
@@ -69,7 +70,7 @@ use phalanx_target::SourceSet;
 pub use crate::affect::{AffectMap, User, UserKind, Value};
 pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
-pub use precise::Omitted;
+pub use precise::omitted::Omitted;
 pub use result::{Divergence, TemporalUse};
 pub use table::{
     Definition, Incoming, MemoryValues, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,

@@ -4,13 +4,15 @@
 //! many values as a small kernel of that shape would have. They are the shapes on which LLVM 22 needs
 //! quadratic time or worse, and some that are harmless.
 
+mod writer;
+
 use phalanx_graph::{Cfg, Node};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::abstract_program::{
-    AbstractProgram, Block, Operand, Operation, Terminator, ValueNumber,
-};
+use crate::abstract_program::{AbstractProgram, Operand, Operation};
+
+use writer::Writer;
 
 /// A family by name.
 #[derive(Clone, Copy, Debug)]
@@ -78,102 +80,6 @@ pub fn on_graph(cfg: &Cfg) -> AbstractProgram {
         }
     }
     w.finish()
-}
-
-/// Writes a program block by block.
-struct Writer {
-    blocks: Vec<Block>,
-    next: ValueNumber,
-    at: Node,
-    /// The launch argument and a value that depends on the thread.
-    argument: Operand,
-    divergent: Operand,
-}
-
-impl Writer {
-    /// The entry block is open.
-    fn new() -> Self {
-        let mut writer = Self {
-            blocks: Vec::new(),
-            next: 0,
-            at: Node::new(0),
-            argument: Operand::Undef,
-            divergent: Operand::Undef,
-        };
-        writer.block();
-        writer.argument = writer.op(Operation::Argument(0));
-        let thread = writer.op(Operation::ThreadId);
-        writer.divergent = writer.pure(thread, writer.argument);
-        writer
-    }
-
-    fn block(&mut self) -> Node {
-        self.blocks.push(Block { operations: Vec::new(), terminator: Terminator::Return });
-        Node::new(self.blocks.len() - 1)
-    }
-
-    /// New blocks in a row; the first one's number.
-    fn row(&mut self, count: usize) -> usize {
-        let first = self.blocks.len();
-        for _ in 0..count {
-            self.block();
-        }
-        first
-    }
-
-    fn op(&mut self, operation: Operation) -> Operand {
-        self.blocks[self.at.index()].operations.push((self.next, operation));
-        self.next += 1;
-        Operand::Value(self.next - 1)
-    }
-
-    fn pure(&mut self, a: Operand, b: Operand) -> Operand {
-        let name = self.next;
-        self.op(Operation::Pure(name, [a, b]))
-    }
-
-    fn constant(&mut self) -> Operand {
-        Operand::Constant(self.next + 1)
-    }
-
-    /// An operation on a value and a literal.
-    fn step(&mut self, a: Operand) -> Operand {
-        let constant = self.constant();
-        self.pure(a, constant)
-    }
-
-    fn phi(&mut self, entries: &[(Node, Operand)]) -> Operand {
-        self.op(Operation::Phi(entries.to_vec()))
-    }
-
-    /// Adds an entry to a phi.
-    fn enter(&mut self, block: Node, phi: Operand, entry: (Node, Operand)) {
-        for (number, operation) in &mut self.blocks[block.index()].operations {
-            if let Operation::Phi(entries) = operation
-                && Operand::Value(*number) == phi
-            {
-                entries.push(entry);
-            }
-        }
-    }
-
-    fn jump(&mut self, to: Node) {
-        self.blocks[self.at.index()].terminator = Terminator::Jump(to);
-    }
-
-    /// A branch on a comparison of a value.
-    fn branch(&mut self, value: Operand, yes: Node, no: Node) {
-        let test = self.op(Operation::Test(value));
-        self.blocks[self.at.index()].terminator = Terminator::Branch(test, [yes, no]);
-    }
-
-    fn switch(&mut self, value: Operand, to: Vec<Node>) {
-        self.blocks[self.at.index()].terminator = Terminator::Switch(value, to);
-    }
-
-    fn finish(self) -> AbstractProgram {
-        AbstractProgram { blocks: self.blocks, value_count: self.next }
-    }
 }
 
 fn line(n: usize) -> AbstractProgram {

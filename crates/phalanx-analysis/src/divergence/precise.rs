@@ -19,52 +19,29 @@
 //! are applied; values depend on the sources already, and each exit is taken apart from the others. Only two exits from one block are taken
 //! together as long as the terminator there goes the same way for all threads, whenever they come.
 
-use std::cell::Cell;
+pub(super) mod omitted;
+mod scratch;
 
-use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
+use phalanx_graph::sync::{Answer, Consequence, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
+pub(crate) use self::omitted::Omitted;
+use self::omitted::rule_of;
+use self::scratch::Scratch;
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::assumed::outermost;
+use crate::divergence::by_block::ByBlock;
 use crate::divergence::invariance::Invariance;
 use crate::divergence::liveout::{LiveOuts, leaving};
 use crate::divergence::llvm::{Sources, merge};
-use crate::divergence::marks::{Marks, SCRATCH_KEPT};
+use crate::divergence::marks::Marks;
 use crate::divergence::naming::name_cycles;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::selection::{Keys, Selections};
 use crate::divergence::{Flow, ValueTable};
-
-/// A rule that a test leaves out, to see that it is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(unreachable_pub, reason = "exported with the feature `testing` only")]
-pub enum Omitted {
-    /// Phis at joins.
-    Join,
-    /// Phis in the header of a cycle, for threads that come back to it.
-    JoinBack,
-    /// Divergent exits.
-    Exit,
-    /// Divergent exits that are reached from where some threads have met.
-    ExitsFrom,
-    /// Consequences of a divergent exit beyond the first meeting.
-    Onward,
-    /// Uses that are reached from a divergent exit.
-    Reach,
-    /// Uses by phis on a divergent exit edge.
-    ReadOnExit,
-    /// Irreducible cycles that are assumed divergent.
-    Assume,
-    /// Consequences of threads leaving an assumed-divergent cycle apart.
-    Split,
-    /// Uses, in other blocks, of what is always uniform in an assumed-divergent cycle.
-    ReadApart,
-    /// Uses outside of cycles within irreducible regions.
-    LiveOut,
-}
 
 /// Computes divergence by the precise rules.
 pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
@@ -164,51 +141,6 @@ struct Control<'a> {
     invariance: Option<Invariance>,
     live_outs: Option<LiveOuts>,
     by_block: Option<ByBlock>,
-}
-
-/// Tables that are used on the way only. They are kept for the next analysis, unless they are large.
-#[derive(Default)]
-struct Scratch {
-    /// Terminators that grew.
-    branches: Vec<(Node, SourceSet)>,
-    facts: Vec<(Fact, SourceSet)>,
-    /// By block: sources whose consequences have been drawn.
-    separated: Vec<SourceSet>,
-    /// By block: sources that every phi that selects anything has.
-    joined: Vec<SourceSet>,
-    /// By edge out of a cycle.
-    exits: Vec<SourceSet>,
-    /// By block, see [`Fact::ExitsFrom`].
-    exits_from: Vec<SourceSet>,
-    /// The edges of the join at hand: by number, and as what is reached from nodes.
-    ranges: Vec<EnteringEdges>,
-    late: Vec<Node>,
-}
-
-thread_local! {
-    static SCRATCH: Cell<Scratch> = Cell::default();
-}
-
-impl Scratch {
-    /// Tables for a function, everything unknown.
-    fn take(blocks: usize, in_cycles: usize, leaving_edges: usize) -> Self {
-        let mut scratch = SCRATCH.take();
-        let Self { branches, facts, separated, joined, exits, exits_from, .. } = &mut scratch;
-        branches.clear();
-        facts.clear();
-        let sizes = [blocks, blocks, leaving_edges, in_cycles];
-        for (table, size) in [separated, joined, exits, exits_from].into_iter().zip(sizes) {
-            table.clear();
-            table.resize(size, SourceSet::EMPTY);
-        }
-        scratch
-    }
-
-    fn give_back(self) {
-        if self.separated.capacity() <= SCRATCH_KEPT && self.exits.capacity() <= SCRATCH_KEPT {
-            SCRATCH.set(self);
-        }
-    }
 }
 
 impl<'a> Control<'a> {
@@ -599,21 +531,6 @@ impl<'a> Control<'a> {
     }
 }
 
-/// The rule that a consequence belongs to.
-fn rule_of(consequence: Consequence) -> Option<Omitted> {
-    match consequence {
-        Consequence::Join(_) | Consequence::JoinOver(..) => Some(Omitted::Join),
-        Consequence::JoinBack(..) => Some(Omitted::JoinBack),
-        Consequence::Exit(_) | Consequence::Exits { .. } => Some(Omitted::Exit),
-        Consequence::ExitsFrom(_) => Some(Omitted::ExitsFrom),
-        Consequence::Onward(..) => Some(Omitted::Onward),
-        Consequence::Reaches(_) => Some(Omitted::Reach),
-        Consequence::Assume(_) => Some(Omitted::Assume),
-        Consequence::LiveOut(_) => Some(Omitted::LiveOut),
-        Consequence::Also(_) | Consequence::AlsoFrom(_) => None,
-    }
-}
-
 /// A use outside of a cycle sees the value of the iteration in which its thread left.
 fn read(
     marks: &mut Marks<'_>,
@@ -628,36 +545,5 @@ fn read(
     let inner = flow.cycles.innermost(marks.table.block(value));
     if let Some(cycle) = inner.and_then(|c| flow.cycles.outermost_without(c, place)) {
         temporal.push(TemporalUse { value, user, cycle, sources });
-    }
-}
-
-/// Values by block, in compressed sparse rows.
-pub(crate) struct ByBlock {
-    start: Vec<u32>,
-    values: Vec<Value>,
-}
-
-impl ByBlock {
-    pub(crate) fn new(table: &ValueTable) -> Self {
-        let mut start = vec![0u32; table.block_count() + 1];
-        for value in table.values() {
-            start[table.block(value).index() + 1] += 1;
-        }
-        for i in 1..start.len() {
-            start[i] += start[i - 1];
-        }
-        let mut next = start.clone();
-        let mut values = vec![Value::from_raw(0); table.len()];
-        for value in table.values() {
-            let at = &mut next[table.block(value).index()];
-            values[*at as usize] = value;
-            *at += 1;
-        }
-        Self { start, values }
-    }
-
-    pub(crate) fn of(&self, block: Node) -> &[Value] {
-        let i = block.index();
-        &self.values[self.start[i] as usize..self.start[i + 1] as usize]
     }
 }

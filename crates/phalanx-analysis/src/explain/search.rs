@@ -19,10 +19,10 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use crate::affect::{User, UserKind, Value};
+use crate::divergence::by_block::ByBlock;
 use crate::divergence::invariance::Invariance;
 use crate::divergence::liveout::{LiveOuts, leaving};
 use crate::divergence::llvm::Sources;
-use crate::divergence::precise::ByBlock;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::selection::{Keys, Selections};
 use crate::divergence::{Divergence, Flow, ValueTable};

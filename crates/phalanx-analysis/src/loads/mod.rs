@@ -145,7 +145,7 @@ impl LoadClasses {
         &self.loads
     }
 
-    /// One load.
+    /// One load. O(loads): who asks about many goes through [`LoadClasses::loads`].
     #[must_use]
     pub fn of(&self, inst: InstId) -> Option<&Load> {
         self.loads.iter().find(|load| load.inst == inst)

@@ -22,8 +22,8 @@ use super::control::{Control, is_plain_region};
 use super::engine::GivenUp;
 use super::facts::{Subject, Subjects};
 use super::levels::Levels;
+use super::state::{State, Uses, assumed, exits, subject};
 use super::table::{EditableTable, Edited};
-use super::{State, Uses, assumed, exits, subject};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
 

@@ -1,0 +1,406 @@
+//! What is retained besides the tables, and how the answer follows it.
+//!
+//! [`State`] holds the facts with the engine that derives them, the part of the control flow that rules speak of, and
+//! for cycles what varies in them. [`State::repair`] first brings up to date what varies in which cycles, then
+//! divergence; the answer is changed only where a fact has become another one. O(facts that change, with what
+//! supports them and rests on them), until [`GivenUp`].
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use phalanx_graph::CycleId;
+use phalanx_graph::sync::SyncView;
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Unfit;
+use super::control::{Control, ControlGraph};
+use super::engine::{Engine, GivenUp};
+use super::facts::{Facts, Subject, Subjects};
+use super::levels::Levels;
+use super::outside::{Outside, Scene};
+use super::regions::Members;
+use super::rules::DivergenceRules;
+use super::table::{EditableTable, Edited};
+use crate::affect::{User, UserKind, Value};
+use crate::divergence::assumed::outermost;
+use crate::divergence::naming::choose;
+use crate::divergence::selection::Selections;
+use crate::divergence::{Divergence, Flow, TemporalUse};
+
+/// What is known, and how it was derived.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) facts: Facts,
+    pub(super) engine: Engine,
+    pub(super) graph: ControlGraph,
+    /// None without cycles.
+    pub(super) levels: Option<Levels>,
+    pub(super) outside: Outside,
+    pub(super) selections: FxHashMap<Value, Selections>,
+    pub(super) members: RefCell<Members>,
+    pub(super) room: usize,
+    /// How many supports were looked at and consequences drawn when everything was derived.
+    pub(super) built: usize,
+}
+
+impl State {
+    pub(super) fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
+        let cycles = flow.cycles;
+        if !Levels::is_possible(cycles, table.len()) {
+            return Err(Unfit::TooLarge);
+        }
+        let levels = (!cycles.is_empty()).then(|| Levels::new(cycles, table));
+        let mut state = Self {
+            facts: Facts::default(),
+            engine: Engine::new(),
+            graph: ControlGraph::default(),
+            levels,
+            outside: Outside::default(),
+            selections: FxHashMap::default(),
+            members: RefCell::default(),
+            room: Self::room(flow),
+            built: 0,
+        };
+        state.engine.grow(&mut state.facts, table.len(), table.block_count());
+        if let Some(levels) = &state.levels {
+            let view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
+            let scene = Scene { view: &view, cycles, table, levels };
+            state.outside = Outside::new(&scene);
+        }
+        let mut engine = std::mem::take(&mut state.engine);
+        engine.keep_before(false);
+        // Far more than what ordinary functions need.
+        engine.bounds = (usize::MAX, 64 * (table.len() + state.room));
+        let mut rules = state.rules(flow, table);
+        rules.remaining = Some(vec![None; SourceSet::COUNT]);
+        for value in (0..table.len() as u32).map(Value::from_raw) {
+            let seed = table.seed(value).bits();
+            if seed != 0 {
+                engine.add(&mut rules, Subject::Value(value.raw()), seed);
+            }
+        }
+        for block in table.seeded_terminators() {
+            let seed = table.terminator_seed(block).bits();
+            engine.add(&mut rules, Subject::Branch(block.raw()), seed);
+        }
+        let result = engine.run(&mut rules);
+        let built = rules.work;
+        (state.engine, state.built) = (engine, built);
+        match (state.graph.is_irregular, result) {
+            (true, _) => Err(Unfit::Irregular),
+            (false, Err(GivenUp)) => Err(Unfit::TooLarge),
+            (false, Ok(())) => Ok(state),
+        }
+    }
+
+    /// How large the graph of consequences may become.
+    pub(super) fn room(flow: Flow<'_>) -> usize {
+        4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
+    }
+
+    pub(super) fn rules<'r, 'f>(
+        &'r mut self,
+        flow: Flow<'f>,
+        table: &'r EditableTable,
+    ) -> DivergenceRules<'r, 'f> {
+        DivergenceRules {
+            flow,
+            view: SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles),
+            table,
+            facts: &mut self.facts,
+            graph: &mut self.graph,
+            levels: self.levels.as_ref(),
+            outside: &self.outside,
+            selections: &mut self.selections,
+            members: &self.members,
+            work: 0,
+            room: self.room,
+            remaining: None,
+        }
+    }
+
+    /// The answer from the facts.
+    pub(super) fn whole_answer(&mut self, flow: Flow<'_>, table: &EditableTable) -> Divergence {
+        let sets = |bits: &[u16]| -> Vec<SourceSet> {
+            bits.iter().map(|b| SourceSet::from_bits(*b)).collect()
+        };
+        let mut answer = Divergence {
+            values: sets(self.facts.values.all()).into(),
+            terminators: sets(self.facts.branches.all()).into(),
+            ..Divergence::default()
+        };
+        answer.divergent_exits = exits(&self.graph, &self.facts).into();
+        answer.assumed = assumed(&self.graph, &self.facts, flow);
+        let mut rules = self.rules(flow, table);
+        let mut uses: Vec<(Value, User)> = Vec::new();
+        for (number, control) in rules.graph.kinds.clone().into_iter().enumerate() {
+            if rules.facts.controls.get(number as u32) != 0 {
+                uses.extend(rules.uses_of(control));
+            }
+        }
+        uses.sort_unstable();
+        uses.dedup();
+        let exits = &answer.divergent_exits;
+        let told = |entry: &TemporalUse| entry.is_of(table.reported());
+        let apart = uses.iter().filter_map(|of| rules.use_apart(*of));
+        answer.unlisted = apart.filter(told).collect::<Vec<_>>().into();
+        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
+        answer.temporal = temporal.filter(told).collect::<Vec<_>>().into();
+        answer.truncate(table.reported());
+        answer.share();
+        answer
+    }
+
+    pub(super) fn repair(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
+        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        answer.values.grow(table.reported());
+        answer.terminators.grow(table.block_count());
+        self.follow(flow, table, log, None, answer)
+    }
+
+    /// Follows what is listed; where the graph is another one, examines what is known of that as well: these subjects and uses.
+    pub(super) fn follow(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        of_graph: Option<(Subjects, Uses)>,
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
+        let is_same_graph = of_graph.is_none();
+        let (mut changed, uses) = of_graph.unwrap_or_default();
+        if table.is_full() || log.len() > table.len() / 8 + 64 {
+            return Err(GivenUp);
+        }
+        let bounds = (table.len() / 4 + 256, (64 * table.len() + 4096).max(self.built));
+        for edited in log {
+            changed.push(subject(edited.user));
+            if let UserKind::Value(value) = edited.user.kind() {
+                self.selections.remove(&value);
+            }
+        }
+        let known = (&mut changed, uses);
+        let edits = Edits { log, is_same_graph };
+        let (uses, mut visited) = self.follow_levels(flow, table, edits, known, bounds)?;
+        changed.sort_unstable();
+        changed.dedup();
+        let mut engine = std::mem::take(&mut self.engine);
+        engine.bounds = bounds;
+        engine.keep_before(true);
+        let mut rules = self.rules(flow, table);
+        let result = engine.repair(&mut rules, &changed);
+        visited += engine.visited;
+        let result = match rules.graph.is_irregular {
+            true => Err(GivenUp),
+            false => result,
+        };
+        if result.is_ok() {
+            update(&mut rules, engine.before(), uses, answer);
+        }
+        self.engine = engine;
+        result.map(|()| visited)
+    }
+}
+
+impl State {
+    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count otherwise than before; returns the
+    /// uses that may.
+    fn follow_levels(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        Edits { log, is_same_graph }: Edits<'_>,
+        (changed, mut uses): (&mut Subjects, Uses),
+        bounds: (usize, usize),
+    ) -> Result<(Uses, usize), GivenUp> {
+        let Some(levels) = &mut self.levels else { return Ok((Uses::new(), 0)) };
+        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let mut moved = Vec::new();
+        // What is fixed in a region matters to all who read it.
+        let in_region = |value: &Value| view.region_around(table.block(*value)).is_some();
+        let values = log.iter().filter_map(|edited| match edited.user.kind() {
+            UserKind::Value(value) => Some(value),
+            UserKind::Terminator(_) => None,
+        });
+        self.members.get_mut().add(&view, table, log);
+        let edited: Vec<Value> = match self.graph.assumed.is_empty() {
+            true => Vec::new(),
+            false => values.filter(in_region).collect(),
+        };
+        // Nothing that is read within its cycle, or is in none, is read at another time than it is computed, nor was.
+        let has_been_inside =
+            is_same_graph && self.graph.assumed.is_empty() && !log.iter().any(|of| of.is_moved);
+        let is_inside = |value: Value, user: User| {
+            let inner = flow.cycles.innermost(table.block(value));
+            inner.is_none_or(|inner| flow.cycles.contains(inner, table.block_of(user)))
+        };
+        for edited in log {
+            let old = edited.old.iter().flatten();
+            let read = old.chain(table.operands(edited.user)).map(|value| (*value, edited.user));
+            uses.extend(read.filter(|of| !has_been_inside || !is_inside(of.0, of.1)));
+            if let UserKind::Value(value) = edited.user.kind()
+                && edited.is_moved
+            {
+                moved.push(value);
+                table.each_user(value, |user| changed.push(subject(user)));
+            }
+        }
+        let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
+        for value in varied.into_iter().chain(moved).chain(edited) {
+            changed.push(Subject::Value(value.raw()));
+            table.each_user(value, |user| {
+                uses.push((value, user));
+                changed.push(subject(user));
+            });
+        }
+        let scene = Scene { view: &view, cycles: flow.cycles, table, levels };
+        for &(value, user) in &uses {
+            if table.reads(user, value) {
+                self.outside.add(&scene, value, user);
+            }
+        }
+        if self.outside.added() > table.len() / 8 + 64 {
+            self.outside = Outside::new(&scene);
+        }
+        Ok((uses, visited))
+    }
+}
+
+/// What has been edited.
+#[derive(Clone, Copy)]
+struct Edits<'a> {
+    log: &'a [Edited],
+    /// Whether that is all.
+    is_same_graph: bool,
+}
+
+/// A few uses.
+pub(super) type Uses = SmallVec<[(Value, User); 16]>;
+
+pub(super) fn subject(user: User) -> Subject {
+    match user.kind() {
+        UserKind::Value(value) => Subject::Value(value.raw()),
+        UserKind::Terminator(block) => Subject::Branch(block.raw()),
+    }
+}
+
+/// Brings an answer up to date with what has changed since `before`, and with these uses.
+fn update(
+    rules: &mut DivergenceRules<'_, '_>,
+    before: &[(Subject, u16)],
+    mut uses: Uses,
+    answer: &mut Divergence,
+) {
+    let mut is_assumed_otherwise = false;
+    for &(subject, old) in before {
+        let bits = rules.facts.get(subject);
+        if bits == old {
+            continue;
+        }
+        let sources = SourceSet::from_bits(bits);
+        match subject {
+            Subject::Value(value) if value as usize >= rules.table.reported() => {}
+            Subject::Value(value) => answer.values.set(value as usize, sources),
+            Subject::Branch(block) => answer.terminators.set(block as usize, sources),
+            Subject::Control(number) => match rules.graph.kinds[number as usize] {
+                Control::Left(cycle) => {
+                    set_exit(Arc::make_mut(&mut answer.divergent_exits), cycle, sources);
+                    // They may be blamed on another cycle now.
+                    uses.extend(rules.uses_leaving(cycle));
+                }
+                control => {
+                    is_assumed_otherwise |= matches!(control, Control::Assumed(_));
+                    uses.extend(rules.uses_of(control));
+                }
+            },
+        }
+    }
+    if is_assumed_otherwise {
+        answer.assumed = assumed(rules.graph, rules.facts, rules.flow);
+    }
+    uses.sort_unstable();
+    uses.dedup();
+    for of in uses {
+        let is_read = rules.table.reads(of.1, of.0);
+        let exits = &answer.divergent_exits;
+        let entry = if is_read { temporal_use(rules, exits, of) } else { None };
+        let entry_or_none = entry.filter(|entry| entry.is_of(rules.table.reported()));
+        answer.temporal.set(of, entry_or_none);
+        if !rules.graph.assumed.is_empty() {
+            let entry =
+                rules.use_apart(of).filter(|entry| is_read && entry.is_of(rules.table.reported()));
+            answer.unlisted.set(of, entry);
+        }
+    }
+}
+
+/// The regions that are assumed divergent.
+pub(super) fn assumed(
+    graph: &ControlGraph,
+    facts: &Facts,
+    flow: Flow<'_>,
+) -> Vec<(CycleId, SourceSet)> {
+    let sources = |number: &u32| SourceSet::from_bits(facts.controls.get(*number));
+    let all: Vec<_> =
+        graph.assumed.iter().map(|(cycle, number)| (*cycle, sources(number))).collect();
+    outermost(&all, flow.cycles)
+}
+
+/// The cycles that threads leave at different times.
+pub(super) fn exits(graph: &ControlGraph, facts: &Facts) -> Vec<(CycleId, SourceSet)> {
+    let mut left = Vec::new();
+    for (number, control) in graph.kinds.iter().enumerate() {
+        if let Control::Left(cycle) = control {
+            let sources = SourceSet::from_bits(facts.controls.get(number as u32));
+            if !sources.is_empty() {
+                left.push((*cycle, sources));
+            }
+        }
+    }
+    left.sort_unstable_by_key(|entry| entry.0);
+    left
+}
+
+/// Brings the sources of one cycle up to date in a sorted list.
+fn set_exit(list: &mut Vec<(CycleId, SourceSet)>, cycle: CycleId, sources: SourceSet) {
+    match list.binary_search_by_key(&cycle, |entry| entry.0) {
+        Ok(at) if sources.is_empty() => {
+            list.remove(at);
+        }
+        Ok(at) => list[at].1 = sources,
+        Err(at) => list.insert(at, (cycle, sources)),
+    }
+}
+
+/// The temporal divergence of a use, if it has any.
+fn temporal_use(
+    rules: &mut DivergenceRules<'_, '_>,
+    exits: &[(CycleId, SourceSet)],
+    (value, user): (Value, User),
+) -> Option<TemporalUse> {
+    let sources = SourceSet::from_bits(rules.temporal(value, user, u32::MAX));
+    if sources.is_empty() {
+        return None;
+    }
+    let cycles = rules.flow.cycles;
+    let inner = cycles.innermost(rules.table.block(value))?;
+    let outermost = cycles.outermost_without(inner, rules.table.block_of(user))?;
+    let of = |cycle: CycleId| {
+        let found = exits.binary_search_by_key(&cycle, |entry| entry.0);
+        found.map_or(SourceSet::EMPTY, |at| exits[at].1)
+    };
+    let mut cycle = outermost;
+    if !sources.difference(of(outermost)).is_empty() {
+        let within = cycles.ancestors(inner).take_while(|c| cycles.contains_cycle(outermost, *c));
+        cycle = choose(within.map(|c| (c, of(c))), sources).unwrap_or(outermost);
+    }
+    Some(TemporalUse { value, user, cycle, sources })
+}

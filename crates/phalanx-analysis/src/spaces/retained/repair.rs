@@ -1,0 +1,223 @@
+//! One repair of the kinds: what is evaluated again, until nothing changes.
+//!
+//! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no particular order, those
+//! that wait on a stack; more than [`LIMIT`] of them and it is given up. O(1) per node and reader, a lookup each.
+
+use super::super::{
+    extras::Extras,
+    readers::takers,
+    rules::Class,
+    solve::{Solver, number},
+};
+use super::{LIMIT, Work};
+use crate::memory::private::readers::{Place, Readers};
+use phalanx_ir::{InstId, Opcode};
+use rustc_hash::FxHashSet;
+
+/// One repair.
+pub(super) struct Repair<'a, 'b> {
+    pub(super) solver: Solver<'a>,
+    pub(super) work: Work<'a>,
+    pub(super) readers: &'b Readers,
+    pub(super) extras: &'b mut Extras,
+    /// Nodes whose sets are others than before.
+    pub(super) changed: FxHashSet<Place>,
+    pub(super) visited: usize,
+}
+
+impl Repair<'_, '_> {
+    fn node(&self, place: Place) -> usize {
+        match place {
+            Place::Value(inst) => number(inst),
+            Place::Content(at) => self.solver.sets.values.len() + at as usize,
+        }
+    }
+
+    /// Whether a node has a set in this function as it is.
+    fn is_node(&mut self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => self.work.is_reached(inst) && self.solver.rules.is_tracked(inst),
+            Place::Content(at) => {
+                let memory = self.solver.rules.memory;
+                match (at as usize).checked_sub(memory.events().len()) {
+                    None => self.work.is_reached(memory.touch_of(at).inst),
+                    Some(phi) => self.work.dom.is_reachable(memory.ssa().phis()[phi].block),
+                }
+            }
+        }
+    }
+
+    /// Whether an instruction that has changed may be one of which something is known and was not before, or the other way round: an integer, that has become
+    /// another operation. Where nothing is known of it, who reads it sees anything, whatever its own set is.
+    fn may_turn(&mut self, inst: InstId) -> bool {
+        let ty = self.work.code.body.inst(inst).ty;
+        self.solver.rules.class(ty) == Class::Integer
+    }
+
+    /// Whether it could be done. `phis` of private memory are those in which other versions meet.
+    pub(super) fn run(&mut self, changed: &[InstId], phis: &[u32]) -> bool {
+        let all = self.extras.any;
+        // What is stored where is what an instruction gives, too.
+        let memory = self.solver.rules.memory;
+        let definitions = memory.events().len() as u32;
+        let stored: Vec<Place> = changed
+            .iter()
+            .flat_map(|&inst| memory.of(inst).iter().map(|touch| Place::Content(touch.event)))
+            .chain(phis.iter().map(|phi| Place::Content(definitions + phi)))
+            .collect();
+        let seeds: Vec<Place> =
+            changed.iter().map(|&inst| Place::Value(inst)).chain(stored.iter().copied()).collect();
+        let turned: Vec<InstId> = match self.solver.rules.has_integers {
+            true => changed.iter().copied().filter(|&inst| self.may_turn(inst)).collect(),
+            false => Vec::new(),
+        };
+        let before = |&place: &Place| match place {
+            Place::Value(inst) if turned.binary_search(&inst).is_ok() => u64::MAX,
+            _ => self.solver.sets.get(self.node(place)),
+        };
+        let before: Vec<u64> = seeds.iter().map(before).collect();
+        let mut work: Vec<Place> = stored;
+        for &inst in &turned {
+            self.changed.insert(Place::Value(inst));
+            if !self.push_users(Place::Value(inst), &mut work) {
+                return false;
+            }
+        }
+        for &inst in changed {
+            if self.is_node(Place::Value(inst)) {
+                work.push(Place::Value(inst));
+            } else if self.solver.sets.put(number(inst), 0) != 0 {
+                self.changed.insert(Place::Value(inst));
+                if !self.push_users(Place::Value(inst), &mut work) {
+                    return false;
+                }
+            }
+        }
+        let mut phis: FxHashSet<Place> = FxHashSet::default();
+        if !self.converge(&mut work, &mut phis) {
+            return false;
+        }
+        if all != 0 {
+            let seeds = seeds.into_iter().zip(before).filter(|(place, before)| {
+                (before | self.solver.sets.get(self.node(*place))) & all != 0
+            });
+            let seeds: Vec<Place> = seeds.map(|(place, _)| place).collect();
+            let Some(doubtful) = self.behind(seeds, all) else { return false };
+            for &phi in &doubtful {
+                self.extras.remove(phi, u64::MAX);
+            }
+            work.extend(doubtful);
+            if !self.converge(&mut work, &mut phis) {
+                return false;
+            }
+        }
+        loop {
+            let mut order: Vec<Place> = phis.iter().copied().collect();
+            order.sort_unstable_by_key(|place| self.node(*place));
+            for place in order {
+                let (forward, backward) = self.work.parts(&mut self.solver, place);
+                let extra = self.extras.of(place);
+                let missing = backward & !(forward | extra);
+                if missing != 0 {
+                    self.extras.add(place, missing);
+                    work.push(place);
+                }
+            }
+            if work.is_empty() {
+                break;
+            }
+            if !self.converge(&mut work, &mut phis) {
+                return false;
+            }
+        }
+        // What now comes over forward edges as well is no extra.
+        for place in phis {
+            let (forward, _) = self.work.parts(&mut self.solver, place);
+            self.extras.remove(place, forward);
+        }
+        true
+    }
+
+    /// Evaluates until nothing changes, extras as they are. Phis that were met are noted.
+    fn converge(&mut self, work: &mut Vec<Place>, phis: &mut FxHashSet<Place>) -> bool {
+        while let Some(place) = work.pop() {
+            if !self.is_node(place) {
+                continue;
+            }
+            self.visited += 1;
+            if self.visited > LIMIT {
+                return false;
+            }
+            let (forward, backward) = self.work.parts(&mut self.solver, place);
+            let extra = self.extras.of(place);
+            if backward | extra != 0 || self.is_phi(place) {
+                phis.insert(place);
+            }
+            let node = self.node(place);
+            if self.solver.sets.put(node, forward | extra) != forward | extra {
+                self.changed.insert(place);
+                if !self.push_users(place, work) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn is_phi(&self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => self.work.code.body.inst(inst).opcode == Opcode::Phi,
+            Place::Content(at) => at as usize >= self.solver.rules.memory.events().len(),
+        }
+    }
+
+    /// Adds whoever reads the set of a node. Not if there are too many.
+    fn push_users(&self, place: Place, work: &mut Vec<Place>) -> bool {
+        let inst = match place {
+            Place::Value(inst) => inst,
+            Place::Content(at) => {
+                work.extend(self.readers[at as usize].iter().copied());
+                return true;
+            }
+        };
+        let code = self.work.code;
+        let mut is_all = true;
+        for one in code.body.uses_of(inst.into()) {
+            work.push(Place::Value(one.user));
+            let touches = self.solver.rules.memory.of(one.user);
+            work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
+            // What takes it out again reads it, whatever else is in the structure.
+            if code.body.inst(one.user).opcode == Opcode::InsertValue {
+                let mut push = |taker| work.push(Place::Value(taker));
+                is_all &= takers(code, one.user, LIMIT, &mut push);
+            }
+        }
+        is_all
+    }
+
+    /// The phis with an extra to which a way leads from changed instructions, along edges and through nodes that share something with any extra. None if
+    /// there are too many nodes.
+    fn behind(&mut self, mut work: Vec<Place>, all: u64) -> Option<Vec<Place>> {
+        let mut seen: FxHashSet<Place> = work.iter().copied().collect();
+        let (mut users, mut phis) = (Vec::new(), Vec::new());
+        while let Some(place) = work.pop() {
+            phis.extend(self.extras.has(place).then_some(place));
+            if seen.len() > LIMIT || !self.push_users(place, &mut users) {
+                return None;
+            }
+            for user in users.drain(..) {
+                if seen.contains(&user) || !self.is_node(user) {
+                    continue;
+                }
+                let is_shared = self.solver.sets.get(self.node(user)) & all != 0
+                    || self.changed.contains(&user);
+                if is_shared {
+                    seen.insert(user);
+                    work.push(user);
+                }
+            }
+        }
+        phis.sort_unstable();
+        Some(phis)
+    }
+}

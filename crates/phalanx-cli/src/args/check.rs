@@ -1,0 +1,130 @@
+//! Options of `phalanx check`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::TargetArgs;
+
+/// Options of `phalanx check`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  phalanx check kernel.ll
+  phalanx check --group 256 --level warning kernel.ll     what is known of the launch; no notes
+  phalanx check --deny PHX003 --allow PHX005 kernel.ll
+  phalanx check --format sarif kernel.ll > kernel.sarif   for code scanning
+  phalanx check --write-baseline known.json kernel.ll     then: --baseline known.json
+  phalanx check --against before.ll after.ll              what a transform made worse
+  phalanx check --watch kernel.ll                         again on each save
+  phalanx check --explain PHX001                          what a code means
+
+Findings in C, CUDA or OpenCL lines need debug information: compile with -g (-gline-tables-only is enough).
+A comment `phalanx: allow(PHX003)` on a line, or on the one before, keeps a finding from being reported.
+
+Exit status: 0 no errors, 1 errors, 2 bad usage or bad input.")]
+pub(crate) struct CheckArgs {
+    /// LLVM IR files; `-` is standard input.
+    #[arg(required_unless_present = "explain", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Output.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub(crate) format: CheckFormat,
+    /// Report findings of a rule as errors; a code, a name, or `all`.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// Report findings of a rule as warnings.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) warn: Vec<String>,
+    /// Do not report findings of a rule.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Report nothing below a level.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelArg>,
+    /// File with levels, in place of the nearest `phalanx.toml`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Do not report what is listed in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write such a list, and report nothing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// An earlier version of the module: report what became worse since.
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    pub(crate) against: Option<PathBuf>,
+    /// Check again when a file changes, and tell people.
+    #[arg(long, conflicts_with = "write_baseline")]
+    pub(crate) watch: bool,
+    /// Stop watching after so many checks.
+    #[arg(long, hide = true, requires = "watch")]
+    pub(crate) watch_rounds: Option<usize>,
+    /// Also report branches that would be uniform if more were said of launches.
+    #[arg(long)]
+    pub(crate) suggest_launch: bool,
+    /// Also report accesses of memory that take longer than they had to.
+    #[arg(long)]
+    pub(crate) performance: bool,
+    /// Take the target for one without generic accesses: also report accesses of which no single memory space is known.
+    #[arg(long)]
+    pub(crate) no_generic: bool,
+    /// Also report loads that would take a cheaper way but for one obstacle.
+    #[arg(long)]
+    pub(crate) loads: bool,
+    /// Print what a code means.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) explain: Option<String>,
+    /// Only functions with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long = "group", value_name = "N[xN[xN]]")]
+    pub(crate) group: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
+    /// The module is a part of a program: functions may be called from other modules, with any arguments.
+    #[arg(long)]
+    pub(crate) part_of_program: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Output formats of `check`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+}
+
+/// Levels by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LevelArg {
+    /// Good to know.
+    Note,
+    /// It may be wrong.
+    Warning,
+    /// It is wrong.
+    Error,
+}
+
+impl LevelArg {
+    /// The name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            LevelArg::Note => "note",
+            LevelArg::Warning => "warning",
+            LevelArg::Error => "error",
+        }
+    }
+
+    /// The level with a name.
+    pub(crate) fn from_name(name: &str) -> Option<LevelArg> {
+        [LevelArg::Note, LevelArg::Warning, LevelArg::Error].into_iter().find(|l| l.name() == name)
+    }
+}

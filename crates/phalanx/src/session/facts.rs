@@ -1,0 +1,328 @@
+//! Facts about a function: one method per query that a driver asks.
+//!
+//! Each is computed when it is first asked and kept until what it was made from changes; `docs/queries.md` says what
+//! each reads and costs.
+
+use super::{FunctionId, Session};
+use crate::view::{DivergenceView, VarianceView};
+use phalanx_analysis::{
+    Convergence,
+    check::Finding,
+    data_flow::DataFlow,
+    divergence::{Divergence, ValueTable},
+    explain::Link,
+    legality::Legality,
+    loads::{LoadClasses, Root, RootUse},
+    memory::{Alias, MemorySsa},
+    shape::access::Accesses,
+    spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject, Specialization},
+    stable::Assumptions,
+    variance::BarrierModel,
+};
+use phalanx_db::queries::{self, CallLink, Subject};
+use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
+use phalanx_ir::{BlockId, InstId, Value, flow};
+use phalanx_target::{Scope, SourceSet};
+
+impl Session {
+    /// The control-flow graph; none for a declaration or a function that was removed, as for all facts below. What is asked of a value, an
+    /// instruction or a block that the function does not have, or has no more, is answered as if nothing were known of it.
+    pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
+        queries::cfg(&self.db, function.0)
+    }
+
+    /// Depth-first numbers and reverse post-order.
+    pub fn dfs(&self, function: FunctionId) -> Option<&Dfs> {
+        queries::dfs(&self.db, function.0)
+    }
+
+    /// The dominator tree.
+    pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
+        queries::dom_tree(&self.db, function.0)
+    }
+
+    /// The post-dominator tree.
+    pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
+        queries::postdom_tree(&self.db, function.0)
+    }
+
+    /// Dominance frontiers.
+    pub fn dom_frontier(&self, function: FunctionId) -> Option<&DominanceFrontier> {
+        queries::dom_frontier(&self.db, function.0)
+    }
+
+    /// Control dependence.
+    pub fn control_dependence(&self, function: FunctionId) -> Option<&ControlDependence> {
+        queries::control_dependence(&self.db, function.0)
+    }
+
+    /// The cycle hierarchy.
+    pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
+        queries::cycles(&self.db, function.0)
+    }
+
+    /// What affects what, and what each definition contributes by itself.
+    pub fn affect_map(&self, function: FunctionId) -> Option<&ValueTable> {
+        queries::affect_map(&self.db, function.0).as_ref()
+    }
+
+    /// Which memories each pointer may lead to. None for a declaration.
+    pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
+        queries::memory_kinds(&self.db, function.0).as_deref()
+    }
+
+    /// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Costs as much as
+    /// [`Session::memory_kinds`] from scratch.
+    pub fn explain_spaces(
+        &self,
+        function: FunctionId,
+        subject: SpaceSubject,
+        memories: SpaceSet,
+    ) -> Vec<SpaceChain> {
+        queries::explain_spaces(&self.db, function.0, subject, memories)
+    }
+
+    /// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Each
+    /// question looks at what the addresses are made from; [`queries::with_aliases`] shares that among several.
+    pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
+        queries::alias(&self.db, function.0, a, b)
+    }
+
+    /// What the lanes of a wave touch at each load, store and atomic operation. None for a declaration.
+    pub fn memory_accesses(&self, function: FunctionId) -> Option<&Accesses> {
+        queries::memory_accesses(&self.db, function.0).as_deref()
+    }
+
+    /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
+    pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
+        queries::memory_ssa(&self.db, function.0).as_deref()
+    }
+
+    /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs a look at all calls in its callers.
+    pub fn space_specializations(
+        &self,
+        function: FunctionId,
+    ) -> Vec<Specialization<(FunctionId, InstId)>> {
+        let found = queries::space_specializations(&self.db, function.0);
+        let id = |Specialization { arguments, calls }: Specialization<_>| Specialization {
+            arguments,
+            calls: calls.into_iter().map(|(of, call)| (FunctionId(of), call)).collect(),
+        };
+        found.into_iter().map(id).collect()
+    }
+
+    /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
+    pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
+        queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// What anything directly influences, memory included: Kong's affect map in full.
+    pub fn data_flow(&self, function: FunctionId) -> Option<DataFlow<'_>> {
+        queries::data_flow(&self.db, function.0)
+    }
+
+    /// What diverges, by everything we know.
+    pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
+        let facts = queries::divergence(&self.db, function.0).as_ref()?;
+        Some(DivergenceView::new(&self.db, function.0, facts, None))
+    }
+
+    /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
+    /// when it is uniform. The first question about a function costs as much as its divergence from scratch, others their chain.
+    pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
+        queries::explain(&self.db, function.0, subject, scope)
+    }
+
+    /// As [`Session::explain`], for sources of one's choice.
+    pub fn explain_sources(
+        &self,
+        function: FunctionId,
+        subject: Subject,
+        sources: SourceSet,
+    ) -> Vec<Link> {
+        queries::explain_sources(&self.db, function.0, subject, sources)
+    }
+
+    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With assumptions, what
+    /// diverges by [`Session::divergence_assuming`].
+    pub fn explain_through_calls(
+        &self,
+        function: FunctionId,
+        subject: Subject,
+        sources: SourceSet,
+        assumed: Option<Assumptions>,
+    ) -> Vec<CallLink> {
+        queries::explain_through_calls(&self.db, function.0, subject, sources, assumed)
+    }
+
+    /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
+    ///
+    /// A [`Checker`](phalanx_report::check::Checker) says it with places and reasons, which are those of the program that was compiled
+    /// where [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so; [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
+    ///
+    /// ```
+    /// use phalanx::{prelude::*, report::{check::{Checker, SourceFile, Sources, write_text}, diagnostics::SourceText}};
+    ///
+    /// /// The files that were compiled: none here.
+    /// struct NoFiles;
+    /// impl Sources for NoFiles {
+    ///     fn text(&self, _file: &str, _folder: &str) -> Option<std::sync::Arc<Vec<u8>>> {
+    ///         None
+    ///     }
+    /// }
+    ///
+    /// let text = br#"
+    /// target triple = "nvptx64-nvidia-cuda"
+    /// define ptx_kernel void @k(ptr addrspace(1) %p) {
+    ///   %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    ///   %low = icmp ult i32 %x, 16
+    ///   br i1 %low, label %wait, label %end
+    /// wait:
+    ///   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+    ///   br label %end
+    /// end:
+    ///   store i32 1, ptr addrspace(1) %p
+    ///   ret void
+    /// }"#;
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// // Of a module that was built, `session.print(module)` takes the place of the text.
+    /// let source = SourceText { name: "kernel.ll", text };
+    /// let printer = session.printer(module);
+    /// let mut out = String::new();
+    /// for function in session.functions(module) {
+    ///     let checker = Checker::new(session.database(), function.input(), &printer, text, &NoFiles);
+    ///     for finding in session.diagnostics(function) {
+    ///         let diagnostic = checker.diagnostic(finding);
+    ///         assert_eq!((diagnostic.code, diagnostic.location.ir.line), ("PHX001", 8));
+    ///         write_text(&diagnostic, source, &NoFiles, &mut out).expect("a string takes anything");
+    ///     }
+    /// }
+    /// assert!(out.contains("thread (0, 0, 0) comes here, thread (16, 0, 0) does not"));
+    /// # Ok::<(), phalanx::ReadError>(())
+    /// ```
+    pub fn diagnostics(&self, function: FunctionId) -> &[Finding] {
+        queries::diagnostics(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one bank.
+    pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
+        queries::slow_accesses(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// Loads that would take a cheaper way but for one obstacle.
+    pub fn slow_loads(&self, function: FunctionId) -> &[Finding] {
+        queries::slow_loads(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// Branches that part threads of a wave, and would not for some launches that could be stated.
+    pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
+        queries::launch_suggestions(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
+    /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
+    pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
+        queries::uniformity(&self.db, function.0).as_deref()
+    }
+
+    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`], also on
+    /// calls that may not come back, which are not looked at.
+    ///
+    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead from one to the other.
+    ///
+    /// ```
+    /// use phalanx::{analysis::legality::Refusal, ir::flow::{block_of, node_of}, prelude::*};
+    ///
+    /// let text = br#"
+    /// target triple = "amdgcn-amd-amdhsa"
+    /// define amdgpu_kernel void @k(i32 %n) {
+    /// entry:
+    ///   %x = call i32 @llvm.amdgcn.workitem.id.x()
+    ///   %low = icmp slt i32 %x, %n
+    ///   br i1 %low, label %vote, label %end
+    /// vote:
+    ///   %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+    ///   br label %end
+    /// end:
+    ///   ret void
+    /// }"#;
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// let kernel = session.function(module, "k").expect("it is defined above");
+    /// let order = session.code(kernel).flow.order();
+    /// let [entry, vote] = [order[0], order[1]].map(node_of);
+    /// let legality = session.legality(kernel, Scope::Wave).expect("it has a body");
+    /// let refused = legality.hoist(vote, entry, true).expect_err("fewer threads vote below the branch");
+    /// assert_eq!(refused, Refusal::Separates { branch: entry, below: vote });
+    /// let name = |node| session.code(kernel).extras.names.block(block_of(node)).map_or_else(String::new, |name| {
+    ///     format!("%{}", String::from_utf8_lossy(name))
+    /// });
+    /// assert_eq!(refused.describe(&name), "threads part at the divergent branch of %entry, and some do not come to %vote");
+    /// # Ok::<(), phalanx::ReadError>(())
+    /// ```
+    pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
+        queries::legality(&self.db, function.0, scope)
+    }
+
+    /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
+    /// [`phalanx_analysis::convergence`].
+    pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
+        queries::convergence(&self.db, function.0).as_deref()
+    }
+
+    /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
+    /// Kong's variance analysis. After an edit it costs what [`Session::divergence`] costs.
+    pub fn variance(&self, function: FunctionId) -> Option<VarianceView<'_>> {
+        VarianceView::new(&self.db, function.0)
+    }
+
+    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
+    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
+    pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
+        queries::is_truly_uniform(&self.db, function.0, value)
+    }
+
+    /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
+    pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
+        let nodes = queries::invariant_branches(&self.db, function.0, model).as_deref();
+        nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
+    }
+
+    /// As [`Session::divergence`], for questions about more than a wave: loads that are [stable](phalanx_analysis::stable) give one value to the threads
+    /// that they are stable for, [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`] are taken to be uniform in each
+    /// workgroup. Of a large function it follows edits, as [`Session::divergence`] does.
+    pub fn divergence_assuming(
+        &self,
+        function: FunctionId,
+        assumptions: Assumptions,
+    ) -> Option<DivergenceView<'_>> {
+        let facts = queries::assumed_divergence(&self.db, function.0, assumptions).as_ref()?;
+        Some(DivergenceView::new(&self.db, function.0, facts, Some(assumptions)))
+    }
+
+    /// Loads that give one value to more threads than those of a wave that read one address together, and what of
+    /// [`SourceSet::OPAQUE_WAVE`] is left for each; see [`phalanx_analysis::stable`].
+    pub fn stable_loads(
+        &self,
+        function: FunctionId,
+        assumptions: Assumptions,
+    ) -> &[(InstId, SourceSet)] {
+        queries::stable_loads(&self.db, function.0, assumptions)
+    }
+
+    /// Which loads may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`].
+    pub fn load_classes(&self, function: FunctionId) -> Option<&LoadClasses> {
+        queries::load_classes(&self.db, function.0).as_ref()
+    }
+
+    /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.
+    pub fn ldu_candidates(&self, function: FunctionId) -> &[InstId] {
+        queries::ldu_candidates(&self.db, function.0)
+    }
+
+    /// Where a kernel, with all that it calls, writes through an argument or a variable, and where it loses sight of it.
+    pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
+        queries::written_by_kernel(&self.db, kernel.0, root)
+    }
+}
