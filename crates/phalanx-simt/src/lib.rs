@@ -13,7 +13,7 @@
 //! | [`memory`] | global, shared and private memory, bounds, undefined and poison bytes |
 //! | [`program`] | a module made ready to run |
 //! | [`fault`] | what can go wrong, and where |
-//! | `ops`, `float`, `intrinsic`, `alone`, `collective` | what instructions compute |
+//! | `ops`, `address`, `float`, `intrinsic`, `alone`, `collective` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
@@ -21,6 +21,7 @@
 //!
 //! The interpreter knows no analysis: it is what they are held against.
 
+mod address;
 mod alone;
 mod collective;
 pub mod convergence;

@@ -117,6 +117,8 @@ pub struct Segment {
     poison: Vec<bool>,
     /// By address.
     allocations: Vec<Allocation>,
+    /// Some are gone, and addresses may be of these.
+    has_released: bool,
     seed: u64,
 }
 
@@ -130,7 +132,14 @@ impl Segment {
     /// An empty segment whose unwritten bytes depend on `seed`.
     #[must_use]
     pub fn new(region: Region, seed: u64) -> Segment {
-        Segment { region, bytes: Vec::new(), poison: Vec::new(), allocations: Vec::new(), seed }
+        Segment {
+            region,
+            bytes: Vec::new(),
+            poison: Vec::new(),
+            allocations: Vec::new(),
+            has_released: false,
+            seed,
+        }
     }
 
     /// Makes room; the address of the first byte. A gap follows, so that overruns are caught.
@@ -174,6 +183,7 @@ impl Segment {
 
     /// Frees all allocations made since a mark.
     pub fn release(&mut self, mark: usize) {
+        self.has_released |= mark < self.allocations.len();
         self.allocations.truncate(mark);
         let used = (self.allocations.last().map_or(FIRST, |last| last.end) - FIRST) as usize;
         self.bytes.truncate(used);
@@ -201,6 +211,14 @@ impl Segment {
             _ if address < FIRST => Err(fault("the address is null")),
             _ => Err(fault("out of bounds")),
         }
+    }
+
+    /// Whether two addresses are in one allocation, or at its end; true where an allocation that is gone may be meant.
+    fn in_one_object(&self, one: u64, other: u64) -> bool {
+        let after = self.allocations.partition_point(|a| a.start <= one);
+        let found = after.checked_sub(1).map(|i| self.allocations[i]);
+        let has_both = |a: Allocation| one <= a.end && (a.start..=a.end).contains(&other);
+        self.has_released || found.is_some_and(has_both)
     }
 
     /// Bytes, and which of them are poison.
@@ -350,6 +368,17 @@ impl View<'_> {
             Region::Generic => self.apertures.resolve(address),
             _ => (region, address),
         }
+    }
+
+    /// Whether two addresses of a region are in one object, or at its end.
+    pub(crate) fn in_one_object(&self, region: Region, one: u64, other: u64) -> bool {
+        let [(region, one), (also, other)] = [one, other].map(|at| self.resolve(region, at));
+        let segment = match region {
+            Region::Shared => &*self.shared,
+            Region::Private => &*self.private,
+            Region::Global | Region::Generic => &*self.global,
+        };
+        region == also && segment.in_one_object(one, other)
     }
 
     /// Notes that memory was read or written that other threads may reach.

@@ -12,14 +12,15 @@ use phalanx_target::{Architecture, Target};
 use rustc_hash::FxHashMap;
 
 use crate::{
+    address::Path,
     collective::Collective,
     fault::FaultKind,
     intrinsic::Intrinsic,
     memory::{Apertures, Memory, Region, Segment, encode},
     ops,
     shape::{Shape, Shapes},
-    value::Value,
     thread::freeze,
+    value::Value,
 };
 
 /// A module made ready to run.
@@ -32,9 +33,9 @@ pub struct Program<'m> {
     pub(crate) functions: Vec<Code<'m>>,
     by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
-    /// Addresses of variables, generic for functions.
     /// Bits of `undef`: any will do.
     undef: u128,
+    /// Addresses of variables, generic for functions.
     addresses: FxHashMap<GlobalName, u64>,
     /// Variables in workgroup memory.
     pub(crate) shared: Segment,
@@ -71,6 +72,11 @@ const CODE: u64 = 0x7f00_0000_0000;
 /// Addresses of blocks start here, by their entry in the module's table.
 const BLOCKS: u64 = 0x7e00_0000_0000;
 
+/// Whether this is the address of a function or block.
+pub(crate) fn is_code(address: u64) -> bool {
+    (BLOCKS..CODE + (CODE - BLOCKS)).contains(&address)
+}
+
 /// Constants nest no deeper than this.
 const DEPTH: usize = 100;
 
@@ -95,13 +101,13 @@ impl<'m> Program<'m> {
             functions: Vec::new(),
             by_name: FxHashMap::default(),
             constants: Vec::new(),
+            undef: 0,
             addresses: FxHashMap::default(),
             shared: Segment::new(Region::Shared, 0),
             dynamic: 0,
             global_variables: Vec::new(),
         };
         program.place_variables()?;
-            undef: 0,
         for (number, function) in module.functions.iter().enumerate() {
             program.by_name.insert(function.header.name, number);
             program.addresses.insert(function.header.name, CODE + 16 * number as u64);
@@ -116,12 +122,6 @@ impl<'m> Program<'m> {
         Ok(program)
     }
 
-    /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend on the seed.
-    ///
-    /// # Errors
-    /// Variables need too much memory, or an initial value is not interpreted.
-    pub fn memory(&self, seed: u64) -> Result<Memory, FaultKind> {
-        let mut memory = Memory::new(seed);
     /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards: variables may start with some.
     pub fn set_undef(&mut self, bits: u128) {
         self.undef = bits;
@@ -134,6 +134,12 @@ impl<'m> Program<'m> {
             .collect();
     }
 
+    /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend on the seed.
+    ///
+    /// # Errors
+    /// Variables need too much memory, or an initial value is not interpreted.
+    pub fn memory(&self, seed: u64) -> Result<Memory, FaultKind> {
+        let mut memory = Memory::new(seed);
         for &number in &self.global_variables {
             let variable = &self.module.variables[number];
             let size = self.shapes.alloc_size(variable.ty);
@@ -363,8 +369,8 @@ impl<'m> Program<'m> {
         match (expr.opcode, operands.as_slice()) {
             (Opcode::GetElementPtr, [base, indices @ ..]) => {
                 let types: Vec<Type> = (1..operands.len()).map(type_of).collect();
-                let source = expr.source_type.unwrap_or(Type::I8);
-                self.address(source, base, type_of(0), indices.iter().zip(types))
+                let path = Path::plain(expr.source_type.unwrap_or(Type::I8));
+                self.address(&path, base, type_of(0), indices.iter().zip(types))
             }
             (opcode, [operand]) if opcode.is_cast() => self.cast(&data, type_of(0), operand),
             (opcode, [a, b]) if opcode.is_binary() => ops::binary(&self.shapes, &data, a, b),
@@ -409,83 +415,6 @@ impl<'m> Program<'m> {
                 .ok_or_else(|| FaultKind::unsupported(format!("address space {space}"))),
             _ => Err(FaultKind::unsupported("an address of this type")),
         }
-    }
-
-    /// What `getelementptr` computes. Offsets wrap; flags are not checked.
-    pub(crate) fn address<'v>(
-        &self,
-        source: Type,
-        base: &Value,
-        base_type: Type,
-        indices: impl Iterator<Item = (&'v Value, Type)> + Clone,
-    ) -> Result<Value, FaultKind> {
-        // Lanes: those of the base or of an index.
-        let lanes = std::iter::once(base).chain(indices.clone().map(|(value, _)| value));
-        let count = lanes.clone().find_map(Value::elements).map(<[Value]>::len);
-        if let Some(count) = count {
-            let of = |value: &Value, i: usize| match value {
-                Value::Many(lanes) => lanes.get(i).cloned().unwrap_or_default(),
-                other => other.clone(),
-            };
-            let base_type = ops::lane(&self.shapes, base_type);
-            let lane = |i: usize| {
-                let indices: Vec<(Value, Type)> = indices
-                    .clone()
-                    .map(|(v, ty)| (of(v, i), ops::lane(&self.shapes, ty)))
-                    .collect();
-                let indices = indices.iter().map(|(value, ty)| (value, *ty));
-                self.scalar_address(source, &of(base, i), base_type, indices)
-            };
-            return Ok(Value::Many((0..count).map(lane).collect::<Result<_, _>>()?));
-        }
-        self.scalar_address(source, base, base_type, indices)
-    }
-
-    fn scalar_address<'v>(
-        &self,
-        source: Type,
-        base: &Value,
-        base_type: Type,
-        indices: impl Iterator<Item = (&'v Value, Type)>,
-    ) -> Result<Value, FaultKind> {
-        let Value::Bits(base) = *base else { return Ok(Value::Poison) };
-        let &Shape::Ptr { index_bits, bits, .. } = self.shapes.of(base_type) else {
-            return Err(FaultKind::unsupported("an address of this type"));
-        };
-        let mut address = base as i128;
-        let mut inside = source;
-        for (position, (index, index_type)) in indices.enumerate() {
-            let Value::Bits(index) = *index else { return Ok(Value::Poison) };
-            let index = crate::value::signed(index, ops::int_bits(&self.shapes, index_type)?);
-            if position == 0 {
-                let step = index.wrapping_mul(self.shapes.alloc_size(source).into());
-                address = address.wrapping_add(step);
-                continue;
-            }
-            match self.shapes.of(inside) {
-                &Shape::Array { elem, stride, .. } => {
-                    address = address.wrapping_add(index.wrapping_mul(stride.into()));
-                    inside = elem;
-                }
-                &Shape::Vector { elem, .. } => {
-                    // There are no gaps between the elements of a vector.
-                    let step = index.wrapping_mul(self.shapes.store_size(elem).into());
-                    address = address.wrapping_add(step);
-                    inside = elem;
-                }
-                Shape::Struct(members) => {
-                    let Some(&(ty, offset)) = members.get(index as usize) else {
-                        return Err(FaultKind::unsupported("an index beyond a structure"));
-                    };
-                    address = address.wrapping_add(offset.into());
-                    inside = ty;
-                }
-                _ => return Err(FaultKind::unsupported("an index into a type without parts")),
-            }
-        }
-        // Offsets are as wide as an index; bits of the pointer above that stay.
-        let all = crate::value::mask(index_bits.min(bits));
-        Ok(Value::Bits(base & !all & crate::value::mask(bits) | address as u128 & all))
     }
 
     fn prepare(&self, function: &'m Function) -> Code<'m> {

@@ -12,6 +12,7 @@ pub(crate) use values::freeze;
 use values::{insert, lanes_of, select, shuffle, with};
 
 use crate::{
+    address::Path,
     convergence::{Key, Latest},
     fault::{FaultKind, Site},
     intrinsic::{Barrier, Token},
@@ -296,7 +297,8 @@ impl Thread {
                     indices.push((frame.operand(program, operand)?, type_of(operand)));
                 }
                 let indices = indices.iter().map(|(value, ty)| (value, *ty));
-                program.address(data.element_type(), &base, type_of(operands[0]), indices)?
+                let path = Path::promising(data.element_type(), data.flags, &world.view);
+                program.address(&path, &base, type_of(operands[0]), indices)?
             }
             Opcode::ExtractElement => {
                 let (vector, index) = (get(frame, 0)?, get(frame, 1)?);
@@ -345,11 +347,11 @@ impl Thread {
                 }
             }
             Opcode::Load => {
-                let place = place(program, type_of(operands[0]), &get(frame, 0)?, "load")?;
+                let place = frame.place(program, operands[0], "load")?;
                 world.view.load(shapes, data.ty, place)?
             }
             Opcode::Store => {
-                let place = place(program, type_of(operands[1]), &get(frame, 1)?, "store")?;
+                let place = frame.place(program, operands[1], "store")?;
                 let value = get(frame, 0)?;
                 world.view.store(shapes, type_of(operands[0]), &value, place)?;
                 Value::Unit
@@ -359,14 +361,14 @@ impl Thread {
                 Value::Unit
             }
             Opcode::AtomicRmw => {
-                let place = place(program, type_of(operands[0]), &get(frame, 0)?, "atomicrmw")?;
+                let place = frame.place(program, operands[0], "atomicrmw")?;
                 let old = world.view.load(shapes, data.ty, place)?;
                 let new = ops::atomic(shapes, data.rmw_op(), data.ty, &old, &get(frame, 1)?)?;
                 world.view.store(shapes, data.ty, &new, place)?;
                 old
             }
             Opcode::CmpXchg => {
-                let place = place(program, type_of(operands[0]), &get(frame, 0)?, "cmpxchg")?;
+                let place = frame.place(program, operands[0], "cmpxchg")?;
                 let ty = type_of(operands[1]);
                 let old = world.view.load(shapes, ty, place)?;
                 let same = old == get(frame, 1)?;
