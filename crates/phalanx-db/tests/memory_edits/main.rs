@@ -1,5 +1,6 @@
 //! Which edit leaves which facts about the memory of a large function as they are, and that these are those from scratch.
 
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Edits of a large function that is given pointers: what it does through them is repaired, and is that from scratch.
 
+#[path = "../support/mod.rs"]
 mod support;
 
 use phalanx_analysis::summary::Through;
