@@ -112,7 +112,8 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
     let (body, flow) = (cx.function.body, cx.function.flow);
     let opcode = body.inst(inst).opcode;
     let has_personality = cx.function.header.personality.is_some();
-    let is_first = first_non_phi(body, block) == Some(inst);
+    // Asked of pads only: a search over all phis for each instruction would be quadratic.
+    let is_first = || first_non_phi(body, block) == Some(inst);
     match opcode {
         Opcode::Invoke => {
             let unwind = flow.successors(block)[1];
@@ -140,12 +141,12 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
                 has_personality,
                 "LandingPadInst needs to be in a function with a personality."
             );
-            ensure!(is_first, "LandingPadInst not the first non-PHI instruction in the block.");
+            ensure!(is_first(), "LandingPadInst not the first non-PHI instruction in the block.");
         }
         Opcode::CatchPad => {
             predecessors(cx, block, inst)?;
             ensure!(has_personality, "CatchPadInst needs to be in a function with a personality.");
-            ensure!(is_first, "CatchPadInst not the first non-PHI instruction in the block.");
+            ensure!(is_first(), "CatchPadInst not the first non-PHI instruction in the block.");
         }
         Opcode::CleanupPad => {
             predecessors(cx, block, inst)?;
@@ -153,14 +154,14 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
                 has_personality,
                 "CleanupPadInst needs to be in a function with a personality."
             );
-            ensure!(is_first, "CleanupPadInst not the first non-PHI instruction in the block.");
+            ensure!(is_first(), "CleanupPadInst not the first non-PHI instruction in the block.");
         }
         Opcode::CatchSwitch => {
             ensure!(
                 has_personality,
                 "CatchSwitchInst needs to be in a function with a personality."
             );
-            ensure!(is_first, "CatchSwitchInst not the first non-PHI instruction in the block.");
+            ensure!(is_first(), "CatchSwitchInst not the first non-PHI instruction in the block.");
             catch_switch(cx, block)?;
             predecessors(cx, block, inst)?;
         }

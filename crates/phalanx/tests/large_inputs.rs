@@ -1,0 +1,36 @@
+//! Inputs that are large in one respect take time in proportion to their size.
+//!
+//! Each test is so large that work per pair of parts would take minutes where work per part takes less than a second,
+//! so that the limit can be generous.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use phalanx::prelude::*;
+
+const HEAD: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";
+
+/// Far above what is needed, and far below what work per pair would take.
+const LIMIT: Duration = Duration::from_secs(25);
+
+/// Reads and verifies a module, and asks something of its function `@f`.
+fn within_limit(text: &str, ask: impl FnOnce(&Session, FunctionId)) {
+    let start = Instant::now();
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is right");
+    ask(&session, session.function(module, "f").expect("it is defined"));
+    let taken = start.elapsed();
+    assert!(taken < LIMIT, "{taken:?}");
+}
+
+#[test]
+fn a_block_has_many_phis() {
+    let mut text =
+        format!("{HEAD}define void @f(i32 %a, i1 %c) {{\n  br i1 %c, label %l, label %j\n");
+    text.push_str("l:\n  br label %j\nj:\n");
+    for i in 0..250_000 {
+        let _ = writeln!(text, "  %p{i} = phi i32 [ {i}, %0 ], [ %a, %l ]");
+    }
+    text.push_str("  ret void\n}\n");
+    within_limit(&text, |_, _| {});
+}
