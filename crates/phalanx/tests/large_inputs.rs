@@ -34,3 +34,17 @@ fn a_block_has_many_phis() {
     text.push_str("  ret void\n}\n");
     within_limit(&text, |_, _| {});
 }
+
+#[test]
+fn many_accesses_share_a_long_list_of_scopes() {
+    let count = 40_000;
+    let mut text = format!("{HEAD}define void @f(ptr %a) {{\n");
+    for _ in 0..count {
+        let _ = writeln!(text, "  load i32, ptr %a, !noalias !1");
+    }
+    text.push_str("  ret void\n}\n!0 = distinct !{!0}\n!1 = !{!2");
+    (3..count).for_each(|i| _ = write!(text, ", !{i}"));
+    text.push_str("}\n");
+    (2..count).for_each(|i| _ = writeln!(text, "!{i} = distinct !{{!{i}, !0}}"));
+    within_limit(&text, |_, _| {});
+}

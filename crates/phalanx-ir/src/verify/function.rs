@@ -16,7 +16,7 @@ use crate::{
         convergence, eh,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
-        header, integrity, metadata, rules, tbaa,
+        header, integrity, metadata, rules,
         view::{OperandTypes, type_of, view},
     },
 };
@@ -148,7 +148,7 @@ pub(crate) fn check(
         );
     }
     let mut pads = eh::PadState::default();
-    let mut seen = tbaa::Seen::default();
+    let mut seen = metadata::Seen::default();
     let mut convergence = convergence::Checker::new(&cx);
     for &block in function.flow.order() {
         convergence.enter_block(block);

@@ -2,7 +2,7 @@
 //!
 //! Debug information is carried, not judged. `tbaa`, `profile` and `attached` have the rules of some kinds.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     body::InstId,
@@ -48,10 +48,34 @@ const JUDGED: [Symbol; 21] = [
     kind::ANNOTATION,
 ];
 
-/// Attachments of an instruction.
+/// Kinds of which nothing is asked but what the node is, the opcode that it stands at and the type of the result.
+///
+/// The nodes may be long and stand at many instructions: each is read once.
+const OF_THE_NODE: [Symbol; 11] = [
+    kind::NOALIAS,
+    kind::ALIAS_SCOPE,
+    kind::ACCESS_GROUP,
+    kind::RANGE,
+    kind::NOALIAS_ADDRSPACE,
+    kind::MEMPROF,
+    kind::CALLSITE,
+    kind::CALLEE_TYPE,
+    kind::MMRA,
+    kind::ALLOC_TOKEN,
+    kind::ANNOTATION,
+];
+
+/// What attachments of a function were found to be in order, so that the same is not read again.
+#[derive(Default)]
+pub(crate) struct Seen {
+    tbaa: tbaa::Seen,
+    nodes: FxHashSet<(Symbol, MetadataId, Opcode, Type)>,
+}
+
+/// Attachments of an instruction. O(attachments), and the size of nodes that are new.
 pub(crate) fn attachments(
     env: &Env<'_>,
-    seen: &mut tbaa::Seen,
+    seen: &mut Seen,
     function: FunctionRef<'_>,
     view: &InstView<'_>,
     inst: InstId,
@@ -66,8 +90,12 @@ pub(crate) fn attachments(
             let exists = (node.into_raw().into_u32() as usize) < metadata.len();
             ensure!(exists, "Referring to metadata of another module!", Related::Name(wanted));
             let opcode = view.opcode();
+            let subject = (wanted, node, opcode, view.data.ty);
+            if seen.nodes.contains(&subject) {
+                continue;
+            }
             match wanted {
-                kind::TBAA => tbaa::access(env, seen, node, opcode)?,
+                kind::TBAA => tbaa::access(env, &mut seen.tbaa, node, opcode)?,
                 kind::NOALIAS | kind::ALIAS_SCOPE => attached::scopes(env, node)?,
                 kind::ACCESS_GROUP => attached::access_groups(env, node)?,
                 kind::PROF => profile::instruction(env, function, inst, node)?,
@@ -79,6 +107,9 @@ pub(crate) fn attachments(
                 kind::ALLOC_TOKEN => attached::alloc_token(env, node, opcode)?,
                 kind::ANNOTATION => attached::annotation(env, node)?,
                 _ => attachment_rules(env, function, inst, wanted, node)?,
+            }
+            if OF_THE_NODE.contains(&wanted) {
+                seen.nodes.insert(subject);
             }
         }
     }
