@@ -48,3 +48,17 @@ fn many_accesses_share_a_long_list_of_scopes() {
     (2..count).for_each(|i| _ = writeln!(text, "!{i} = distinct !{{!{i}, !0}}"));
     within_limit(&text, |_, _| {});
 }
+
+#[test]
+fn many_loads_stand_before_a_fence() {
+    let mut text = format!("{HEAD}define amdgpu_kernel void @f(ptr addrspace(1) %a) {{\n");
+    for i in 0..200_000 {
+        let _ = writeln!(text, "  %g{i} = getelementptr i32, ptr addrspace(1) %a, i32 {i}");
+        let _ = writeln!(text, "  %v{i} = load i32, ptr addrspace(1) %g{i}");
+    }
+    text.push_str("  fence acquire\n  ret void\n}\n");
+    within_limit(&text, |session, function| {
+        let classes = session.load_classes(function).expect("a body");
+        assert_eq!(classes.loads().len(), 200_000);
+    });
+}

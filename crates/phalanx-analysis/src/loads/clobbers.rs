@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use phalanx_graph::BitSet;
+use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{
     InstId, Opcode, Value, ValueKind,
     attributes::{Access, AttrKind, MemoryLocation},
@@ -25,7 +25,7 @@ use phalanx_ir::{
     flow::node_of,
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::written_by_call,
@@ -93,6 +93,8 @@ pub struct Clobbers {
     behind: BitSet,
     /// The acquire that is named for these.
     first: Option<InstId>,
+    /// What stands before the first acquire of a block, by block, where that was asked: many loads of one block may ask.
+    ahead: FxHashMap<Node, FxHashSet<InstId>>,
 }
 
 impl Clobbers {
@@ -122,7 +124,8 @@ impl Clobbers {
             }
         }
         let behind = blocks_behind(cfg, blocks);
-        Self { memory: (facts.classic)(), acquires: first_of, behind, first }
+        let ahead = FxHashMap::default();
+        Self { memory: (facts.classic)(), acquires: first_of, behind, first, ahead }
     }
 
     /// The nearest definition before an instruction that may write what is asked about; see [`ClassicMemorySsa::clobber`].
@@ -130,9 +133,10 @@ impl Clobbers {
         self.memory.as_ref()?.clobber(inst, LIMIT, may_clobber)
     }
 
-    /// What may have changed a location before a load in its launch.
+    /// What may have changed a location before a load in its launch. O(definitions that are passed), and once per block
+    /// what stands before its first acquire.
     pub fn before(
-        &self,
+        &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         facts: Facts<'_>,
@@ -168,7 +172,7 @@ impl Clobbers {
     /// Whether before a call a thread has written no device memory, and sees nothing of what others wrote.
     #[must_use]
     pub fn is_nothing_before(
-        &self,
+        &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         facts: Facts<'_>,
@@ -180,16 +184,17 @@ impl Clobbers {
     }
 
     /// An acquire that may be executed before a load or a call, which itself does not count.
-    fn acquire_before(&self, code: Code<'_>, inst: InstId) -> Option<InstId> {
+    fn acquire_before(&mut self, code: Code<'_>, inst: InstId) -> Option<InstId> {
         let block = code.body.block_of(inst)?;
-        if self.behind.contains(node_of(block).index()) {
+        let node = node_of(block);
+        if self.behind.contains(node.index()) {
             return self.first;
         }
-        let own = self.acquires[node_of(block).index()].filter(|own| *own != inst)?;
+        let own = self.acquires[node.index()].filter(|own| *own != inst)?;
         // The block cannot be reached from itself: what matters is which of the two stands first.
-        let comes_first = |other: &InstId| *other == own || *other == inst;
-        let first = code.body.block_insts(block).find(comes_first);
-        (first == Some(own)).then_some(own)
+        let ahead = || code.body.block_insts(block).take_while(|other| *other != own).collect();
+        let is_ahead = self.ahead.entry(node).or_insert_with(ahead).contains(&inst);
+        (!is_ahead).then_some(own)
     }
 }
 

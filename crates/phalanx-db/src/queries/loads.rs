@@ -513,19 +513,15 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
         return Vec::new();
     }
     let found = with_facts(db, function, None, &Asked::default(), |code, around, facts| {
-        let clobbers = Clobbers::new(code, facts, &Acquires::new(code, around));
+        let mut clobbers = Clobbers::new(code, facts, &Acquires::new(code, around));
         let late = calls.iter().filter(|(call, _)| {
             code.body.block_of(*call).is_some()
                 && !clobbers.is_nothing_before(code, around, facts, *call)
         });
-        let late: Vec<FunctionInput> = late.map(|(_, callee)| *callee).collect();
-        let mut found: Vec<FunctionInput> = Vec::new();
-        for (_, callee) in calls.iter().filter(|(_, callee)| !late.contains(callee)) {
-            if !found.contains(callee) {
-                found.push(*callee);
-            }
-        }
-        found
+        // Who is in the set is called late, or is in the list already.
+        let mut seen: FxHashSet<FunctionInput> = late.map(|(_, callee)| *callee).collect();
+        let callees = calls.iter().map(|(_, callee)| *callee);
+        callees.filter(|callee| seen.insert(*callee)).collect()
     });
     found.unwrap_or_default()
 }
