@@ -9,7 +9,8 @@
 //!   waves only, so under divergent control some that it names may be missing ([`Rule::MissingMembers`]): an error when
 //!   evaluation shows a lane that is named and goes another way, a note where the missing ones have ended.
 //!
-//! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so.
+//! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so. Where it shows that all that are named go along with the
+//! first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
 //!
 //! A mask that is computed is taken to be right. O(operations × branches that decide them).
 
@@ -21,7 +22,7 @@ use super::{
     barriers::likely,
     launch::harmless,
     sites::{Site, SiteKind},
-    witness::{Decision, constant, decision, witness},
+    witness::{Decision, constant, decision, named_come, witness},
 };
 
 /// What there is to say about an operation of a wave.
@@ -66,6 +67,10 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             .iter()
             .copied()
             .partition(|&target| facts.ways().come(branch, target, site.block));
+        let named = named_come(facts, branch, lanes, |node| coming.contains(&node));
+        if named == Decision::Together {
+            continue;
+        }
         // Those that miss it have ended if nothing is left for them to do.
         let ends = facts.is_kernel && staying.iter().all(|&node| ends(facts, node));
         let is_together = !facts.is_parted(branch, Scope::Wave);
@@ -77,7 +82,8 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             .flatten()
             .filter(|witness| is_named(lanes, witness.stays_away));
         let mut safe = harmless(sources, Scope::Wave, facts.launch);
-        let is_for_rows = decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
+        let is_for_rows =
+            [named, decision(facts, branch, Scope::Wave)].contains(&Decision::TogetherInRows);
         if let Some(width) = facts.launch.wave_width.filter(|_| is_for_rows) {
             safe.insert(0, Geometry::RowsOfWaves(width));
         }

@@ -128,6 +128,37 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
     if is_alike { answer } else { Decision::Unknown }
 }
 
+/// Whether all lanes of a mask that a wave has come from a branch to where others of the wave do, by what evaluation says of each thread.
+pub(super) fn named_come(
+    facts: Facts<'_>,
+    branch: Node,
+    lanes: u64,
+    comes: impl Fn(Node) -> bool,
+) -> Decision {
+    let launch = facts.launch;
+    let width = launch.wave_width.filter(|&width| width > 1);
+    let (Some(width), Some(expression)) = (width, Expression::of_branch(facts, branch)) else {
+        return Decision::Unknown;
+    };
+    let exact = exact_size(launch);
+    let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
+    let (threads, answer) = match exact {
+        Some(size) => (threads(size), Decision::Together),
+        None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
+            (row(0, launch.max_extent(0).min(THREADS)), Decision::TogetherInRows)
+        }
+        None => return Decision::Unknown,
+    };
+    let is_right = threads.chunks(width as usize).all(|wave| {
+        let targets = wave.iter().map(|&thread| expression.target(facts, branch, thread, exact));
+        let Some(targets) = targets.collect::<Option<Vec<Node>>>() else { return false };
+        let is_named = |lane: usize| lane < 64 && lanes >> lane & 1 == 1;
+        let stays = |(lane, &target): (usize, &Node)| is_named(lane) && !comes(target);
+        !targets.iter().any(|&target| comes(target)) || !targets.iter().enumerate().any(stays)
+    });
+    if is_right { answer } else { Decision::Unknown }
+}
+
 /// Threads that stand for all that a workgroup may have, as far as an expression is concerned. None if there is no bound.
 pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<Vec<[u32; 3]>> {
     if let Some(size) = exact_size(facts.launch) {

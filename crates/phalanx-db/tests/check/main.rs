@@ -486,6 +486,42 @@ exit:
     }
 }
 
+/// A constant mask is right if all that it names in a wave come when one comes.
+#[test]
+fn a_mask_that_names_those_who_come_is_right() {
+    let text = |[number, mask]: [&str; 2], launch: &str| {
+        found(&format!(
+            r#"target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+define ptx_kernel void @kernel(ptr addrspace(1) %p) {launch} {{
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %id, 31
+  %c = icmp ult i32 {number}
+  br i1 %c, label %then, label %exit
+then:
+  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 {mask}, i1 true)
+  br label %exit
+exit:
+  store i32 %id, ptr addrspace(1) %p
+  ret void
+}}
+"#
+        ))
+    };
+    let exact = "\"nvvm.reqntid\"=\"64\"";
+    assert_eq!(text(["%id, 8", "255"], exact), "");
+    assert_eq!(text(["%lane, 8", "255"], exact), "");
+    // In the second wave there are eight as well.
+    assert_eq!(text(["%id, 40", "255"], exact), "");
+    assert_eq!(text(["%id, 40", "-1"], exact), "kernel: warning PHX006\n");
+    assert_eq!(text(["%id, 36", "255"], exact), "kernel: warning PHX006\n");
+    assert_eq!(text(["%id, 8", "511"], exact), "kernel: error PHX006\n");
+    // If rows are whole waves.
+    assert_eq!(text(["%id, 8", "255"], ""), "kernel: note PHX006\n");
+    assert_eq!(text(["%id, 8", "511"], ""), "kernel: error PHX006\n");
+}
+
 /// Rules and levels of everything that is found in a module, by function.
 fn found(text: &str) -> String {
     let fixture = Fixture::of(text);
