@@ -7,7 +7,7 @@ use super::{Code, Reads, Rule};
 use crate::{
     divergence::{self, Definition},
     memory::Looked,
-    summary::{CallFacts, Dependence, of_call, through::Input},
+    summary::{CallFacts, Dependence, Outcome, of_call, through::Input},
 };
 
 /// The rule of a call of a function, or of a member of what it returns. None when nothing is known of it.
@@ -71,6 +71,23 @@ pub(super) fn rule(
         None if reads_memory && reads == 0 => with_uses(code, call, rule, true),
         None => with_uses(code, call, rule, false),
         Some(_) => rule,
+    })
+}
+
+/// Whether all of the structure that a call returns tells more of a member than what is known of that by itself, which can be made of private `memory`.
+pub(super) fn is_known_as_whole(
+    code: Code<'_>,
+    facts: &dyn CallFacts,
+    memory: Option<Looked<'_>>,
+    (call, member): (InstId, u32),
+) -> bool {
+    let is_anything = |outcome: &Outcome| outcome.sources.contains(SourceSet::OPAQUE_THREAD);
+    if memory.is_none_or(|memory| memory.passed(call).is_empty()) {
+        return false;
+    }
+    of_call(code, facts, call).is_some_and(|summary| {
+        let whole = summary.through.as_ref().and_then(|through| through.result.as_ref());
+        is_anything(summary.outcome(Some(member))) && whole.is_some_and(|of| !is_anything(of))
     })
 }
 

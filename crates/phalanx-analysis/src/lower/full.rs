@@ -400,6 +400,10 @@ impl<'a> FullRules<'a> {
         });
         match (call, body.indices(inst).first()) {
             (Some(call), Some(&member)) => {
+                let (facts, known) = (self.around.calls, (call, member));
+                if calls::is_known_as_whole(self.code, facts, self.memory, known) {
+                    return Rule::PURE;
+                }
                 let rule = self.call(call, Some(member));
                 match rule.reads {
                     Reads::Some(mask) => Rule { reads: Reads::Of(call, mask), ..rule },

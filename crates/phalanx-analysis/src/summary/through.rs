@@ -96,7 +96,7 @@ pub struct Through {
     pub inputs: Box<[Input]>,
     /// By argument and range.
     pub parts: Box<[Part]>,
-    /// The result, where arguments that are followed are addresses of private objects; none where that is told by
+    /// The result, where arguments that are followed are addresses of private objects, of a structure all of it; none where that is told by
     /// [`Summary::result`](super::Summary::result) as well.
     pub result: Option<Outcome>,
     followed: Box<[bool]>,
@@ -179,9 +179,8 @@ pub(super) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool 
 fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
     let Code { context, header, .. } = code;
     let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
-    let is_whole =
-        !promises && header.ret != phalanx_ir::Type::VOID && super::member_count(code) == 0;
-    is_whole.then(|| Returns::new(code, flow, postdom))
+    let is_told = !promises && header.ret != phalanx_ir::Type::VOID;
+    is_told.then(|| Returns::new(code, flow, postdom))
 }
 
 /// What an outcome of parts of what an argument points to is read off: what is there at the returns, and the branches at which threads part

@@ -7,7 +7,7 @@ use phalanx_ir::{Opcode, Value};
 
 use super::Module;
 
-/// What each function does through its arguments, and what loads and calls with a name of a kernel give.
+/// What each function does through its arguments, and what loads, calls and members of results with a name of a kernel give.
 fn facts(module: &Module) -> String {
     let db = &module.db;
     let mut out = String::new();
@@ -56,7 +56,8 @@ fn facts(module: &Module) -> String {
             for inst in code.body.block_insts(block) {
                 let name = code.extras.names.inst(inst).unwrap_or_default();
                 let opcode = code.body.inst(inst).opcode;
-                if matches!(opcode, Opcode::Call | Opcode::Load) && name.starts_with(b"r") {
+                let is_shown = matches!(opcode, Opcode::Call | Opcode::Load | Opcode::ExtractValue);
+                if is_shown && name.starts_with(b"r") {
                     let name = String::from_utf8_lossy(name);
                     out.push_str(&format!("  %{name} {}\n", answer.value(numbering.inst(inst))));
                 }
@@ -414,6 +415,55 @@ fn a_place_that_is_not_known() {
               %r1 {}
               %r2 {}
               %r3 {x}
+        "#]],
+    );
+}
+
+/// A structure that is made of private memory is told as a whole, unless more is known of a member.
+#[test]
+fn structures_are_made_of_what_is_pointed_to() {
+    check(
+        "define internal { i32, i32 } @copied(ptr addrspace(5) %from) {
+           %slot = alloca { i32, i32 }, addrspace(5)
+           %v = load i32, ptr addrspace(5) %from
+           store i32 %v, ptr addrspace(5) %slot
+           %all = load { i32, i32 }, ptr addrspace(5) %slot
+           ret { i32, i32 } %all
+         }
+         define internal { i32, i32 } @put(i32 %a, ptr addrspace(5) %from) {
+           %v = load i32, ptr addrspace(5) %from
+           %first = insertvalue { i32, i32 } poison, i32 %a, 0
+           %both = insertvalue { i32, i32 } %first, i32 %v, 1
+           ret { i32, i32 } %both
+         }
+         define amdgpu_kernel void @k(i32 %n) {
+           %slot = alloca i32, addrspace(5)
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           store i32 %n, ptr addrspace(5) %slot
+           %r1 = call { i32, i32 } @copied(ptr addrspace(5) %slot)
+           %r2 = extractvalue { i32, i32 } %r1, 0
+           store i32 %x, ptr addrspace(5) %slot
+           %r3 = call { i32, i32 } @copied(ptr addrspace(5) %slot)
+           %r4 = extractvalue { i32, i32 } %r3, 0
+           %r5 = call { i32, i32 } @put(i32 %n, ptr addrspace(5) %slot)
+           %r6 = extractvalue { i32, i32 } %r5, 0
+           %r7 = extractvalue { i32, i32 } %r5, 1
+           ret void
+         }",
+        &expect![[r#"
+            @copied: follows [0]
+              part 0: 0[0..4] read
+              result: {} loads through 0 plain, part 0 plain
+            @put: follows [1]
+              part 0: 1[0..4] read
+              result: {} argument 0 plain, loads through 1 plain, part 0 plain
+              %r1 {}
+              %r2 {}
+              %r3 {x}
+              %r4 {x}
+              %r5 {x}
+              %r6 {}
+              %r7 {x}
         "#]],
     );
 }
