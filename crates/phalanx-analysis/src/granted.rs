@@ -24,7 +24,7 @@ use phalanx_target::SourceSet;
 use crate::divergence::{Divergence, ValueTable, narrowed, one_way_in_group};
 use crate::lower::Numbering;
 
-/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives.
+/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives; with [`SourceSet::OPAQUE_THREAD`] if it is known to read no memory of one thread only.
 pub type StableLoad = (InstId, SourceSet);
 
 /// See the [module documentation](self).
@@ -79,8 +79,8 @@ impl Granted {
         let numbering = Numbering::new(header);
         let is_narrowed = |&(load, left): &StableLoad| {
             let sources = without.value(numbering.inst(load));
-            sources.contains(SourceSet::OPAQUE_WAVE)
-                && narrowed(SourceSet::OPAQUE_WAVE, left) != SourceSet::OPAQUE_WAVE
+            let seeds = [SourceSet::OPAQUE_WAVE, SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE];
+            seeds.iter().any(|&seed| sources.contains(seed) && narrowed(seed, left) != seed)
         };
         let is_other = |branch: &Node| {
             let sources = without.terminator(*branch);
@@ -148,6 +148,20 @@ mod tests {
             loads: loads.iter().map(load).collect(),
             branches: branches.iter().map(|&number| Node::new(number)).collect(),
         }
+    }
+
+    /// What may be private as far as the rule of the load knows is narrowed only if it is said that it is not.
+    #[test]
+    fn what_may_be_private_is_narrowed_when_it_is_known_not_to_be() {
+        let (thread, wave) = (SourceSet::OPAQUE_THREAD, SourceSet::OPAQUE_WAVE);
+        let group = SourceSet::OPAQUE_GROUP;
+        assert_eq!(narrowed(wave, group), group);
+        assert_eq!(narrowed(thread | wave, group), thread | wave);
+        assert_eq!(narrowed(thread | wave, thread | group), group);
+        assert_eq!(narrowed(thread | wave, thread | wave), wave);
+        assert_eq!(narrowed(wave, thread | wave), wave);
+        assert_eq!(narrowed(SourceSet::EMPTY, thread | wave), SourceSet::EMPTY);
+        assert_eq!(narrowed(thread, thread | group), thread);
     }
 
     #[test]

@@ -54,9 +54,10 @@ use phalanx_ir::{
 use phalanx_target::{SourceSet, intrinsics::lookup};
 use rustc_hash::FxHashMap;
 
+use crate::divergence::Divergence;
 use crate::granted::StableLoad;
 use crate::listing::relisted;
-use crate::lower::{Code, Surroundings};
+use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::{
     effects::call_effects,
     order::{acquires, blocks_behind},
@@ -257,6 +258,38 @@ impl Rules {
             _ => None,
         }
     }
+}
+
+/// Loads of which more is known with where addresses lead: that they read no memory of one thread only, though the rule of the load, which looks at what its address is made
+/// from, takes that for possible, as `answer` tells. Others are as they are in the list.
+#[must_use]
+pub fn with_shared(
+    code: Code<'_>,
+    kinds: &MemoryKinds,
+    answer: &Divergence,
+    loads: &[StableLoad],
+) -> Vec<StableLoad> {
+    let numbering = Numbering::new(code.header);
+    let of_many = SpaceSet::GLOBAL | SpaceSet::CONSTANT | SpaceSet::SHARED | SpaceSet::PEERS;
+    let is_shared = |&load: &InstId| {
+        is_plain_load(code, load)
+            && answer.value(numbering.inst(load)).contains(SourceSet::OPAQUE_THREAD)
+            && of_many.contains(kinds.at(code.body, load, 0).memories())
+    };
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    let mut all = loads.to_vec();
+    for load in insts.filter(is_shared) {
+        match loads.binary_search_by_key(&number(load), |(load, _)| number(*load)) {
+            Ok(at) => all[at].1 |= SourceSet::OPAQUE_THREAD,
+            Err(_) => all.push((load, SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE)),
+        }
+    }
+    all.sort_unstable_by_key(|(load, _)| number(*load));
+    all
+}
+
+fn number(load: InstId) -> u32 {
+    load.into_raw().into_u32()
 }
 
 /// Whether [`RaceFree`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this. Of what

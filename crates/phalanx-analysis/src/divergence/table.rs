@@ -378,8 +378,15 @@ impl ValueTable {
 }
 
 /// What the sources of a definition are where it is taken to give one value to more than a wave, and `left` is left of that.
+///
+/// [`SourceSet::OPAQUE_THREAD`] in `left` says that it gives no memory of one thread only, as far as it was taken to: no load has that left.
 pub(crate) fn narrowed(seed: SourceSet, left: SourceSet) -> SourceSet {
-    if seed == SourceSet::OPAQUE_WAVE { left } else { seed }
+    let is_shared = left.contains(SourceSet::OPAQUE_THREAD);
+    let may_be_private = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE;
+    match seed == SourceSet::OPAQUE_WAVE || is_shared && seed == may_be_private {
+        true => left - SourceSet::OPAQUE_THREAD,
+        false => seed,
+    }
 }
 
 /// What sources of the way that a terminator takes become where it is taken to go one way in each workgroup. Each source becomes what it becomes by

@@ -88,7 +88,8 @@ pub fn invariant_branches(
 
 /// Loads that are stable in more than a wave, in order of their numbers, and what is left of [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
 ///
-/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]; where barriers are judged, [`ordered_loads`]. *Changes when* one of them does. *Cost* O(loads).
+/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]; where barriers are judged, [`ordered_loads`], and for where addresses lead [`memory_kinds`], [`divergence()`],
+/// `header`, `flow`, `body`. *Changes when* one of them does. *Cost* O(loads); where barriers are judged, O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn stable_loads(
     db: &dyn Db,
@@ -100,7 +101,13 @@ pub fn stable_loads(
         false if assumptions == JUDGED => ordered_loads(db, function),
         false => &Arc::default(),
     };
-    with_classes(db, function, race_free).into()
+    let loads = with_classes(db, function, race_free);
+    let facts = || Some((memory_kinds(db, function).as_ref()?, divergence(db, function).as_ref()?));
+    match (assumptions == JUDGED).then(facts).flatten() {
+        Some((kinds, answer)) => stable::with_shared(code(db, function), kinds, answer, &loads),
+        None => loads,
+    }
+    .into()
 }
 
 /// What is taken for granted where it is asked whether barriers are used rightly.

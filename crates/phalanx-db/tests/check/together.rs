@@ -378,3 +378,59 @@ define ptx_kernel void @k(ptr byval(%s) %p) {{
         assert_eq!(found(&text(wrong)), "inner: warning PHX002\n", "{wrong:?}");
     }
 }
+
+/// A pointer that a stack slot holds leads where it was put there from: what is read through it is one value where nobody writes.
+#[test]
+fn pointers_in_slots_lead_to_what_is_shared() {
+    let text = |[put, from]: [&str; 2]| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define internal void @inner(ptr %q) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %next = add i32 %i, 1
+  %rounds = load i32, ptr %q
+  %more = icmp slt i32 %next, %rounds
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}}
+define ptx_kernel void @k(ptr noalias readonly %p, ptr noalias %out) {{
+entry:
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %own = alloca i32
+  %slot = alloca ptr
+  store i32 %id, ptr %own
+  store ptr %p, ptr %slot
+  {put}
+  %bounds = load ptr, ptr %slot
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  store i32 %i, ptr %out
+  %next = add i32 %i, 1
+  %rounds = load i32, ptr %bounds
+  %more = icmp slt i32 %next, %rounds
+  br i1 %more, label %loop, label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  call void @inner(ptr {from})
+  ret void
+}}
+"#
+        )
+    };
+    assert_eq!(found(&text(["", "%bounds"])), "");
+    assert_eq!(found(&text(["store ptr %own, ptr %slot", "%p"])), "k: warning PHX002\n");
+    assert_eq!(found(&text(["", "%own"])), "inner: warning PHX002\n");
+    // Device memory that somebody may write is one value for a wave.
+    let written = text(["", "%p"]).replace("noalias readonly %p", "%p");
+    assert_eq!(found(&written), "inner: note PHX002\nk: note PHX002\n");
+}
