@@ -25,6 +25,8 @@ use super::{
 
 /// Expressions with more operations than this are not evaluated.
 const OPERATIONS: usize = 64;
+/// Slots that are written more often than this are not followed.
+const STORES: usize = 4;
 /// So many threads are looked at along one dimension where the size of workgroups is not known.
 const THREADS: u32 = 1024;
 /// Every launch is taken to have so many threads in a row, where nothing is known of launches.
@@ -417,42 +419,55 @@ pub(super) fn slot(facts: Facts<'_>, address: Value) -> Option<InstId> {
     (body.inst(own).opcode == Opcode::Alloca).then_some(own)
 }
 
-/// What a load from a stack slot gives, where the slot is written once, in full and before.
+/// What a load from a stack slot gives, where the slot is written in full and before: once, or several times one after the other.
 pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     facts.reads_slots();
     let body = facts.code.body;
     let own = slot(facts, body.operands(load)[0])?;
     // All that is done with the slot, under whatever type its address has.
-    let mut written = None;
+    let mut written: Vec<InstId> = Vec::new();
     let mut addresses = vec![own];
     while let Some(address) = addresses.pop() {
         for Use { user, index } in body.uses_of(address.into()) {
             match body.inst(user).opcode {
                 Opcode::Load => {}
                 Opcode::AddrSpaceCast => addresses.push(user),
-                Opcode::Store if index == 1 => {
-                    let block = node_of(body.block_of(user)?);
-                    if written.replace((user, block)).is_some() {
-                        return None;
-                    }
-                }
+                Opcode::Store if index == 1 && written.len() < STORES => written.push(user),
                 Opcode::Call if is_marker(facts, user) => {}
                 _ => return None,
             }
         }
     }
-    let (store, block) = written?;
-    let value = body.operands(store)[0];
-    let is_whole = type_of(facts, value)? == body.inst(load).ty;
-    let at = node_of(body.block_of(load)?);
     // A slot that was not written holds nothing: then the load is of no use, or comes after the store on every way.
-    let is_before = match block == at {
-        true => body.block_insts(block_of(at)).find(|&i| i == store || i == load) == Some(store),
-        false => facts.dom.dominates(block, at),
+    if !written.iter().all(|&store| is_before(facts, store, load)) {
+        return None;
+    }
+    // What comes before one and the same instruction on every way comes one after the other.
+    let is_last = |&store: &InstId| {
+        written.iter().all(|&other| other == store || is_before(facts, other, store))
     };
-    // What is written in rounds is another value in each, unless it is a constant.
-    let is_one = value.as_const().is_some() || facts.cycles.innermost(block).is_none();
-    (is_whole && is_before && is_one).then_some(value)
+    let last = written.iter().copied().find(is_last)?;
+    let value = body.operands(last)[0];
+    let is_whole = type_of(facts, value)? == body.inst(load).ty;
+    // What is written in rounds is another value in each, unless it is the only one, and a constant.
+    let is_in_rounds = |&store: &InstId| {
+        body.block_of(store).is_none_or(|block| facts.cycles.innermost(node_of(block)).is_some())
+    };
+    let is_one =
+        written.len() == 1 && value.as_const().is_some() || !written.iter().any(is_in_rounds);
+    (is_whole && is_one).then_some(value)
+}
+
+/// Whether an instruction comes before another on every way to that.
+fn is_before(facts: Facts<'_>, first: InstId, second: InstId) -> bool {
+    let body = facts.code.body;
+    let (Some(one), Some(other)) = (body.block_of(first), body.block_of(second)) else {
+        return false;
+    };
+    match one == other {
+        true => body.block_insts(one).find(|&i| i == first || i == second) == Some(first),
+        false => facts.dom.dominates(node_of(one), node_of(other)),
+    }
 }
 
 /// A call that says how long a slot is in use.

@@ -434,3 +434,54 @@ exit:
     let written = text(["", "%p"]).replace("noalias readonly %p", "%p");
     assert_eq!(found(&written), "inner: note PHX002\nk: note PHX002\n");
 }
+
+/// A slot that is written several times, one after the other, holds what was written last.
+#[test]
+fn bounds_that_are_rounded_in_place() {
+    let text = |[again, bound]: [&str; 2]| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @k(i32 %n, i1 %c) "nvvm.reqntid"="192" {{
+entry:
+  %slot = alloca i32
+  %i = alloca i32
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %n, ptr %slot
+  %given = load i32, ptr %slot
+  %count = sdiv i32 %given, 192
+  %whole = mul nsw i32 %count, 192
+  store i32 {bound}, ptr %slot
+  store i32 %id, ptr %i
+  {again}
+  br label %header
+header:
+  %now = load i32, ptr %i
+  %end = load i32, ptr %slot
+  %more = icmp slt i32 %now, %end
+  br i1 %more, label %body, label %exit
+body:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %old = load i32, ptr %i
+  %next = add nsw i32 %old, 192
+  store i32 %next, ptr %i
+  br label %header
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+"#
+        )
+    };
+    let warning = "k: warning PHX002\n";
+    assert_eq!(found(&text(["", "%whole"])), "");
+    assert_eq!(found(&text(["", "%count"])), warning);
+    assert_eq!(found(&text(["store i32 %n, ptr %slot", "%whole"])), warning);
+    // Not on every way, and in rounds.
+    let perhaps = "br i1 %c, label %then, label %header\nthen:\n  store i32 %n, ptr %slot";
+    assert_eq!(found(&text([perhaps, "%whole"])), warning);
+    let in_rounds = text(["", "%whole"]).replace("  %old =", "  store i32 %n, ptr %slot\n  %old =");
+    assert_eq!(found(&in_rounds), warning);
+}
