@@ -135,15 +135,23 @@ struct Search<'a> {
     last_generation: u32,
     replaced: Vec<Replaced>,
     ends: OnceCell<Ends>,
+    /// At which place of its block an instruction stands, by number, from 1; 0 before the block is visited.
+    visited: Vec<u32>,
+}
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
 }
 
 impl<'a> Search<'a> {
     fn new(db: &'a Database, function: FunctionInput, dom: &'a DomTree) -> Self {
+        let code = Code::of(db, function);
         Search {
             dom,
             db,
             function,
-            code: Code::of(db, function),
+            visited: vec![0; code.body.id_count()],
+            code,
             by: FxHashMap::default(),
             values: Scoped::new(),
             memory: Scoped::new(),
@@ -201,7 +209,8 @@ impl<'a> Search<'a> {
 
     fn block(&mut self, block: BlockId) {
         let body = self.code.body;
-        for inst in body.block_insts(block) {
+        for (at, inst) in (1..).zip(body.block_insts(block)) {
+            self.visited[number(inst)] = at;
             let data = body.inst(inst);
             match data.opcode {
                 Opcode::Load if !self.code.has_order(inst) => self.load(inst),
@@ -249,8 +258,14 @@ impl<'a> Search<'a> {
         let key = (address, self.code.body.inst(inst).ty);
         let memory = Memory::new(self.db, self.function);
         let generation = if memory.never_changes(inst) { u32::MAX } else { self.generation };
+        // What has not been visited comes after both.
+        let is_behind = |write, earlier| {
+            let [write, earlier] = [write, earlier].map(|inst| self.visited[number(inst)]);
+            write == 0 || write > earlier
+        };
         let is_current = |seen: &&Seen| {
-            seen.generation == generation || !memory.is_written_between(self.dom, seen.at, inst)
+            seen.generation == generation
+                || !memory.is_written_between(self.dom, seen.at, inst, is_behind)
         };
         match self.memory.map.get(&key).filter(is_current) {
             Some(&seen) => {

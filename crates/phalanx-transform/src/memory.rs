@@ -11,7 +11,7 @@ use phalanx_graph::{CycleId, Cycles, DomTree};
 use phalanx_ir::{
     ConstKind, GlobalVariable, InstId, Opcode, Value,
     attributes::{Access, MemoryLocation},
-    flow::{block_of, node_of},
+    flow::node_of,
     metadata::kind,
     module::{GlobalIndex, Linkage},
 };
@@ -138,8 +138,15 @@ impl<'a> Memory<'a> {
     }
 
     /// Whether what a load reads may have been written since another instruction was executed, which dominates the load and reads or writes
-    /// the same. O(writes that are passed), which are bounded.
-    pub(crate) fn is_written_between(&self, dom: &DomTree, earlier: InstId, load: InstId) -> bool {
+    /// the same. `is_behind` says of two instructions of a block whether the first stands behind the second. O(writes that are passed), which are
+    /// bounded.
+    pub(crate) fn is_written_between(
+        &self,
+        dom: &DomTree,
+        earlier: InstId,
+        load: InstId,
+        is_behind: impl Fn(InstId, InstId) -> bool,
+    ) -> bool {
         let body = self.code.body;
         let Some(clobber) = queries::nearest_clobber(self.db, self.function, load) else {
             return true;
@@ -151,10 +158,7 @@ impl<'a> Memory<'a> {
             Clobber::Phi(node) => !(node == block || dom.strictly_dominates(node, block)),
             Clobber::Def(write) if write == earlier => false,
             Clobber::Def(write) => match body.block_of(write).map(node_of) {
-                Some(of) if of == block => {
-                    body.block_insts(block_of(block)).find(|&i| i == write || i == earlier)
-                        != Some(write)
-                }
+                Some(of) if of == block => is_behind(write, earlier),
                 Some(of) => !dom.strictly_dominates(of, block),
                 None => true,
             },

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use phalanx::prelude::*;
+use phalanx::transform::{Pass as _, early_cse::EarlyCse};
 
 const HEAD: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";
 
@@ -61,4 +62,24 @@ fn many_loads_stand_before_a_fence() {
         let classes = session.load_classes(function).expect("a body");
         assert_eq!(classes.loads().len(), 200_000);
     });
+}
+
+#[test]
+fn many_loads_follow_many_stores_to_slots() {
+    let count = 200_000;
+    let mut text = format!("{HEAD}define amdgpu_kernel void @f(ptr addrspace(1) %a) {{\n");
+    (0..count).for_each(|i| _ = writeln!(text, "  %s{i} = alloca i32, addrspace(5)"));
+    (0..count).for_each(|i| _ = writeln!(text, "  store i32 {i}, ptr addrspace(5) %s{i}"));
+    for i in 0..count {
+        let _ = writeln!(text, "  %v{i} = load i32, ptr addrspace(5) %s{i}");
+        let _ = writeln!(text, "  store i32 %v{i}, ptr addrspace(1) %a");
+    }
+    text.push_str("  ret void\n}\n");
+    let start = Instant::now();
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is right");
+    let function = session.function(module, "f").expect("it is defined");
+    let done = EarlyCse.run(session.database_mut(), function.input());
+    done.expect("all edits are right");
+    assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
 }
