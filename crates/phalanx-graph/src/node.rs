@@ -78,11 +78,6 @@ impl<T> NodeVec<T> {
         &self.0
     }
 
-    /// The values as a mutable slice in node order.
-    pub fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.0
-    }
-
     /// How many nodes have a value.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -118,12 +118,6 @@ impl PostDomTree {
         self.tree.subtree(node)
     }
 
-    /// The closest node that post-dominates both. `None` when that is the virtual exit.
-    #[must_use]
-    pub fn common_post_dominator(&self, a: Node, b: Node) -> Option<Node> {
-        self.tree.common_dominator(a, b).filter(|&up| up != self.virtual_exit())
-    }
-
     /// The tree as a dominator tree of the reversed graph, the virtual exit included.
     #[must_use]
     pub fn as_dom_tree(&self) -> &DomTree {
