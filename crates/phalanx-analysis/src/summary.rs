@@ -60,6 +60,7 @@ use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
     constant::ConstKind, flow::node_of, module::Linkage,
 };
+use phalanx_target::calling_convention::{self, Entry};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
 use crate::affect::User;
@@ -491,8 +492,16 @@ pub fn argument_sources(
     }
     let origins = Origins::new(code, around);
     let content = |argument: phalanx_ir::Value| {
-        let from = phalanx_ir::Value::arg(copies::copied_argument(code, argument)?);
-        origins.is_passed(from).then(|| sources(&from))
+        let position = copies::copied_argument(code, argument)?;
+        let from = phalanx_ir::Value::arg(position);
+        let is_kernel =
+            calling_convention::entry(code.header.call_conv, around.target.architecture())
+                == Entry::Kernel;
+        let known = match is_kernel {
+            true => Some(sources(&from)),
+            false => around.calls.argument(position),
+        };
+        known.filter(|_| origins.is_passed(from))
     };
     let of = |(at, argument): (usize, &phalanx_ir::Value)| match is_by_value(at) {
         true => content(*argument).unwrap_or(SourceSet::OPAQUE_THREAD),

@@ -156,6 +156,12 @@ impl<'a> FullRules<'a> {
         }
         let timed = data.flags.contains(InstFlags::VOLATILE)
             || data.mem().ordering() != Ordering::NotAtomic;
+        if let Some(content) = self.content(address).filter(|_| !timed) {
+            let is_pure = content.is_empty();
+            let definition =
+                Definition { seed: content, transfer: divergence::Transfer::Propagate, is_pure };
+            return Rule { reads: Reads::Some(0), ..Rule::new(definition) };
+        }
         let seed = self.seed_of_load(address, timed);
         let is_pure = seed.is_empty();
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
@@ -163,9 +169,7 @@ impl<'a> FullRules<'a> {
 
     /// The sources that what is read from memory has besides those of its address.
     pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
-        // Copies of what was passed are private, but of one content.
-        let is_private = self.may_be_private(address) && !self.is_passed(address);
-        match (is_private, timed) {
+        match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
@@ -175,6 +179,19 @@ impl<'a> FullRules<'a> {
             }
             (false, _) => SourceSet::OPAQUE_WAVE,
         }
+    }
+
+    /// The sources of what is read from a copy that callers have passed by value, wherever the copy is.
+    pub(super) fn content(&self, address: Value) -> Option<SourceSet> {
+        let is_copy = self.entry == Entry::Call && self.is_passed(address);
+        is_copy.then(|| {
+            let arguments = 0..self.code.header.params.len() as u32;
+            let copies = arguments.filter(|&at| self.is_passed(Value::arg(at)));
+            // Whichever it is made from: so nothing but the arguments has to do with it.
+            copies.fold(SourceSet::EMPTY, |all, at| {
+                all | calls::argument(self.around.calls, at, false, self.context.wave)
+            })
+        })
     }
 
     fn address_space(&self, address: Value) -> Option<AddressSpace> {
@@ -480,6 +497,10 @@ impl Rules for FullRules<'_> {
             (self.around.target.architecture(), attributes.has(AttrKind::InReg));
         let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
             true if self.is_kernel() => SourceSet::EMPTY,
+            // What is known of the argument is about the content.
+            _ if self.entry == Entry::Call && attributes.has(AttrKind::ByVal) => {
+                SourceSet::OPAQUE_THREAD
+            }
             is_scalar if self.entry == Entry::Call => {
                 calls::argument(self.around.calls, position, is_scalar, self.context.wave)
             }

@@ -555,11 +555,14 @@ impl Make<'_, '_> {
             }
             return Definition::PURE;
         }
-        reads.extend(self.numbering.operand(operands[1]).map(Read::Value));
         let is_timed = operands.get(3).is_none_or(|flag| {
             flag.as_const().is_none_or(|flag| self.rules.integer(flag) != Some(0))
         });
-        let seed = self.rules.seed_of_load(operands[1], is_timed);
+        let content = self.rules.content(operands[1]).filter(|_| !is_timed);
+        if content.is_none() {
+            reads.extend(self.numbering.operand(operands[1]).map(Read::Value));
+        }
+        let seed = content.unwrap_or_else(|| self.rules.seed_of_load(operands[1], is_timed));
         Definition { seed, transfer: Transfer::Propagate, is_pure: seed.is_empty() }
     }
 

@@ -123,19 +123,22 @@ impl Origins {
         self.shared.holds(address)
     }
 
-    /// Whether what is at an address depends on nothing but what the address does: a structure that was passed by value, by the host or a caller.
+    /// Whether what is at an address is a structure that was passed by value: by the host, so that it depends on nothing but what the address does, or by callers, so
+    /// that it depends on nothing but the arguments.
     #[must_use]
     pub fn is_passed(&self, address: Value) -> bool {
         self.passed.holds(address)
     }
 
-    /// Instructions with an operand about which this says something else than `old`.
+    /// Instructions with an operand about which this says something else than `old`, or which leads to something that is passed, where that is something else.
     #[must_use]
     pub fn users_of_others(&self, code: Code<'_>, old: &Self) -> Vec<InstId> {
         let body = code.body;
+        let is_other_passed = self.passed.arguments != old.passed.arguments;
         let is_other = |operand: &Value| {
             let of = |origins: &Self| (origins.is_shared(*operand), origins.is_passed(*operand));
-            operand.as_inst().is_some() && of(self) != of(old)
+            operand.as_const().is_none()
+                && (of(self) != of(old) || is_other_passed && self.is_passed(*operand))
         };
         let of = |inst: &InstId| {
             body.block_of(*inst).is_some() && body.operands(*inst).iter().any(is_other)
@@ -194,6 +197,7 @@ impl<'a> Scan<'a> {
             attributes.has(AttrKind::ByVal)
                 && (attributes.has(AttrKind::ReadOnly) || copies::is_only_read(code, position))
         };
+        // Of what callers pass it is known what it depends on.
         let is_known = |&position: &u32| {
             copies::is_only_content(code, position) && around.calls.argument(position).is_some()
         };
@@ -260,6 +264,18 @@ impl<'a> Scan<'a> {
     fn made_from(&self, inst: InstId, mut call: impl FnMut(From)) {
         let body = self.code.body;
         let operands = body.operands(inst);
+        // What is read from a copy that is passed on depends on nothing but the argument, so nothing else may choose the place.
+        if self.kind == Kind::Passed && !self.is_kernel {
+            return call(match body.inst(inst).opcode {
+                Opcode::GetElementPtr if operands[1..].iter().any(|by| by.as_const().is_none()) => {
+                    From::Other
+                }
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast => {
+                    self.of(operands[0])
+                }
+                _ => From::Other,
+            });
+        }
         match body.inst(inst).opcode {
             Opcode::GetElementPtr
             | Opcode::AddrSpaceCast
