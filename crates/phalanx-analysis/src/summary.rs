@@ -492,7 +492,7 @@ pub fn argument_sources(
     }
     let origins = Origins::new(code, around);
     let content = |argument: phalanx_ir::Value| {
-        let position = copies::copied_argument(code, argument)?;
+        let position = copies::copied_argument(code, call, argument)?;
         let from = phalanx_ir::Value::arg(position);
         let is_kernel =
             calling_convention::entry(code.header.call_conv, around.target.architecture())

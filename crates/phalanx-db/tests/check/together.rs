@@ -348,8 +348,15 @@ exit:
 }}
 define internal void @outer(ptr byval(%s) %q) {{
   %copy = alloca %s
+  %at = getelementptr %s, ptr %q, i32 0, i32 1
+  %some = load i32, ptr %at
+  %c = icmp eq i32 %some, 7
+  br i1 %c, label %then, label %exit
+then:
   call void @llvm.memcpy.p0.p0.i64(ptr %copy, ptr %q, i64 16, i1 false)
   call void @inner(ptr byval(%s) %copy)
+  br label %exit
+exit:
   ret void
 }}
 define ptx_kernel void @k(ptr byval(%s) %p) {{
@@ -375,7 +382,7 @@ define ptx_kernel void @k(ptr byval(%s) %p) {{
         ["", "%p", "store i32 %id, ptr %q"],
         ["", "%p", "%number = ptrtoint ptr %q to i64"],
     ] {
-        assert_eq!(found(&text(wrong)), "inner: warning PHX002\n", "{wrong:?}");
+        assert!(found(&text(wrong)).starts_with("inner: warning PHX002\n"), "{wrong:?}");
     }
 }
 

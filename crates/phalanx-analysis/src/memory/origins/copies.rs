@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
 
-/// How many uses are looked at.
+/// How many uses are looked at, and instructions of a block.
 const BOUND: usize = 1 << 12;
 
 /// How many steps from an address to what it is made from are looked at.
@@ -33,19 +33,23 @@ pub(crate) fn is_only_content(code: Code<'_>, position: u32) -> bool {
     attributes.has(AttrKind::ByVal) && is_but_read(code, Value::arg(position), None, false)
 }
 
-/// The argument of which something is a copy that is passed on by value: that argument itself, or a stack slot that was filled from it and is only read besides.
-pub(crate) fn copied_argument(code: Code<'_>, address: Value) -> Option<u32> {
+/// The argument of which something is a copy that a call passes on by value: that argument itself, or a stack slot that was filled from it and is only read besides.
+pub(crate) fn copied_argument(code: Code<'_>, call: InstId, address: Value) -> Option<u32> {
     let slot = match made_from(code, address)?.as_inst() {
         None => return made_from(code, address)?.as_arg(),
         Some(slot) => slot,
     };
     let body = code.body;
-    // In the entry all threads fill it, or nothing is in it yet.
+    // In the entry all threads fill it, or nothing is in it yet; before the call in its block those do that come to it.
     let entry = code.flow.entry();
     let fills = |copy: &InstId| {
         let is_constant =
             |at: usize| body.call_args(*copy).get(at).is_some_and(|a| a.as_const().is_some());
-        body.block_of(*copy) == entry && is_constant(2) && is_constant(3)
+        let block = body.block_of(*copy);
+        let is_first =
+            || body.block_insts(block?).take(BOUND).find(|&inst| inst == *copy || inst == call);
+        let is_there = block == entry || block == body.block_of(call) && is_first() == Some(*copy);
+        is_there && is_constant(2) && is_constant(3)
     };
     let uses = body.uses_of(slot.into());
     let mut copies =
