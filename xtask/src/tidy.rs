@@ -55,7 +55,7 @@ const ONLY: &[(&str, &[&str])] = &[
 ];
 
 /// Beyond this many lines a module holds more than one idea.
-const MAX_LINES: usize = 1000;
+const MAX_LINES: usize = 600;
 
 /// Runs every check.
 pub(crate) fn run() -> anyhow::Result<()> {
