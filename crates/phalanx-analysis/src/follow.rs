@@ -4,7 +4,7 @@
 //! analysed once costs what it costs. (Whoever does not even want to keep these asks for the first time without one: see [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps a
 //! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
 //! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
-//! whole function make, when that happens twice in a row. Until then the tables are brought up to date, if at most an eighth of the function has changed,
+//! whole function make, when that happens twice in a row (but not where the tables are those of [another follower](Follower::seen)). Until then the tables are brought up to date, if at most an eighth of the function has changed,
 //! and solved again.
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
@@ -73,7 +73,7 @@ impl Changes<'_> {
 /// from scratch.
 #[must_use]
 pub fn few(size: usize) -> usize {
-    (size / 64).max(8)
+    (size / 256).max(8)
 }
 
 /// The same where each is looked at again by itself, as it is from scratch, with little besides.
@@ -410,6 +410,14 @@ impl Follower {
                 let tables = tables.zip(changes);
                 match (mood, few_changes) {
                     (Mood::Once, Some(changes)) if changes.len() > very_few(size) => {
+                        self.solve(&subject, Mood::Again, tables)
+                    }
+                    // Solved from the tables of another follower, which costs less than to keep anything.
+                    (Mood::Again, Some(changes))
+                        if !self.keeps_tables
+                            && self.purpose == Purpose::Divergence
+                            && changes.len() > very_few(size) =>
+                    {
                         self.solve(&subject, Mood::Again, tables)
                     }
                     (Mood::Once | Mood::Again, Some(_)) if before != stamp => {

@@ -407,7 +407,7 @@ fn a_function_is_followed_after_one_small_edit_or_two_larger_ones() {
             [found[0], found[1], now.repaired - before.repaired]
         };
         // Large enough that a few are not very few.
-        add(&mut fixture, 1000);
+        add(&mut fixture, 4000);
         fixture.db.trim(fixture.module);
         assert_eq!(add(&mut fixture, 1), [1, 0, 0], "at first");
         for (at, (count, expected)) in edits.iter().enumerate() {

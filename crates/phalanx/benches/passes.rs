@@ -1,6 +1,6 @@
 //! A pipeline that asks again: `cargo bench -p phalanx --bench passes`.
 //!
-//! Five passes run one after the other over whole modules; after each, every fact of every function is asked. The inputs are our
+//! Five passes run one after the other over whole modules, each in a session of its own; after each pass, every fact of every function is asked. The inputs are our
 //! kernels as clang-22 compiles them (the shipped `.ll` kernels where it is not installed), the same inlined into one function
 //! (`phalanx_test_suite::giants`), and random structured kernels inlined into giants. Times in microseconds, the best of several runs.
 //!
@@ -42,7 +42,8 @@ use phalanx::{
 use phalanx_test_suite::{giants, kernels::Manifest, shipped};
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
 
-const PASSES: [&str; 5] = ["instsimplify", "simplifycfg", "early-cse", "licm", "dce"];
+/// In the order in which `opt-22 -O1` simplifies a function after inlining, where `instcombine` stands for `instsimplify`.
+const PASSES: [&str; 5] = ["early-cse", "simplifycfg", "instsimplify", "licm", "dce"];
 
 fn main() {
     let mut runs = 3;
@@ -71,7 +72,7 @@ fn main() {
         if !wanted(&name) {
             continue;
         }
-        let all: Vec<Row> = (0..runs.max(1)).map(|_| measure(&texts, &pipeline)).collect();
+        let all: Vec<Row> = (0..runs.max(1)).map(|_| measure(&texts, &pipeline, by_fact)).collect();
         let least = |of: fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let (cold, facts, passes, again) =
@@ -199,21 +200,25 @@ struct Row {
 /// What each question takes.
 type Times = [Duration; FACTS.len()];
 
-/// Asks every fact of each function in turn, and adds what each takes to `times`. What all take together is returned.
-fn ask(session: &Session, functions: &[FunctionId], times: &mut Times) -> Duration {
+/// Asks every fact of each function in turn: what all take together. What each takes is added to `times`, where that is wanted:
+/// reading the clock takes as long as an answer that is there already.
+fn ask(session: &Session, functions: &[FunctionId], mut times: Option<&mut Times>) -> Duration {
     let db = session.database();
-    let mut sum = Duration::ZERO;
+    let start = Instant::now();
     for function in functions {
+        let Some(times) = &mut times else {
+            FACTS.iter().for_each(|(_, ask)| ask(db, function.input()));
+            continue;
+        };
         let mut last = Instant::now();
-        for ((_, ask), time) in FACTS.iter().zip(&mut *times) {
+        for ((_, ask), time) in FACTS.iter().zip(&mut **times) {
             ask(db, function.input());
             let now = Instant::now();
             *time += now - last;
-            sum += now - last;
             last = now;
         }
     }
-    sum
+    start.elapsed()
 }
 
 fn read(session: &mut Session, text: &[u8]) -> (ModuleId, Vec<FunctionId>) {
@@ -222,59 +227,55 @@ fn read(session: &mut Session, text: &[u8]) -> (ModuleId, Vec<FunctionId>) {
     (module, session.functions(module).collect())
 }
 
-fn measure(texts: &[Vec<u8>], passes: &[String]) -> Row {
+/// Measures each module in a session of its own, as a compiler has it.
+fn measure(texts: &[Vec<u8>], passes: &[String], by_fact: bool) -> Row {
     let mut row = Row { by_pass: vec![ByPass::default(); passes.len()], ..Row::default() };
-    let mut cold = Session::new();
-    let mut session = Session::new();
-    let mut modules = Vec::new();
     for text in texts {
-        let (_, functions) = read(&mut cold, text);
-        row.cold += ask(&cold, &functions, &mut row.cold_by_fact);
-        row.functions += functions.len();
-        let (module, functions) = read(&mut session, text);
-        let sizes = functions.iter().map(|f| session.code(*f).body.id_count());
-        row.instructions += sizes.sum::<usize>();
-        modules.push((module, functions));
-    }
-    let registry = Registry::standard();
-    for (number, pass) in passes.iter().enumerate() {
-        let pipeline = Pipeline::parse(pass, &registry).unwrap_or_else(|error| panic!("{error}"));
-        let mut manager = Manager::new(Options::default());
-        for (module, functions) in &modules {
-            let position =
-                |session: &Session, f: FunctionId| session.code(f).body.journal().position();
-            let before: Vec<u64> = functions.iter().map(|f| position(&session, *f)).collect();
-            let start = Instant::now();
-            for group in &pipeline.groups {
-                manager
-                    .run_group(session.database_mut(), module.input(), group, &mut |_, _| {})
-                    .unwrap_or_else(|error| panic!("{error}"));
-            }
-            row.passes += start.elapsed();
-            let own = &mut row.by_pass[number];
-            own.facts += ask(&session, functions, &mut own.by_fact);
-            for (function, before) in functions.iter().zip(before) {
-                let body = session.code(*function).body;
-                if body.journal().position() != before {
-                    let changes = body.journal().since(before);
-                    own.edited += changes.map_or(body.id_count(), |changes| changes.insts.len());
-                    own.in_changed += body.id_count();
-                }
-                let ways = queries::repairs(session.database(), function.input());
-                let ways = [ways.solved, ways.kept, ways.repaired];
-                own.ways.iter_mut().zip(ways).for_each(|(sum, more)| *sum += more);
-            }
-        }
-        let own = &mut row.by_pass[number];
-        own.changed = manager.statistics().steps.iter().map(|s| s.changed_functions).sum();
-        row.facts += own.facts;
-        row.changed += own.changed;
-        for (module, _) in &modules {
-            let text = session.print(*module);
-            let mut fresh = Session::new();
-            let (_, functions) = read(&mut fresh, &text);
-            row.again += ask(&fresh, &functions, &mut [Duration::ZERO; FACTS.len()]);
-        }
+        measure_module(&mut row, text, passes, by_fact);
     }
     row
+}
+
+fn measure_module(row: &mut Row, text: &[u8], passes: &[String], by_fact: bool) {
+    let mut cold = Session::new();
+    let (_, functions) = read(&mut cold, text);
+    row.cold += ask(&cold, &functions, by_fact.then_some(&mut row.cold_by_fact));
+    let mut session = Session::new();
+    let (module, functions) = read(&mut session, text);
+    row.functions += functions.len();
+    row.instructions += functions.iter().map(|f| session.code(*f).body.id_count()).sum::<usize>();
+    let registry = Registry::standard();
+    let position = |session: &Session, f: FunctionId| session.code(f).body.journal().position();
+    for (pass, own) in passes.iter().zip(&mut row.by_pass) {
+        let pipeline = Pipeline::parse(pass, &registry).unwrap_or_else(|error| panic!("{error}"));
+        let mut manager = Manager::new(Options::default());
+        let before: Vec<u64> = functions.iter().map(|f| position(&session, *f)).collect();
+        let start = Instant::now();
+        for group in &pipeline.groups {
+            manager
+                .run_group(session.database_mut(), module.input(), group, &mut |_, _| {})
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+        row.passes += start.elapsed();
+        let facts = ask(&session, &functions, by_fact.then_some(&mut own.by_fact));
+        own.facts += facts;
+        row.facts += facts;
+        for (function, before) in functions.iter().zip(before) {
+            let body = session.code(*function).body;
+            if body.journal().position() != before {
+                let changes = body.journal().since(before);
+                own.edited += changes.map_or(body.id_count(), |changes| changes.insts.len());
+                own.in_changed += body.id_count();
+            }
+            let ways = queries::repairs(session.database(), function.input());
+            let ways = [ways.solved, ways.kept, ways.repaired];
+            own.ways.iter_mut().zip(ways).for_each(|(sum, more)| *sum += more);
+        }
+        let changed: u64 = manager.statistics().steps.iter().map(|s| s.changed_functions).sum();
+        own.changed += changed;
+        row.changed += changed;
+        let mut fresh = Session::new();
+        let (_, functions) = read(&mut fresh, &session.print(module));
+        row.again += ask(&fresh, &functions, None);
+    }
 }

@@ -433,6 +433,31 @@ fn followers_are_few() {
     assert_eq!((after.repaired, after.kept), (before.repaired, before.kept + 1), "dropped");
 }
 
+/// Passes over a whole function change more at a time: what is granted is solved then from the tables of `divergence`, and kept as soon
+/// as changes are very few.
+#[test]
+fn after_larger_edits_nothing_is_kept() {
+    let mut fixture = Fixture::new(4000);
+    let late = fixture.named("v3990");
+    fixture.db.trim(fixture.module);
+    let mut ask = |inserted: usize| {
+        let before = queries::assumed_repairs(&fixture.db, fixture.edited());
+        fixture.edit(|edit| {
+            let mut xor = || edit.before(late).xor(Value::arg(3), Value::arg(3)).map(drop);
+            (0..inserted).try_for_each(|_| xor())
+        });
+        fixture.ask();
+        let after = queries::assumed_repairs(&fixture.db, fixture.edited());
+        [after.solved - before.solved, after.kept - before.kept, after.repaired - before.repaired]
+    };
+    ask(12);
+    for inserted in [12, 12, 12] {
+        assert_eq!(ask(inserted), [1, 0, 0]);
+    }
+    assert_eq!(ask(4), [0, 1, 0]);
+    assert_eq!(ask(12), [0, 0, 1]);
+}
+
 /// Where nothing that is granted makes a difference the answer is that without, and nothing is solved.
 #[test]
 fn without_effect_it_is_divergence() {
