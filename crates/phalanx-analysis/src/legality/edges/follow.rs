@@ -4,8 +4,8 @@
 //! [repaired](crate::divergence::repair): terminators of branches with other sources are stated again, and of another graph those of
 //! blocks that lead elsewhere, with the phis that they led to or lead to.
 //!
-//! Nothing is kept the first time. Where more than a few branches are others it is kept when that happens twice in a row; where many are, blocks are there no more by
-//! number, or something in an irreducible region cannot be followed, it is solved from scratch.
+//! Nothing is kept the first time. It is kept once a few branches are others, which costs what solving it three or four times does. Where more are, blocks are
+//! there no more by number, or something in an irreducible region cannot be followed, it is solved from scratch.
 //!
 //! **Complexity.** O(blocks whose branches have other sources, and what follows from them); of another graph O(blocks + edges) besides, for a look at each.
 
@@ -43,8 +43,6 @@ enum State {
     New,
     /// Asked, nothing kept.
     Seen(Last),
-    /// As `Seen`, after something that would have been worth following.
-    SeenAgain(Last),
     Kept(Last, Box<Retained>),
 }
 
@@ -73,15 +71,13 @@ impl EdgeFollower {
         terminators: &SourceSets,
     ) -> (EdgeDivergence, Found) {
         let now = Last { cfg: Arc::clone(cfg), terminators: terminators.clone() };
-        let (mut is_worth_keeping, mut is_once_more) = (false, false);
+        let mut is_worth_keeping = false;
         match std::mem::take(&mut self.state) {
             State::New => {}
             State::Seen(last) => {
-                let branches = last.difference(&now).map(|difference| difference.branches.len());
-                is_worth_keeping = branches.is_some_and(|count| count <= FEW);
-                is_once_more = branches.is_some();
+                let difference = last.difference(&now);
+                is_worth_keeping = difference.is_some_and(|d| d.branches.len() <= FEW);
             }
-            State::SeenAgain(last) => is_worth_keeping = last.difference(&now).is_some(),
             State::Kept(last, mut retained) => {
                 if let Some(difference) = last.difference(&now)
                     && let Ok(outcome) = repair(&mut retained, flow, (&last, &now), &difference)
@@ -109,10 +105,7 @@ impl EdgeFollower {
         {
             return (self.keep(now, Box::new(retained)), Found::Solved);
         }
-        self.state = match is_once_more {
-            true => State::SeenAgain(now),
-            false => State::Seen(now),
-        };
+        self.state = State::Seen(now);
         (EdgeDivergence { sources: answer.values().clone() }, Found::Solved)
     }
 
