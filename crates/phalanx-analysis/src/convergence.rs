@@ -218,8 +218,7 @@ pub fn is_convergent(
     let Some(constant) = body.const_callee(call) else { return false };
     let ConstKind::Global(name) = context.const_data(constant).kind else { return false };
     callee(name).is_some_and(marked) || {
-        let text = name.symbol().and_then(|s| std::str::from_utf8(context.bytes(s)).ok());
-        let found = text.and_then(intrinsics::lookup);
+        let found = name.symbol().and_then(|symbol| intrinsics::lookup(context.bytes(symbol)));
         found.is_some_and(|found| found.info.convergent || found.info.llvm_convergent)
     }
 }
@@ -228,8 +227,7 @@ pub fn is_convergent(
 fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     let callee = code.body.const_callee(call)?;
     let ConstKind::Global(name) = code.context.const_data(callee).kind else { return None };
-    let text = std::str::from_utf8(code.context.bytes(name.symbol()?)).ok()?;
-    let info = intrinsics::lookup(text)?.info;
+    let info = intrinsics::lookup(code.context.bytes(name.symbol()?))?.info;
     if let Some(barrier) = info.barrier {
         return Some(barrier.scope);
     }

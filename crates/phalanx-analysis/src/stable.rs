@@ -342,8 +342,7 @@ fn acquires_otherwise(
 }
 
 fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
-    let name = called_name(code, call).and_then(|name| std::str::from_utf8(name).ok());
-    name.is_some_and(|name| lookup(name).is_some())
+    called_name(code, call).is_some_and(|name| lookup(name).is_some())
 }
 
 /// The name that is called.

@@ -160,7 +160,7 @@ fn distinct(list: &[(InstId, GlobalName)]) -> Vec<GlobalName> {
 }
 
 fn is_intrinsic(context: &Context, name: GlobalName) -> bool {
-    let text = name.symbol().and_then(|symbol| std::str::from_utf8(context.bytes(symbol)).ok());
+    let text = name.symbol().map(|symbol| context.bytes(symbol));
     text.is_some_and(|text| lookup(text).is_some())
 }
 

@@ -294,9 +294,11 @@ pub struct Intrinsic {
 
 /// Whether LLVM takes a function of this name for an intrinsic, known or not.
 #[must_use]
-pub fn is_intrinsic_name(name: &str) -> bool {
-    name.starts_with("llvm.")
+pub fn is_intrinsic_name(name: impl AsRef<[u8]>) -> bool {
+    name.as_ref().starts_with(PREFIX)
 }
+
+const PREFIX: &[u8] = b"llvm.";
 
 /// The intrinsic called `name` (without the `@`), such as `llvm.amdgcn.readfirstlane.i32`.
 ///
@@ -306,15 +308,17 @@ pub fn is_intrinsic_name(name: &str) -> bool {
 /// Who analyses a function asks for the name of each call several times, and a program has few names: what was found last is known by the whole name,
 /// on each thread.
 #[must_use]
-pub fn lookup(name: &str) -> Option<Intrinsic> {
+pub fn lookup(name: impl AsRef<[u8]>) -> Option<Intrinsic> {
+    let name = name.as_ref();
+    // What is no intrinsic is not remembered: of other functions a program has many.
+    is_intrinsic_name(name).then(|| known(name))?
+}
+
+fn known(name: &[u8]) -> Option<Intrinsic> {
     /// With more names than this, which a program has that makes them up, all are forgotten.
     const KNOWN: usize = 1024;
     thread_local! {
-        static FOUND: RefCell<FxHashMap<Box<str>, Option<Intrinsic>>> = RefCell::default();
-    }
-    // What is no intrinsic is not remembered: of other functions a program has many.
-    if !is_intrinsic_name(name) {
-        return None;
+        static FOUND: RefCell<FxHashMap<Box<[u8]>, Option<Intrinsic>>> = RefCell::default();
     }
     FOUND.with_borrow_mut(|found| {
         if let Some(known) = found.get(name) {
@@ -323,7 +327,7 @@ pub fn lookup(name: &str) -> Option<Intrinsic> {
         if found.len() == KNOWN {
             found.clear();
         }
-        let intrinsic = find(name);
+        let intrinsic = std::str::from_utf8(name).ok().and_then(find);
         found.insert(name.into(), intrinsic);
         intrinsic
     })
@@ -346,8 +350,7 @@ fn find(name: &str) -> Option<Intrinsic> {
 /// Whether a name is that of an intrinsic that is a convergent operation whatever its declaration says.
 #[must_use]
 pub fn is_convergent(name: &[u8]) -> bool {
-    let found = std::str::from_utf8(name).ok().and_then(lookup);
-    found.is_some_and(|intrinsic| intrinsic.info.llvm_convergent)
+    lookup(name).is_some_and(|intrinsic| intrinsic.info.llvm_convergent)
 }
 
 #[cfg(test)]

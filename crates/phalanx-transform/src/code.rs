@@ -167,7 +167,7 @@ impl<'a> Code<'a> {
         let callee = self.body.const_callee(call)?;
         match self.context.const_data(callee).kind {
             ConstKind::Global(GlobalName::Named(symbol)) => {
-                std::str::from_utf8(self.context.bytes(symbol)).ok().and_then(intrinsics::lookup)
+                intrinsics::lookup(self.context.bytes(symbol))
             }
             _ => None,
         }

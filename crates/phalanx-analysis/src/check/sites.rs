@@ -158,8 +158,7 @@ pub(super) fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
 
 /// The intrinsic with a name.
 pub(super) fn intrinsic(code: Code<'_>, name: GlobalName) -> Option<Intrinsic> {
-    let name = std::str::from_utf8(code.context.bytes(name.symbol()?)).ok()?;
-    intrinsics::lookup(name)
+    intrinsics::lookup(code.context.bytes(name.symbol()?))
 }
 
 fn is_convergent(code: Code<'_>, call: InstId) -> bool {

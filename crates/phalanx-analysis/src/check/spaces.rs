@@ -89,8 +89,7 @@ fn intrinsic<'a>(code: Code<'a>, inst: InstId) -> Option<&'a str> {
     let ConstKind::Global(GlobalName::Named(symbol)) = code.context.const_data(callee).kind else {
         return None;
     };
-    let name = std::str::from_utf8(code.context.bytes(symbol)).ok()?;
-    Some(intrinsics::lookup(name)?.base)
+    Some(intrinsics::lookup(code.context.bytes(symbol))?.base)
 }
 
 /// Conflicts in a function that are wrong on every target, in the order of the text.

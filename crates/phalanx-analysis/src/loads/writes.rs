@@ -79,20 +79,20 @@ pub fn written_by_call(
 ) -> Option<SpaceSet> {
     let Code { context, body, .. } = code;
     let info = body.call_info(call);
-    let effects = call_effects(code, around, call);
-    if effects.only_reads() {
-        return Some(SpaceSet::EMPTY);
-    }
     let name = body.const_callee(call).and_then(|callee| match context.const_data(callee).kind {
         ConstKind::Global(name) => Some(name),
         _ => None,
     });
     let text = name.and_then(GlobalName::symbol).map(|symbol| context.bytes(symbol));
-    let intrinsic = text.and_then(|text| std::str::from_utf8(text).ok()).and_then(lookup);
+    let intrinsic = text.and_then(lookup);
     let is_fence = |text: &[u8]| FENCES.iter().any(|prefix| text.starts_with(prefix));
     if intrinsic.is_some_and(|intrinsic| intrinsic.info.barrier.is_some())
         || text.is_some_and(is_fence)
     {
+        return Some(SpaceSet::EMPTY);
+    }
+    let effects = call_effects(code, around, call);
+    if effects.only_reads() {
         return Some(SpaceSet::EMPTY);
     }
     if let Some(name) = name

@@ -140,9 +140,7 @@ impl<'a> FullRules<'a> {
         }
         let context = self.code.context;
         let intrinsic = match context.const_data(callee).kind {
-            ConstKind::Global(GlobalName::Named(symbol)) => {
-                std::str::from_utf8(context.bytes(symbol)).ok().and_then(lookup)
-            }
+            ConstKind::Global(GlobalName::Named(symbol)) => lookup(context.bytes(symbol)),
             _ => None,
         };
         self.intrinsics[slot] = Some((callee, intrinsic));

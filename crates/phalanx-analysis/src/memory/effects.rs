@@ -11,7 +11,7 @@ use phalanx_ir::{
     constant::ConstKind,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::intrinsics::{Location, MemoryEffect, lookup};
+use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name, lookup};
 
 use crate::lower::{Code, Surroundings};
 
@@ -100,12 +100,13 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
     let ConstKind::Global(name) = context.const_data(callee).kind else { return effects };
     if let GlobalName::Named(symbol) = name {
         let text = context.bytes(symbol);
-        if MARKERS.iter().any(|marker| text.starts_with(marker)) {
-            return MemoryEffects::NONE;
-        }
-        let intrinsic = std::str::from_utf8(text).ok().and_then(lookup);
-        if let Some(intrinsic) = intrinsic {
-            effects = effects.intersect(of_table(intrinsic.info.memory));
+        if is_intrinsic_name(text) {
+            if MARKERS.iter().any(|marker| text.starts_with(marker)) {
+                return MemoryEffects::NONE;
+            }
+            if let Some(intrinsic) = lookup(text) {
+                effects = effects.intersect(of_table(intrinsic.info.memory));
+            }
         }
     }
     // Operands of a bundle may be read and written whatever the callee promises.

@@ -63,7 +63,7 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
     };
     if let GlobalName::Named(symbol) = name {
         let text = context.bytes(symbol);
-        if let Some(intrinsic) = std::str::from_utf8(text).ok().and_then(lookup) {
+        if let Some(intrinsic) = lookup(text) {
             let info = intrinsic.info;
             // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
             let is_plain = || {

@@ -56,11 +56,7 @@ pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
     let ConstKind::Global(GlobalName::Named(symbol)) = context.const_data(callee).kind else {
         return None;
     };
-    let name = context.bytes(symbol);
-    if !name.starts_with(b"llvm.") {
-        return None;
-    }
-    lookup(std::str::from_utf8(name).ok()?)
+    lookup(context.bytes(symbol))
 }
 
 /// What a call of an intrinsic gives.

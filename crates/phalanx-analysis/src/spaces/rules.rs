@@ -445,8 +445,8 @@ impl<'a> Rules<'a> {
             });
         let Some(name) = name else { return tell(Input::Set(all)) };
         if let GlobalName::Named(symbol) = name
-            && let Ok(text) = std::str::from_utf8(context.bytes(symbol))
-            && text.starts_with("llvm.")
+            && let text = context.bytes(symbol)
+            && intrinsics::is_intrinsic_name(text)
         {
             let base = intrinsics::lookup(text).map(|found| found.base);
             match base {

@@ -125,19 +125,22 @@ pub fn ordered_loads(facts: Facts<'_>, aliases: &mut AliasQuery<'_>) -> Vec<Stab
 fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
     let Facts { code, around, kinds, .. } = facts;
     let body = code.body;
+    let is_shared = |inst| kinds.at(body, inst, 0).memories() == SpaceSet::SHARED;
+    // Most functions have no such loads, or no barriers: that is told sooner than what they write.
+    let insts = || code.flow.order().iter().flat_map(|&block| body.block_insts(block));
+    let has_load = || insts().any(|inst| is_plain_load(code, inst) && is_shared(inst));
+    if !has_load() || !insts().any(|inst| is_barrier(facts, inst)) {
+        return None;
+    }
     let mut events: Vec<Vec<Event>> = vec![Vec::new(); facts.cfg.node_count()];
-    let (mut has_barrier, mut has_load) = (false, false);
     for &block in code.flow.order() {
         let row = &mut events[phalanx_ir::flow::node_of(block).index()];
         for inst in body.block_insts(block) {
             let opcode = body.inst(inst).opcode;
             if is_barrier(facts, inst) {
                 row.push(Event::Barrier);
-                has_barrier = true;
             } else if is_plain_load(code, inst) {
-                let of_group = kinds.at(body, inst, 0).memories() == SpaceSet::SHARED;
-                row.extend(of_group.then_some(Event::Load(inst)));
-                has_load |= of_group;
+                row.extend(is_shared(inst).then_some(Event::Load(inst)));
             } else if may_write(code, inst) {
                 let written = written_at(code, around, kinds, facts.written_by, inst)?;
                 if !written.and(SpaceSet::PEERS).is_empty() {
@@ -152,7 +155,7 @@ fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
             }
         }
     }
-    (has_barrier && has_load).then_some(events)
+    Some(events)
 }
 
 /// Where an instruction writes that is done with that when it is executed.
@@ -242,8 +245,8 @@ fn is_of_all(code: Code<'_>, inst: InstId) -> bool {
     if code.body.inst(inst).opcode != Opcode::Call {
         return false;
     }
-    let name = super::called_name(code, inst).and_then(|name| std::str::from_utf8(name).ok());
-    let barrier = name.and_then(lookup).and_then(|found| found.info.barrier);
+    let barrier =
+        super::called_name(code, inst).and_then(lookup).and_then(|found| found.info.barrier);
     let is_whole = |barrier: Barrier| {
         !barrier.partial && barrier.scope == Scope::Workgroup && barrier.phase == BarrierPhase::Both
     };

@@ -333,7 +333,7 @@ impl Scan<'_> {
 
     fn intrinsic(&self, name: phalanx_ir::GlobalName) -> Option<Intrinsic> {
         let symbol = name.symbol()?;
-        std::str::from_utf8(self.code.context.bytes(symbol)).ok().and_then(intrinsics::lookup)
+        intrinsics::lookup(self.code.context.bytes(symbol))
     }
 
     fn intrinsic_call(&self, call: InstId, intrinsic: Intrinsic) -> Effects {

@@ -123,7 +123,7 @@ impl Done<'_> {
     /// What an intrinsic does with an argument; none if it is no intrinsic.
     fn intrinsic(&self, name: GlobalName, position: usize) -> Option<PassedUse> {
         let text = self.text(name)?;
-        let info = lookup(std::str::from_utf8(text).ok()?)?.info;
+        let info = lookup(text)?.info;
         let is = |prefixes: &[&[u8]]| prefixes.iter().any(|prefix| text.starts_with(prefix));
         let writes = PassedUse { writes: true, escapes: false };
         Some(match (info.memory.reads, info.memory.writes) {
