@@ -32,7 +32,7 @@ use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
-use super::memory_slot::objects_version;
+use super::memory_slot::{self, objects_version};
 use super::pointer_slot;
 use super::promises::constant_variables;
 use super::summaries::known_body;
@@ -51,12 +51,12 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`address_memory`]; large: [`objects_version`](super::memory_slot::objects_version). *Changes when* a pointer does. *Cost*
+/// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept: [`Fact::version`](memory_slot::Fact::version). *Changes when* a pointer does. *Cost*
 /// O(instructions + operands); large, after an edit of instructions, that of the edit: see [`phalanx_analysis::loads::pointers::follow`].
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };
-    let flow = match function.is_large(db) {
+    let flow = match memory_slot::is_kept(db, function) {
         true => pointer_slot::followed(db, function, private),
         false => {
             with_code(db, function, NO_CALLEES, |code, _| Arc::new(PointerFlow::new(code, private)))

@@ -23,9 +23,7 @@ use phalanx_ir::{
 use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
-use super::memory_slot::{
-    Graph, MemorySlots, Place, classic_version, followed, memory_version, objects_version,
-};
+use super::memory_slot::{Fact, Graph, MemorySlots, Place, followed};
 use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
@@ -45,7 +43,7 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
 
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`], `dom_frontier`. *Changes when* an access of a slot
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; kept: [`Fact::version`], `dom_frontier`. *Changes when* an access of a slot
 /// does. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in question; where something
 /// is another, a copy of the touches besides, and a look at all blocks if these are.
 #[salsa::tracked(returns(ref))]
@@ -81,14 +79,14 @@ fn objects(
             kept.follow(code, around, (ssa::Graph { cfg, dom }, graph), edited)
         };
         let make = || make(code, around, cfg, dom);
-        followed(db, function, place, (objects_version, now.clone()), follow, make)
+        followed(db, function, place, (Fact::Objects, now.clone()), follow, make)
     })
 }
 
 /// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees
-/// [`written_spaces`](super::written_spaces) and `summary`; large: [`memory_version`]. *Changes when* an instruction that touches memory does, or what it
+/// [`written_spaces`](super::written_spaces) and `summary`; kept: [`Fact::version`]. *Changes when* an instruction that touches memory does, or what it
 /// touches. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the blocks in which accesses become others, and where blocks or edges are
 /// others O(blocks).
 #[salsa::tracked(returns(ref))]
@@ -124,7 +122,7 @@ fn versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
         };
         let make = || MemorySsa::new(code, around, graph.parts(), Arc::clone(private), reach);
         let with = (Arc::clone(kinds), graph.clone());
-        followed(db, function, |slots| &slots.hssa, (memory_version, with), follow, make)
+        followed(db, function, |slots| &slots.hssa, (Fact::Hssa, with), follow, make)
     })
 }
 
@@ -154,8 +152,8 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, marks of loads, `dom_tree`, attributes of callees and the constant variables of the module; large:
-/// [`classic_version`]. *Changes when* and *costs* as [`memory_ssa`].
+/// *Reads* `header`, `flow`, `body`, marks of loads, `dom_tree`, attributes of callees and the constant variables of the module; kept:
+/// [`Fact::version`]. *Changes when* and *costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     match function.is_large(db) {
@@ -187,7 +185,7 @@ fn classic_versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicM
             };
         let make = || ClassicMemorySsa::new(code, around, graph.parts(), never_changes);
         let with = (graph.clone(), marks.clone());
-        followed(db, function, |slots| &slots.classic, (classic_version, with), follow, make)
+        followed(db, function, |slots| &slots.classic, (Fact::Classic, with), follow, make)
     })
 }
 

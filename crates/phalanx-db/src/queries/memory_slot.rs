@@ -3,8 +3,8 @@
 //! # What
 //!
 //! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa) and
-//! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
-//! function has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
+//! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A
+//! function of [some size](is_kept) has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
 //! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
 //! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Else it is *repaired*: another one is
 //! made that shares with it what is the same.
@@ -19,6 +19,10 @@
 //!
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
 //! first time on. What is made from scratch and comes out equal is dropped for the one that was there, unless it knows more of what concerns it.
+//!
+//! An answer about a function that is not large is followed over [few](is_few) changes only: to repair one costs more for an instruction than to make it. What is
+//! around such a function is told by two numbers for all answers: each is a query of its own that is asked whether it still holds, and that costs as much as to look at several
+//! instructions.
 //!
 //! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer says of itself; else from scratch.
 
@@ -35,7 +39,11 @@ use phalanx_ir::InstId;
 use super::follow::{fresh, read_alone};
 use super::graph_facts;
 use super::layout::{Layout, block_layout, since};
-use super::promises::{called_effects, constant_variables, intrinsic_effects, promises};
+use super::pointer_slot::PointerSlot;
+use super::promises::{
+    called_effects, constant_variables, intrinsic_effects, intrinsics_version, promises,
+    read_called_effects,
+};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -168,6 +176,7 @@ pub(super) struct MemorySlots {
     pub(super) hssa: Place<MemorySsa, (Arc<MemoryKinds>, Graph)>,
     /// With the loads that are [marked](super::promises::invariant_marks).
     pub(super) classic: Place<ClassicMemorySsa, (Graph, Vec<InstId>)>,
+    pub(super) pointers: PointerSlot,
 }
 
 impl MemorySlots {
@@ -176,17 +185,18 @@ impl MemorySlots {
         self.addresses.clear();
         self.hssa.clear();
         self.classic.clear();
+        self.pointers.clear();
     }
 }
 
-/// How the facts about memory of a function were found so far; all zero for small functions, where they are always found from scratch. Not a
-/// query.
+/// How the facts about memory of a function were found so far; all zero for functions of so few instructions that nothing is kept. Not a query.
 pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
-    function.slots(db).counted(|slots| MemoryRepairs {
-        private: *slots.memory.private.ways(),
-        addresses: *slots.memory.addresses.ways(),
-        hssa: *slots.memory.hssa.ways(),
-        classic: *slots.memory.classic.ways(),
+    let slots = function.slots(db).known_memory();
+    slots.map_or_else(MemoryRepairs::default, |slots| MemoryRepairs {
+        private: *slots.private.ways(),
+        addresses: *slots.addresses.ways(),
+        hssa: *slots.hssa.ways(),
+        classic: *slots.classic.ways(),
         pointers: slots.pointers.ways(),
     })
 }
@@ -194,7 +204,7 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
 /// What [`private_memory`](super::private_memory) has found of a large function as it is, if somebody has asked for it: whoever looks at the same objects does not find
 /// them again. It follows from what it is found from, so that is to be read by whoever uses it.
 pub(super) fn private_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
-    let kept = function.slots(db).large().memory.private.kept().clone()?;
+    let kept = function.slots(db).memory().private.kept().clone()?;
     let is_of_now = kept.position == function.body(db).journal().position()
         && Arc::ptr_eq(&kept.layout, block_layout(db, function))
         && kept.around == objects_version(db, function);
@@ -232,33 +242,91 @@ pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// A query that answers with another number when anything is another.
-type Version = fn(&dyn Db, FunctionInput) -> u64;
+/// Identity of what a function that is not large is in: of all that its facts about memory are found from besides flow, body, and other facts about it, but for what its
+/// callees do.
+///
+/// *Reads* what [`objects_version`] and [`classic_version`] do. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+fn small_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    read_alone(db, function);
+    let _ = (promises(db, function), constant_variables(db, function.module(db)));
+    fresh()
+}
 
-/// An answer about a function: from the one of before, if the function is large and `follow` makes it from that and from what it was found with, given the
-/// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
+/// The same with what its callees do.
+///
+/// *Reads* what [`memory_version`] does. *Changes when* one of them does. *Cost* O(calls).
+#[salsa::tracked(returns(copy))]
+fn small_memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (small_version(db, function), intrinsics_version(db, function.module(db)));
+    read_called_effects(db, function);
+    fresh()
+}
+
+/// Facts that are kept, by what they are found from besides flow, body and other facts about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fact {
+    /// Private memory, and where pointers come from.
+    Objects,
+    Hssa,
+    Classic,
+}
+
+impl Fact {
+    /// A number that is another when anything is another that it is found from.
+    pub(super) fn version(self, db: &dyn Db, function: FunctionInput) -> u64 {
+        match (self, function.is_large(db)) {
+            (Fact::Objects, true) => objects_version(db, function),
+            (Fact::Hssa, true) => memory_version(db, function),
+            (Fact::Classic, true) => classic_version(db, function),
+            (Fact::Hssa, false) => small_memory_version(db, function),
+            (Fact::Objects | Fact::Classic, false) => small_version(db, function),
+        }
+    }
+}
+
+/// How many instructions a function has of which facts about memory are kept: of a smaller one they are found as quickly as what they hang on is looked at.
+const KEPT: usize = 24;
+
+/// Whether facts about the memory of a function are kept.
+///
+/// *Reads* `body`.
+pub(super) fn is_kept(db: &dyn Db, function: FunctionInput) -> bool {
+    function.body(db).id_count() >= KEPT
+}
+
+/// Whether so few instructions of a function have changed that an answer about it is followed. Those about a large one say themselves what is too much for
+/// them.
+pub(super) fn is_few(db: &dyn Db, function: FunctionInput, changed: &[InstId]) -> bool {
+    function.is_large(db) || changed.len() <= function.body(db).id_count() / 8
+}
+
+/// An answer about a function: from the one of before, if that is kept and `follow` makes it from that and from what it was found with, given the
+/// instructions that have been changed since; else what `make` finds. `fact` says what is around the function, and `with` is what
 /// the answer follows from besides.
 ///
-/// *Reads* `body`, [`block_layout`], the version.
+/// *Reads* `body`, [`block_layout`], the version of the fact.
 pub(super) fn followed<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,
-    (version, with): (Version, W),
+    (fact, with): (Fact, W),
     follow: impl FnOnce(&T, &W, Edited<'_>) -> Followed<T>,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
-    if !function.is_large(db) {
+    if !is_kept(db, function) {
         return Arc::new(make());
     }
-    let place = place(&function.slots(db).large().memory);
-    let (layout, around) = (block_layout(db, function), version(db, function));
+    let place = place(function.slots(db).memory());
+    let (layout, around) = (block_layout(db, function), fact.version(db, function));
     let before = place.kept().clone();
     let found = before.as_ref().map_or(Followed::Unknown, |kept| {
         let since = since(db, function, (kept.position, &kept.layout));
         match since.filter(|_| kept.around == around) {
-            Some(since) => follow(&kept.answer, &kept.with, since.edited()),
-            None => Followed::Unknown,
+            Some(since) if is_few(db, function, since.edited().insts) => {
+                follow(&kept.answer, &kept.with, since.edited())
+            }
+            _ => Followed::Unknown,
         }
     });
     let before = before.map(|kept| Arc::clone(&kept.answer));

@@ -18,7 +18,7 @@ use phalanx_analysis::{
 
 use super::follow::locked;
 use super::layout::{Layout, block_layout, since};
-use super::memory_slot::{Ways, objects_version};
+use super::memory_slot::{Fact, Ways, is_few};
 use super::surroundings::{NO_CALLEES, with_code};
 use crate::FunctionInput;
 
@@ -60,22 +60,23 @@ impl PointerSlot {
     }
 }
 
-/// The pointers of a large function as its journal says they have become. None for a declaration.
+/// The pointers of a function of which they are [kept](super::memory_slot::is_kept) as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`block_layout`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `body`, [`block_layout`], [`Fact::version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
     private: &Arc<PrivateMemory>,
 ) -> Option<Arc<PointerFlow>> {
-    let slot = &function.slots(db).large().pointers;
-    let (layout, around) = (block_layout(db, function), objects_version(db, function));
+    let slot = &function.slots(db).memory().pointers;
+    let (layout, around) = (block_layout(db, function), Fact::Objects.version(db, function));
     let taken = locked(&slot.place).take();
     let (kept, found) = with_code(db, function, NO_CALLEES, |code, _| {
         let before = taken.as_ref().map(|kept| Arc::clone(kept.follower.flow()));
         let known = taken.filter(|kept| kept.around == around);
         let followed = known.and_then(|mut kept| {
-            let since = since(db, function, (kept.position, &kept.layout))?;
+            let since = since(db, function, (kept.position, &kept.layout))
+                .filter(|since| is_few(db, function, since.edited().own))?;
             let found = kept.follower.follow(code, private, since.edited());
             Some((kept, found))
         });

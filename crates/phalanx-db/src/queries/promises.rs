@@ -13,6 +13,8 @@ use phalanx_ir::{
 };
 use phalanx_target::{AddressSpace, SpaceKind};
 
+use super::follow::{fresh, read_alone};
+use super::summaries::known_body;
 use super::surroundings::Attributes;
 use super::{summary, symbols, target, type_layout, written_spaces};
 use crate::{FunctionInput, ModuleInput};
@@ -114,6 +116,26 @@ pub(super) fn intrinsic_effects(db: &dyn Db, module: ModuleInput) -> ByName<Does
 #[salsa::tracked(returns(ref))]
 pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Does> {
     called(db, function).map(|callee| does(db, callee)).collect()
+}
+
+/// Reads what [`called_effects`] is found from.
+pub(super) fn read_called_effects(db: &dyn Db, function: FunctionInput) {
+    called(db, function).for_each(|callee| _ = does(db, callee));
+}
+
+/// Identity of what calls of the intrinsics of a module do, which nobody has to find for that.
+///
+/// *Reads* `functions`, headers of intrinsics, and what is around them. *Changes when* one of them does. *Cost* O(intrinsics).
+#[salsa::tracked(returns(copy))]
+pub(super) fn intrinsics_version(db: &dyn Db, module: ModuleInput) -> u64 {
+    for &(name, input) in intrinsics(db, module) {
+        // What a declaration does is what its attributes say, of launches as they are known.
+        match known_body(db, input) {
+            Some(_) => _ = does(db, (name, input)),
+            None => read_alone(db, input),
+        }
+    }
+    fresh()
 }
 
 /// Variables of a module that never change, sorted.

@@ -1,7 +1,8 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
-//! A small function is looked at from scratch after each edit: of it the graph is kept, and nothing else takes any room. The slots of a large one,
-//! almost two thousand bytes when they are empty, come to be when the first of them is used.
+//! A small function is looked at from scratch after each edit, but for what costs nothing to keep: its graph, and facts about memory with what is around it
+//! ([`memory_slot`](super::memory_slot)). The slots of a large one, almost two thousand bytes when they are empty, come to be when the first of them is
+//! used; so do those of facts about memory.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +25,6 @@ use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
 use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
-use super::pointer_slot::PointerSlot;
 use super::rounds::RoundSlots;
 use super::summary_slot::SummarySlot;
 use super::within_group::KeptRaces;
@@ -33,10 +33,21 @@ use super::within_group::KeptRaces;
 #[derive(Debug, Default)]
 pub struct Slots {
     pub(super) graph: GraphSlot,
+    memory: OnceLock<Box<MemorySlots>>,
     large: OnceLock<Box<LargeSlots>>,
 }
 
 impl Slots {
+    /// Those of facts about memory.
+    pub(super) fn memory(&self) -> &MemorySlots {
+        self.memory.get_or_init(Box::default)
+    }
+
+    /// The same, if they were ever used.
+    pub(super) fn known_memory(&self) -> Option<&MemorySlots> {
+        self.memory.get().map(Box::as_ref)
+    }
+
     /// Those of a large function.
     pub(super) fn large(&self) -> &LargeSlots {
         self.large.get_or_init(Box::default)
@@ -50,6 +61,9 @@ impl Slots {
     /// Drops what is kept; it is made again when it is worth it.
     pub(super) fn clear(&self) {
         self.graph.clear();
+        if let Some(slots) = self.memory.get() {
+            slots.clear();
+        }
         if let Some(slots) = self.large.get() {
             slots.clear();
         }
@@ -63,8 +77,6 @@ pub(super) struct LargeSlots {
     pub(super) kinds: KindsSlot,
     pub(super) control: ControlSlot,
     pub(super) edges: EdgeSlot,
-    pub(super) memory: MemorySlots,
-    pub(super) pointers: PointerSlot,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
     pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
@@ -102,8 +114,6 @@ impl LargeSlots {
         self.callees.clear();
         self.convergence.clear();
         self.written.clear();
-        self.memory.clear();
-        self.pointers.clear();
         self.summary.clear();
         self.summary_rounds.all().iter().for_each(|slot| slot.clear());
         self.divergence_rounds.all().iter().for_each(|slot| slot.clear());
@@ -169,12 +179,16 @@ mod tests {
     }
 
     #[test]
-    fn a_small_function_has_room_for_its_graph_alone() {
-        let (db, small) = kernel(4);
-        ask(&db, small);
-        assert!(!small.is_large(&db) && small.slots(&db).large.get().is_none());
-        let (db, large) = kernel(400);
-        ask(&db, large);
-        assert!(large.is_large(&db) && large.slots(&db).large.get().is_some());
+    fn slots_come_to_be_where_something_is_kept_in_them() {
+        let kept = |adds| {
+            let (db, function) = kernel(adds);
+            ask(&db, function);
+            let slots = function.slots(&db);
+            let (memory, large) = (slots.memory.get().is_some(), slots.large.get().is_some());
+            (memory, large, function.is_large(&db))
+        };
+        assert_eq!(kept(4), (false, false, false), "the graph alone");
+        assert_eq!(kept(40), (true, false, false));
+        assert_eq!(kept(400), (true, true, true));
     }
 }

@@ -1,6 +1,7 @@
-//! Which edit leaves which facts about the memory of a large function as they are, and that these are those from scratch.
+//! Which edit leaves which facts about the memory of a function as they are, and that these are those from scratch.
 
 mod cases;
+mod small;
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -443,17 +444,14 @@ fn what_is_kept_is_the_very_same() {
 }
 
 #[test]
-fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
-    let mut small = Fixture::new(1);
-    let v = small.named("v1");
-    small.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
-    small.check("a small function");
-    assert_eq!(small.repairs(), queries::MemoryRepairs::default());
-    let mut fixture = Fixture::new(400);
-    fixture.db.trim(fixture.module);
-    let (v, before) = (fixture.named("v1"), fixture.repairs());
-    fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
-    assert_eq!(fixture.found(before), "anew | anew | anew | anew | anew | nothing");
+fn nothing_is_kept_of_what_was_dropped() {
+    for long in [1, 400] {
+        let mut fixture = Fixture::new(long);
+        fixture.db.trim(fixture.module);
+        let (v, before) = (fixture.named("v1"), fixture.repairs());
+        fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+        assert_eq!(fixture.found(before), "anew | anew | anew | anew | anew | nothing");
+    }
 }
 
 /// Accesses with so much between them that it is not easily told where they stand: their block is looked at as a whole.
