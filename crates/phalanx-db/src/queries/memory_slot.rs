@@ -286,7 +286,7 @@ impl Fact {
 }
 
 /// How many instructions a function has of which facts about memory are kept: of a smaller one they are found as quickly as what they hang on is looked at.
-const KEPT: usize = 24;
+const KEPT: usize = 64;
 
 /// Whether facts about the memory of a function are kept.
 ///

@@ -188,7 +188,7 @@ mod tests {
             (memory, large, function.is_large(&db))
         };
         assert_eq!(kept(4), (false, false, false), "the graph alone");
-        assert_eq!(kept(40), (true, false, false));
+        assert_eq!(kept(80), (true, false, false));
         assert_eq!(kept(400), (true, true, true));
     }
 }

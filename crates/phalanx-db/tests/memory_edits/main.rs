@@ -445,7 +445,7 @@ fn what_is_kept_is_the_very_same() {
 
 #[test]
 fn nothing_is_kept_of_what_was_dropped() {
-    for long in [1, 400] {
+    for long in [40, 400] {
         let mut fixture = Fixture::new(long);
         fixture.db.trim(fixture.module);
         let (v, before) = (fixture.named("v1"), fixture.repairs());

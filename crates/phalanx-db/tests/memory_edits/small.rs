@@ -11,9 +11,9 @@ use super::{EDITS, support::Fixture};
 fn what_differs_from_a_large_function() {
     let mut rows = String::new();
     for (kind, edit) in EDITS {
-        let [small, large] = [1, 400].map(|long| {
+        let [small, large] = [40, 400].map(|long| {
             let mut fixture = Fixture::new(long);
-            assert_eq!(fixture.edited().is_large(&fixture.db), long > 1);
+            assert_eq!(fixture.edited().is_large(&fixture.db), long > 40);
             let before = fixture.repairs();
             edit(&mut fixture);
             let found = fixture.found(before);
@@ -54,7 +54,7 @@ fn many_changes_are_not_followed() {
 /// A callee that does something else is something to classes of memory alone; one that promises something else, to all.
 #[test]
 fn what_callees_do_is_read_for_classes_of_memory() {
-    let mut fixture = Fixture::new(1);
+    let mut fixture = Fixture::new(40);
     let leaf = fixture.function("leaf");
     let store = leaf.body(&fixture.db).all_ids().nth(2).expect("it has instructions");
     let there = leaf.body(&fixture.db).all_ids().nth(1).expect("it has instructions");
@@ -105,7 +105,7 @@ fn nothing_is_kept_of_functions_of_few_instructions() {
 /// A function that grows or shrinks keeps what is known of it only as long as what is around it is told alike.
 #[test]
 fn a_function_that_becomes_large_is_looked_at_anew() {
-    let mut fixture = Fixture::new(1);
+    let mut fixture = Fixture::new(40);
     let at = fixture.named("v1");
     let before = fixture.repairs();
     fixture.edit(|edit| (0..400).try_for_each(|_| edit.after(at).add(at, Value::arg(1)).map(drop)));
