@@ -67,10 +67,10 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
         runner.group(&mut session, module.input(), &Group::Verify)?;
     }
     if args.stats {
-        terminal.err(&runner.manager.statistics().table());
+        terminal.tell(&runner.manager.statistics().table())?;
     }
     if args.time_passes {
-        terminal.err(&runner.manager.statistics().times());
+        terminal.tell(&runner.manager.statistics().times())?;
     }
     if runner.is_broken {
         return Ok(Status::Findings);
@@ -102,11 +102,12 @@ impl Runner<'_> {
             return Ok(());
         }
         let Runner { manager, is_transformed, is_broken, prints_changed, terminal } = self;
+        let mut told = Ok(());
         let mut tell = |db: &Database, event: Event<'_>| match event {
             Event::Changed { pass, function } => {
                 *is_transformed = true;
-                if *prints_changed {
-                    terminal.err(&after(db, module, pass, function));
+                if *prints_changed && told.is_ok() {
+                    told = terminal.tell(&after(db, module, pass, function));
                 }
             }
             Event::Broken { pass, function, errors } => {
@@ -120,7 +121,8 @@ impl Runner<'_> {
             }
             _ => {}
         };
-        Ok(manager.run_group(session.database_mut(), module, group, &mut tell)?)
+        manager.run_group(session.database_mut(), module, group, &mut tell)?;
+        Ok(told?)
     }
 }
 

@@ -39,10 +39,15 @@ impl Terminal {
         stream.flush()
     }
 
+    /// Writes styled text to standard error that was asked for.
+    pub(crate) fn tell(&self, text: &str) -> std::io::Result<()> {
+        let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
+        stream.write_all(text.as_bytes())
+    }
+
     /// Writes styled text to standard error; nothing can be done when that fails.
     pub(crate) fn err(&self, text: &str) {
-        let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
-        let _ = stream.write_all(text.as_bytes());
+        let _ = self.tell(text);
     }
 
     /// Writes an error message to standard error.

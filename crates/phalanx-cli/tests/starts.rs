@@ -34,6 +34,33 @@ fn help_that_cannot_be_written() {
     }
 }
 
+/// What was asked for beside the module is an error where it cannot be written.
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "its standard error is a file")]
+fn what_is_told_of_passes_cannot_be_written() {
+    use std::io::Write as _;
+    let code = |option: &str| {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("linux has it");
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_phalanx"))
+            .args(["opt", "-passes=dce", option])
+            .stdin(std::process::Stdio::piped())
+            .stderr(full)
+            .spawn()
+            .expect("it starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        stdin
+            .write_all(b"define void @f(i32 %n) {\n  %m = add i32 %n, 1\n  ret void\n}\n")
+            .expect("it reads");
+        drop(stdin);
+        child.wait().expect("it ends").code()
+    };
+    assert_eq!(code("-disable-output"), Some(0), "there is nothing to tell");
+    for option in ["-stats", "-time-passes", "-print-changed"] {
+        assert_eq!(code(option), Some(2), "{option}");
+    }
+}
+
 /// Every command says how it ends.
 #[test]
 fn exit_statuses_are_stated() {
