@@ -238,6 +238,13 @@ fn generic_and_unknown_names() {
     assert!(is_intrinsic_name("llvm.odd") && !is_intrinsic_name("llvmodd"));
 }
 
+#[test]
+fn names_need_be_no_text() {
+    assert!(lookup(b"llvm.nvvm.barrier.cta.sync.aligned.all").is_some());
+    assert!(is_intrinsic_name(b"llvm.\xff") && lookup(b"llvm.\xff").is_none());
+    assert!(lookup(b"llvm.ctpop.\xff").is_none(), "not even behind a name that is known");
+}
+
 /// An intrinsic that other threads or memory can influence is opaque, unless its row says why not. These are the rows
 /// that give a function of the operands alone.
 #[test]
