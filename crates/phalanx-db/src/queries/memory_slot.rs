@@ -255,7 +255,7 @@ fn small_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// The same with what its callees do.
 ///
-/// *Reads* what [`memory_version`] does. *Changes when* one of them does. *Cost* O(calls).
+/// *Reads* what [`memory_version`] does, of intrinsics what that follows from. *Changes when* one of them does. *Cost* O(calls).
 #[salsa::tracked(returns(copy))]
 fn small_memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (small_version(db, function), intrinsics_version(db, function.module(db)));
@@ -268,7 +268,9 @@ fn small_memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
 pub(super) enum Fact {
     /// Private memory, and where pointers come from.
     Objects,
+    /// Memory in HSSA form, which follows from what callees do as well.
     Hssa,
+    /// MemorySSA with one variable.
     Classic,
 }
 

@@ -118,7 +118,7 @@ pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Doe
     called(db, function).map(|callee| does(db, callee)).collect()
 }
 
-/// Reads what [`called_effects`] is found from.
+/// Reads what [`called_effects`] is found from, without an answer of its own: one more to be asked whether it holds is dear in a small function.
 pub(super) fn read_called_effects(db: &dyn Db, function: FunctionInput) {
     called(db, function).for_each(|callee| _ = does(db, callee));
 }
