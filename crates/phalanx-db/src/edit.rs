@@ -17,7 +17,9 @@ use phalanx_ir::{
 };
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, ModuleInput, edit_module::text, held::Held, queries};
+use crate::{
+    Database, FunctionInput, ModuleInput, edit_module::text, held::Held, inputs::is_large, queries,
+};
 
 impl Database {
     /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
@@ -56,30 +58,32 @@ struct InDatabase<'d> {
     flow: Option<Flow>,
     body: Option<Body>,
     extras: Option<Extras>,
-    /// Position of the body before its first change.
-    position: Option<u64>,
-    /// Whether it was a definition.
-    had_blocks: bool,
+    before: Before,
     /// Whether its uses have become others.
     has_other_uses: bool,
+}
+
+/// What parts were before their first change.
+#[derive(Default)]
+struct Before {
+    /// Position of the body.
+    position: Option<u64>,
+    /// Whether the flow was that of a definition.
+    had_blocks: Option<bool>,
 }
 
 impl<'d> InDatabase<'d> {
     fn new(db: &'d mut Database, function: FunctionInput) -> Self {
         let module = function.module(db);
-        let had_blocks = function.flow(db).entry().is_some();
-        let (flow, body, extras) = (None, None, None);
-        let (position, has_other_uses) = (None, false);
         InDatabase {
             db,
             function,
             module,
-            flow,
-            body,
-            extras,
-            position,
-            had_blocks,
-            has_other_uses,
+            flow: None,
+            body: None,
+            extras: None,
+            before: Before::default(),
+            has_other_uses: false,
         }
     }
 }
@@ -93,7 +97,7 @@ impl Drop for InDatabase<'_> {
                 }
             };
         }
-        let mentions = match (&self.body, self.position) {
+        let mentions = match (&self.body, self.before.position) {
             (Some(body), Some(position)) => {
                 let context = self.module.context(self.db);
                 self.function.mentions(self.db).after(context, body, position)
@@ -103,13 +107,12 @@ impl Drop for InDatabase<'_> {
         if let Some(mentions) = mentions {
             self.db.set_mentions(self.function, mentions);
         }
-        let is_changed = self.body.is_some();
-        let has_blocks = self.flow.as_ref().map_or(self.had_blocks, |flow| flow.entry().is_some());
+        let has_blocks = self.flow.as_ref().map(|flow| flow.entry().is_some());
+        if let Some(body) = &self.body {
+            self.db.set_size(self.function, is_large(body));
+        }
         put_back!(flow, held_flow);
         put_back!(body, held_body);
-        if is_changed {
-            self.db.set_size(self.function);
-        }
         put_back!(extras, held_extras);
         if self.has_other_uses {
             if !self.function.use_list_orders(self.db).is_empty() {
@@ -117,14 +120,17 @@ impl Drop for InDatabase<'_> {
             }
             self.db.forget_use_list_orders(self.module);
         }
-        if has_blocks != self.had_blocks {
+        if let Some(has_blocks) = has_blocks
+            && self.before.had_blocks != Some(has_blocks)
+        {
             self.db.set_definition(self.module, self.function, has_blocks);
         }
     }
 }
 
+/// The part as it is, and the part to change, which is taken out of its input then; `note` is told what it was.
 macro_rules! part {
-    ($part:ident, $part_mut:ident, $set:ident, $ty:ty) => {
+    ($part:ident, $part_mut:ident, $set:ident, $ty:ty, $note:expr) => {
         fn $part(&self) -> &$ty {
             match &self.$part {
                 Some(part) => part,
@@ -134,8 +140,12 @@ macro_rules! part {
 
         fn $part_mut(&mut self) -> &mut $ty {
             let (function, db) = (self.function, &mut *self.db);
+            let (before, note): (_, fn(&mut Before, &$ty)) = (&mut self.before, $note);
             self.$part.get_or_insert_with(|| {
-                function.$set(db).with_durability(Durability::LOW).to(Held::taken()).into_inner()
+                let set = function.$set(db).with_durability(Durability::LOW);
+                let part = set.to(Held::taken()).into_inner();
+                note(before, &part);
+                part
             })
         }
     };
@@ -166,29 +176,15 @@ impl Store for InDatabase<'_> {
         phalanx_target::intrinsics::is_convergent
     }
 
-    part!(flow, flow_mut, set_held_flow, Flow);
+    part!(flow, flow_mut, set_held_flow, Flow, |before, flow| {
+        before.had_blocks = Some(flow.entry().is_some());
+    });
 
-    fn body(&self) -> &Body {
-        match &self.body {
-            Some(body) => body,
-            None => self.function.body(self.db),
-        }
-    }
+    part!(body, body_mut, set_held_body, Body, |before, body| {
+        before.position = Some(body.journal().position());
+    });
 
-    fn body_mut(&mut self) -> &mut Body {
-        let (function, db) = (self.function, &mut *self.db);
-        let position = &mut self.position;
-        self.body.get_or_insert_with(|| {
-            *position = Some(function.body(db).journal().position());
-            function
-                .set_held_body(db)
-                .with_durability(Durability::LOW)
-                .to(Held::taken())
-                .into_inner()
-        })
-    }
-
-    part!(extras, extras_mut, set_held_extras, Extras);
+    part!(extras, extras_mut, set_held_extras, Extras, |_, _| {});
 }
 
 impl Headers for InDatabase<'_> {

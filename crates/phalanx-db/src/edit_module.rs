@@ -14,7 +14,10 @@ use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
 use crate::{
-    Database, FunctionInput, Mentions, ModuleInput, held::Held, inputs::FunctionEntry, queries,
+    Database, FunctionInput, Mentions, ModuleInput,
+    held::Held,
+    inputs::{FunctionEntry, is_large},
+    queries,
 };
 
 /// Why a module cannot be changed so. Nothing was changed.
@@ -339,7 +342,7 @@ impl Database {
             self.set_mentions(function, Mentions::default());
             function.set_held_flow(self).to(Held::new(Default::default()));
             function.set_held_body(self).to(Held::new(Default::default()));
-            self.set_size(function);
+            self.set_size(function, false);
             function.set_held_extras(self).to(Held::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
@@ -361,11 +364,11 @@ impl Database {
                 let Function { header, flow, body, extras, use_list_orders } = function;
                 let high = Durability::HIGH;
                 self.set_mentions(input, Mentions::of(module.context(self), &body));
+                self.set_size(input, is_large(&body));
                 input.set_module(self).with_durability(high).to(module);
                 input.set_header(self).with_durability(high).to(header);
                 input.set_held_flow(self).with_durability(high).to(Held::new(flow));
                 input.set_held_body(self).with_durability(high).to(Held::new(body));
-                self.set_size(input);
                 input.set_held_extras(self).with_durability(high).to(Held::new(extras));
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());

@@ -102,14 +102,13 @@ pub struct FunctionInput {
 }
 
 /// Whether a function with this body is large.
-fn is_large(body: &Body) -> bool {
+pub(crate) fn is_large(body: &Body) -> bool {
     body.id_count() >= LARGE
 }
 
 impl Database {
-    /// Sets what follows from the body alone and is compared by its size, if it is different.
-    pub(crate) fn set_size(&mut self, function: FunctionInput) {
-        let is_large = is_large(function.body(self));
+    /// Sets whether a function [is large](is_large), if it is different.
+    pub(crate) fn set_size(&mut self, function: FunctionInput, is_large: bool) {
         if function.is_large(self) != is_large {
             function.set_is_large(self).with_durability(Durability::HIGH).to(is_large);
         }

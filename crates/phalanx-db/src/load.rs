@@ -10,7 +10,7 @@ use salsa::{Durability, Setter};
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
     held::Held,
-    inputs::{FunctionEntry, TargetOverrides},
+    inputs::{FunctionEntry, TargetOverrides, is_large},
 };
 
 /// What a reload found, by name of the function.
@@ -114,11 +114,11 @@ impl Database {
         if is_other {
             let mentions = Mentions::of(input.module(self).context(self), &new.body);
             self.set_mentions(input, mentions);
+            self.set_size(input, is_large(&new.body));
             input.set_held_body(self).to(Held::new(new.body));
             changed = true;
         }
         update!(flow, set_held_flow, Held::new);
-        self.set_size(input);
         update!(extras, set_held_extras, Held::new);
         update!(use_list_orders, set_use_list_orders);
         changed

@@ -315,7 +315,7 @@ fn uniformity_is_repaired_too() {
         fixture.db.take_log();
         queries::uniformity(&fixture.db, function);
     }
-    assert_eq!(fixture.ran(), "`large_uniformity`, `uniformity`");
+    assert_eq!(fixture.ran(), "`uniformity`");
 }
 
 /// Attributes of whoever is called decide, in a small function and in a large one, kept or not, and when they change.

@@ -115,10 +115,13 @@ pub fn controlled(code: Code<'_>) -> Vec<InstId> {
 /// Whether changed instructions make or use tokens, so that others may escape now or no longer. O(changed).
 #[must_use]
 pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
-    let (tokens, body) = (Tokens::new(code.context), code.body);
-    !tokens.is_unused()
-        && changed.iter().any(|&inst| {
-            let data = body.inst(inst);
-            data.opcode.is_call() && (data.ty == Type::TOKEN || tokens.used(body, inst).is_some())
-        })
+    let body = code.body;
+    let is_call = |inst: &InstId| body.inst(*inst).opcode.is_call();
+    // Most edits are of no call, which is told sooner than whether there is any token.
+    changed.iter().any(is_call) && {
+        let tokens = Tokens::new(code.context);
+        let is_controlled =
+            |&inst: &InstId| body.inst(inst).ty == Type::TOKEN || tokens.used(body, inst).is_some();
+        !tokens.is_unused() && changed.iter().filter(|inst| is_call(inst)).any(is_controlled)
+    }
 }

@@ -43,17 +43,19 @@ pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
     shapes: Shapes,
-    context: TransferContext,
+    /// What intrinsics are evaluated in, once one was met.
+    context: OnceCell<TransferContext>,
     entry: Entry,
-    /// Callees met so far, by the low bits of their numbers.
-    intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
+    /// Callees met so far, by the low bits of their numbers; empty until one was met.
+    intrinsics: Vec<Option<(Const, Option<Intrinsic>)>>,
     /// Private memory, if loads from it are looked into.
     memory: Option<Looked<'a>>,
     /// Rules that are left out.
     without: Option<Family>,
     /// A part of what shapes say that is left out.
     without_part: Option<OmittedPart>,
-    tokens: Tokens,
+    /// Of what controls convergence, once a call was met.
+    tokens: OnceCell<Tokens>,
     /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
     escaping: OnceCell<FxHashSet<InstId>>,
 }
@@ -70,29 +72,26 @@ impl<'a> FullRules<'a> {
 
     /// The same, where some shapes have been found before, with [`Trust::Nothing`].
     pub(super) fn with_shapes(code: Code<'a>, around: Surroundings<'a>, shapes: Shapes) -> Self {
-        let context = TransferContext::new(around.launch, around.lockstep);
         FullRules {
             code,
             around,
             shapes,
-            context: match around.permutes_halves {
-                true => context.with_halves(around.launch),
-                false => context,
-            },
+            context: OnceCell::new(),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
-            intrinsics: [None; KNOWN],
+            intrinsics: Vec::new(),
             memory: None,
             without: None,
             without_part: None,
-            tokens: Tokens::new(code.context),
+            tokens: OnceCell::new(),
             escaping: OnceCell::new(),
         }
     }
 
     /// Whether a call has a token from a cycle that it is outside of.
     pub(super) fn escapes(&self, call: InstId) -> bool {
-        !self.tokens.is_unused()
-            && self.tokens.used(self.code.body, call).is_some()
+        let tokens = self.tokens.get_or_init(|| Tokens::new(self.code.context));
+        !tokens.is_unused()
+            && tokens.used(self.code.body, call).is_some()
             && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
     }
 
@@ -127,16 +126,24 @@ impl<'a> FullRules<'a> {
         self.shapes
     }
 
+    fn context(&self) -> &TransferContext {
+        self.context.get_or_init(|| {
+            let Surroundings { launch, lockstep, permutes_halves, .. } = self.around;
+            let context = TransferContext::new(launch, lockstep);
+            if permutes_halves { context.with_halves(launch) } else { context }
+        })
+    }
+
     fn is_kernel(&self) -> bool {
         self.entry == Entry::Kernel
     }
 
     fn intrinsic(&mut self, callee: Const) -> Option<Intrinsic> {
         let slot = callee.raw() as usize % KNOWN;
-        if let Some((known, intrinsic)) = self.intrinsics[slot]
-            && known == callee
-        {
-            return intrinsic;
+        match self.intrinsics.get(slot) {
+            Some(Some((known, intrinsic))) if *known == callee => return *intrinsic,
+            Some(_) => {}
+            None => self.intrinsics.resize(KNOWN, None),
         }
         let context = self.code.context;
         let intrinsic = match context.const_data(callee).kind {
@@ -169,7 +176,7 @@ impl<'a> FullRules<'a> {
     pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
         match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
-            (false, true) if !self.context.lockstep => {
+            (false, true) if !self.around.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
             (false, false) if self.is_constant_memory(address) || self.is_passed(address) => {
@@ -187,7 +194,7 @@ impl<'a> FullRules<'a> {
             let copies = arguments.filter(|&at| self.is_passed(Value::arg(at)));
             // Whichever it is made from: so nothing but the arguments has to do with it.
             copies.fold(SourceSet::EMPTY, |all, at| {
-                all | calls::argument(self.around.calls, at, false, self.context.wave)
+                all | calls::argument(self.around.calls, at, false, self.context().wave)
             })
         })
     }
@@ -286,7 +293,7 @@ impl<'a> FullRules<'a> {
         let loads = results.iter().any(|result| matches!(result, Transfer::Load { .. }));
         let facts = self.operand_facts(body.call_args(call), loads);
         let is_pure = info.is_invariant_with_operands();
-        let member = |index: usize| rule_of(info.result_at(index), &facts, &self.context, is_pure);
+        let member = |index: usize| rule_of(info.result_at(index), &facts, self.context(), is_pure);
         let rule = match result {
             Some(index) => member(index as usize),
             None if is_struct && info.result != info.further_results => union(member(0), member(1)),
@@ -351,7 +358,7 @@ impl<'a> FullRules<'a> {
         // The frame of a kernel is at one place for all threads, that of a function where its callers left the stack.
         let seed = match (is_static, self.is_kernel()) {
             (true, true) => SourceSet::EMPTY,
-            (true, false) if self.context.lockstep => SourceSet::OPAQUE_WAVE,
+            (true, false) if self.around.lockstep => SourceSet::OPAQUE_WAVE,
             _ => SourceSet::OPAQUE_THREAD,
         };
         let is_pure = is_static && self.is_kernel();
@@ -500,7 +507,7 @@ impl Rules for FullRules<'_> {
                 SourceSet::OPAQUE_THREAD
             }
             is_scalar if self.entry == Entry::Call => {
-                calls::argument(self.around.calls, position, is_scalar, self.context.wave)
+                calls::argument(self.around.calls, position, is_scalar, self.context().wave)
             }
             true => SourceSet::OPAQUE_WAVE,
             false => SourceSet::OPAQUE_THREAD,

@@ -176,24 +176,15 @@ pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Optio
 
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
-/// *Reads* [`affect_map`] and the graph facts. *Changes when* a source reaches something new.
-/// *Cost* near-linear; see [`phalanx_analysis::divergence`].
+/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body`, the graph facts, [`around`](super::around).
+/// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    match function.is_large(db) {
-        true => large_divergence(db, function).clone(),
-        false => {
-            solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise).map(Arc::new)
-        }
-    }
-}
-
-/// [`divergence()`] of a large function, which is followed.
-///
-/// *Reads* `flow`, `body`, the graph facts, [`around`](super::around). *Changes when* one of them does. *Cost* see [`divergence()`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    followed_divergence(db, function, Sources::Full).map(Arc::new)
+    let found = match function.is_large(db) {
+        true => followed_divergence(db, function, Sources::Full),
+        false => solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise),
+    };
+    found.map(Arc::new)
 }
 
 /// As [`divergence()`], from LLVM 22's sources.
@@ -201,21 +192,11 @@ fn large_divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergen
 /// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    match function.is_large(db) {
-        true => large_uniformity(db, function).clone(),
-        false => {
-            let values = llvm_affect_map(db, function).as_ref()?;
-            solve(db, function, values, Rules::Precise).map(Arc::new)
-        }
-    }
-}
-
-/// [`uniformity`] of a large function, which is followed.
-///
-/// *Reads* what [`large_divergence`] does, and `llvm_version`. *Changes when* one of them does. *Cost* see [`divergence()`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    followed_divergence(db, function, Sources::Llvm).map(Arc::new)
+    let found = match function.is_large(db) {
+        true => followed_divergence(db, function, Sources::Llvm),
+        false => solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Precise),
+    };
+    found.map(Arc::new)
 }
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.

@@ -5,8 +5,8 @@
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`]).
 //!
-//! Who asks first reads what instructions call for, who repairs what they may call for. So these answers are not compared with those of before, but by the
-//! queries that read them and nothing else ([`queries`](super)).
+//! Who solves reads what instructions call for, who repairs what they may call for, and both the numbers, which hang on all of that. So whatever an answer was found from, the next
+//! one has read something that changed as late: salsa counts on that where it compares them.
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,11 +48,12 @@ pub struct Around {
 
 /// What [`affect_map`] of a large function reads besides flow and body, together.
 ///
-/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees, [`argument_facts`]. *Changes when* one of
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees, [`register_names`], [`argument_facts`]. *Changes when* one of
 /// them does. *Cost* O(attributes).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn around(db: &dyn Db, function: FunctionInput) -> Around {
     read_around(db, function);
+    let _ = register_names(db, function.module(db));
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }
@@ -61,11 +62,10 @@ pub fn around(db: &dyn Db, function: FunctionInput) -> Around {
 
 /// Identity of what [`llvm_affect_map`] reads besides flow and body.
 ///
-/// *Reads* [`around`], [`register_names`], [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`around`], [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let module = function.module(db);
-    let _ = (around(db, function), register_names(db, module), function_attributes(db, module));
+    let _ = (around(db, function), function_attributes(db, function.module(db)));
     fresh()
 }
 
@@ -314,7 +314,7 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`]; [`around`] or [`llvm_version`], of a function of which no tables are kept at first from the second time on. *Cost* from scratch the first
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
@@ -322,12 +322,19 @@ fn follow(
     wanted: Wanted,
     granted: &Granted,
 ) -> Option<Divergence> {
-    let journal = function.body(db).journal();
+    // Each part is read once: to read one is as dear as to look at an instruction.
+    let (body, slots) = (function.body(db), function.slots(db));
+    let journal = body.journal();
     let position = journal.position();
-    let slot = &function.slots(db).large().followers;
+    let slot = &slots.large().followers;
     let facts = graph_facts(db, function).as_ref()?;
     let flow = facts.flow();
-    let stamp = |around| Stamp { position, flow: facts.number(), around };
+    let around = around(db, function);
+    let number = match wanted.sources() {
+        Sources::Full => around.number,
+        Sources::Llvm => llvm_version(db, function),
+    };
+    let stamp = Stamp { position, flow: facts.number(), around: number };
     let table = || match wanted {
         Wanted::Of(Sources::Full) => new_affect_map(db, function, flow),
         Wanted::Of(Sources::Llvm) => new_llvm_affect_map(db, function),
@@ -345,7 +352,7 @@ fn follow(
         }
         None => Divergence::default(),
     };
-    let Some(mut follower) = slot.take(wanted, position, function.body(db).id_count()) else {
+    let Some(mut follower) = slot.take(wanted, position, body.id_count()) else {
         slot.count(wanted, Found::Solved);
         return Some(scratch());
     };
@@ -354,21 +361,21 @@ fn follow(
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
-    let around = around(db, function);
-    let (number, callees) = match wanted.sources() {
-        Sources::Full => (around.number, Attributes::Of(NO_CALLEES)),
-        Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
+    let callees = match wanted.sources() {
+        Sources::Full => Attributes::Of(NO_CALLEES),
+        Sources::Llvm => attributes_of_callees(db, function),
     };
-    let stamp = stamp(number);
     let calls = KnownCalls::new(db, function);
     let own = &around.surroundings;
     // Of calls it says nothing, so where these are followed it is of no use.
     let private = match wanted {
         Wanted::Of(Sources::Llvm) => None,
-        _ => private_at_hand(db, function).filter(|private| private.is_through_calls()),
+        _ => private_at_hand(db, function, (slots, position))
+            .filter(|private| private.is_through_calls()),
     };
     let private = private.as_deref();
-    let (answer, found) = own.with(db, function, (callees, &calls), |code, around| {
+    let code = (function.flow(db), body);
+    let (answer, found) = own.with(db, (function, code), (callees, &calls), |code, around| {
         let subject = Subject { code, around, flow, stamp, granted, private };
         follower.answer(subject, since, scratch)
     });

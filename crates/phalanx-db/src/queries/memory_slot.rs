@@ -44,6 +44,7 @@ use super::promises::{
     called_effects, constant_variables, intrinsic_effects, intrinsics_version, promises,
     read_called_effects,
 };
+use super::slots::Slots;
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -202,10 +203,14 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
 }
 
 /// What [`private_memory`](super::private_memory) has found of a large function as it is, if somebody has asked for it: whoever looks at the same objects does not find
-/// them again. It follows from what it is found from, so that is to be read by whoever uses it.
-pub(super) fn private_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
-    let kept = function.slots(db).memory().private.kept().clone()?;
-    let is_of_now = kept.position == function.body(db).journal().position()
+/// them again. It follows from what it is found from, so that is to be read by whoever uses it. `position` is where the body is in its history.
+pub(super) fn private_at_hand(
+    db: &dyn Db,
+    function: FunctionInput,
+    (slots, position): (&Slots, u64),
+) -> Option<Arc<PrivateMemory>> {
+    let kept = slots.known_memory()?.private.kept().clone()?;
+    let is_of_now = kept.position == position
         && Arc::ptr_eq(&kept.layout, block_layout(db, function))
         && kept.around == objects_version(db, function);
     is_of_now.then(|| Arc::clone(&kept.answer))

@@ -11,7 +11,7 @@ use phalanx_analysis::{
     memory::TypeLayout,
     summary::CallFacts,
 };
-use phalanx_ir::{Context, Flow, FunctionHeader, GlobalName, attributes::AttrList};
+use phalanx_ir::{Body, Context, Flow, FunctionHeader, GlobalName, attributes::AttrList};
 use phalanx_target::{LaunchFacts, Target};
 use rustc_hash::FxHashMap;
 
@@ -113,7 +113,7 @@ fn with_surroundings<R>(
         launch: &known_launch(db, place),
         moment: Moment::new(db, place),
     };
-    Some(around.with(db, (function, flow), (callees, calls), run))
+    Some(around.with(db, (function, (flow, function.body(db))), (callees, calls), run))
 }
 
 /// What the processor says of when instructions are executed, where private memory is, and which lanes are permuted.
@@ -152,12 +152,12 @@ impl Known<'_> {
     fn with<R>(
         self,
         db: &dyn Db,
-        (function, flow): (FunctionInput, &Flow),
+        (function, (flow, body)): (FunctionInput, (&Flow, &Body)),
         (callees, calls): (Attributes<'_>, &dyn CallFacts),
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
         let Known { context, header, target, layout, launch, moment } = self;
-        let code = Code { context, header, flow, body: function.body(db) };
+        let code = Code { context, header, flow, body };
         let callee = |name: GlobalName| callees.of(name);
         // Read on demand, so that a function that names no register does not depend on what names them.
         let node_string = |node| {
@@ -210,22 +210,16 @@ impl OwnSurroundings {
         }
     }
 
-    /// As [`with_attributes`], of the function whose surroundings these are.
-    ///
-    /// *Reads* `flow`, `body`.
+    /// As [`with_attributes`], of the function whose surroundings these are, with its flow and body.
     pub(super) fn with<R>(
         &self,
         db: &dyn Db,
-        function: FunctionInput,
+        code: (FunctionInput, (&Flow, &Body)),
         around: (Attributes<'_>, &dyn CallFacts),
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
         let OwnSurroundings { context, header, target, layout, launch, moment } = self;
-        Known { context, header, target, layout, launch, moment: *moment }.with(
-            db,
-            (function, function.flow(db)),
-            around,
-            run,
-        )
+        Known { context, header, target, layout, launch, moment: *moment }
+            .with(db, code, around, run)
     }
 }

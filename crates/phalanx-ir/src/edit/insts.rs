@@ -104,8 +104,9 @@ impl Transaction<'_> {
     ) -> Result<(), BuildError> {
         let value = value.into();
         self.linked(inst)?;
-        let data = *self.body().inst(inst);
-        let operands = self.body().operands(inst);
+        let body = self.body();
+        let data = *body.inst(inst);
+        let operands = body.operands(inst);
         let values = if data.opcode == Opcode::Phi { operands.len() / 2 } else { operands.len() };
         if index as usize >= values {
             return Err(self.entity(inst.into(), "has no such operand to set"));

@@ -194,16 +194,24 @@ impl<'s> Transaction<'s> {
     /// Type of a value; none when it is not one of this function, or was erased.
     pub fn type_of(&self, value: impl Into<Value>) -> Option<Type> {
         let value = value.into();
+        match value.kind() {
+            // Most values, which need nothing of the module.
+            ValueKind::Inst(inst) => {
+                let body = self.body();
+                let is_there = (raw(inst) as usize) < body.id_count();
+                return (is_there && body.block_of(inst).is_some()).then(|| body.inst(inst).ty);
+            }
+            ValueKind::Arg(position) => {
+                return self.header().params.get(position as usize).copied();
+            }
+            ValueKind::Block(_) | ValueKind::Const(_) | ValueKind::Metadata(_) => {}
+        }
         let env = store::env(self.store);
         let (header, body, flow) = (self.header(), self.body(), self.flow());
         if view::dangling(&env.types, header, body, flow, value).is_some() {
             return None;
         }
-        let is_there = match value.kind() {
-            ValueKind::Inst(inst) => body.block_of(inst).is_some(),
-            ValueKind::Block(block) => self.is_placed(block),
-            _ => true,
-        };
+        let is_there = value.as_block().is_none_or(|block| self.is_placed(block));
         is_there.then(|| view::type_of(&env.types, header, body, value))
     }
 

@@ -20,6 +20,9 @@ impl Agenda {
     /// Makes room for numbers below `n`.
     pub(super) fn grow(&mut self, n: usize) {
         let mut words = n.div_ceil(64).max(1);
+        if self.levels.first().is_some_and(|bits| bits.len() >= words) {
+            return;
+        }
         let mut level = 0;
         loop {
             if self.levels.len() == level {

@@ -245,7 +245,9 @@ impl State {
         for edited in log {
             let old = edited.old.iter().flatten();
             let read = old.chain(table.operands(edited.user)).map(|value| (*value, edited.user));
-            uses.extend(read.filter(|of| !has_been_inside || !is_inside(of.0, of.1)));
+            for of in read.filter(|of| !has_been_inside || !is_inside(of.0, of.1)) {
+                uses.push(of);
+            }
             if let UserKind::Value(value) = edited.user.kind()
                 && edited.is_moved
             {
