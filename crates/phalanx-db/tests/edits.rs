@@ -491,3 +491,45 @@ fn functions_come_and_go_and_their_inputs_are_used_again() {
     assert!(error.to_string().starts_with("@bad is not well-formed: "), "{error}");
     assert_eq!(fixture.module.functions(&fixture.db).len(), 4);
 }
+
+/// What is read of a call when it is looked at is read as well where it is not looked at again.
+#[test]
+fn functions_that_nobody_calls_come_to_a_module_with_calls() {
+    let mut text = String::from(
+        "define i32 @callee(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n\
+         define i32 @large(i32 %n) {\n  %v0 = call i32 @callee(i32 %n)\n",
+    );
+    for at in 1..1200 {
+        text.push_str(&format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+    }
+    text.push_str("  ret i32 %v1199\n}\n");
+    let context = Arc::new(Context::new());
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
+        .unwrap_or_else(|e| panic!("{e:?}"));
+    let mut db = Database::with_event_log();
+    let module = db.load(parsed.module, None, TargetOverrides::default());
+    let large = module.functions(&db)[1].input;
+    for name in ["first", "second", "third"] {
+        let code = module.functions(&db)[0].input.view(&db);
+        let mut header = code.header.clone();
+        header.name = phalanx_ir::GlobalName::Named(context.symbol(name.as_bytes()));
+        let function = phalanx_ir::Function {
+            header,
+            flow: code.flow.clone(),
+            body: code.body.clone(),
+            extras: code.extras.clone(),
+            use_list_orders: Vec::new(),
+        };
+        db.add_function(module, function).expect("the name is free");
+        db.take_log();
+        let found = queries::divergence(&db, large).clone();
+        let log = db.take_log();
+        let ran = log.iter().any(|entry| entry.did == Did::Run && entry.query == "divergence");
+        assert_eq!(ran, name == "first", "nobody calls it");
+        let (mut fresh, text) = (Database::new(), text.as_bytes());
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text).expect("as before");
+        let again = fresh.load(parsed.module, None, TargetOverrides::default());
+        let expected = queries::divergence(&fresh, again.functions(&fresh)[1].input);
+        assert_eq!(&found, expected);
+    }
+}

@@ -35,12 +35,22 @@ fn each<T>(groups: &[Group<T>]) -> impl DoubleEndedIterator<Item = &T> + Clone {
     groups.iter().flat_map(|group| group.iter()).flat_map(|page| page.iter())
 }
 
-fn is_same<T: PartialEq>(a: &Groups<T>, b: &Groups<T>) -> bool {
-    let page = |(a, b): (&Arc<Vec<T>>, &Arc<Vec<T>>)| Arc::ptr_eq(a, b) || a == b;
+/// Whether two tables hold the same, given what tells that of two pages.
+fn is_same<T>(a: &Groups<T>, b: &Groups<T>, same: impl Fn(&[T], &[T]) -> bool) -> bool {
+    let page = |(a, b): (&Arc<Vec<T>>, &Arc<Vec<T>>)| Arc::ptr_eq(a, b) || same(a, b);
     let group = |(a, b): (&Group<T>, &Group<T>)| {
         Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(page)
     };
     Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(group)
+}
+
+/// Whether two pages hold the same. Some entries at a time, without a test of each.
+fn is_same_page(a: &[SourceSet], b: &[SourceSet]) -> bool {
+    let differ = |(a, b): (&SourceSet, &SourceSet)| a.bits() ^ b.bits();
+    let same = |(a, b): (&[SourceSet], &[SourceSet])| {
+        a.iter().zip(b).map(differ).fold(0, |all, bits| all | bits) == 0
+    };
+    a.len() == b.len() && a.chunks(64).zip(b.chunks(64)).all(same)
 }
 
 /// Sources by number.
@@ -183,7 +193,7 @@ impl PartialEq for SourceSets {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Sets::Flat(a), Sets::Flat(b)) => a == b,
-            (Sets::Shared(a, n), Sets::Shared(b, m)) => n == m && is_same(a, b),
+            (Sets::Shared(a, n), Sets::Shared(b, m)) => n == m && is_same(a, b, is_same_page),
             _ => self.len() == other.len() && self.iter().eq(other.iter()),
         }
     }
@@ -324,7 +334,7 @@ impl From<Vec<TemporalUse>> for TemporalUses {
 impl PartialEq for TemporalUses {
     fn eq(&self, other: &Self) -> bool {
         if let (Uses::Shared(a), Uses::Shared(b)) = (&self.0, &other.0)
-            && is_same(a, b)
+            && is_same(a, b, |a, b| a == b)
         {
             return true;
         }

@@ -62,7 +62,7 @@ pub(super) struct Lowered {
     pub(super) memory: PrivateMemory,
     rows: MemoryRows,
     /// None where no rule looks at them.
-    shapes: Option<Shapes>,
+    shapes: Option<Box<Shapes>>,
     granted: Granted,
 }
 

@@ -42,7 +42,8 @@ use crate::{
 pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
-    shapes: Shapes,
+    /// Boxed, as is what they are kept in: they are handed over with every edit.
+    shapes: Box<Shapes>,
     /// What intrinsics are evaluated in, once one was met.
     context: OnceCell<TransferContext>,
     entry: Entry,
@@ -67,11 +68,15 @@ impl<'a> FullRules<'a> {
     /// The rules for a function in its surroundings.
     #[must_use]
     pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
-        Self::with_shapes(code, around, Shapes::new(code, around, Trust::Nothing))
+        Self::with_shapes(code, around, Box::new(Shapes::new(code, around, Trust::Nothing)))
     }
 
     /// The same, where some shapes have been found before, with [`Trust::Nothing`].
-    pub(super) fn with_shapes(code: Code<'a>, around: Surroundings<'a>, shapes: Shapes) -> Self {
+    pub(super) fn with_shapes(
+        code: Code<'a>,
+        around: Surroundings<'a>,
+        shapes: Box<Shapes>,
+    ) -> Self {
         FullRules {
             code,
             around,
@@ -112,7 +117,7 @@ impl<'a> FullRules<'a> {
             OmittedPart::Poison => Trust::Flags,
             _ => Trust::Nothing,
         };
-        let shapes = Shapes::new(self.code, self.around, trust);
+        let shapes = Box::new(Shapes::new(self.code, self.around, trust));
         FullRules { shapes, without_part: Some(part), ..self }
     }
 
@@ -122,7 +127,7 @@ impl<'a> FullRules<'a> {
     }
 
     /// The shapes that were found.
-    pub(super) fn into_shapes(self) -> Shapes {
+    pub(super) fn into_shapes(self) -> Box<Shapes> {
         self.shapes
     }
 

@@ -178,7 +178,7 @@ pub(crate) fn full_and_rows(
     around: Surroundings<'_>,
     memory: &PrivateMemory,
     unused: usize,
-) -> (ValueTable, MemoryRows, Shapes) {
+) -> (ValueTable, MemoryRows, Box<Shapes>) {
     let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
     let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
     (table, rows, rules.into_shapes())

@@ -34,7 +34,7 @@ type Insts = SmallVec<[InstId; 16]>;
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     /// The shapes that rules have looked at, if they do.
-    shapes: Option<Shapes>,
+    shapes: Option<Box<Shapes>>,
 }
 
 /// Versions of private memory in a table, and what they are made from.
@@ -91,7 +91,7 @@ impl Neighbours {
     }
 
     /// Those of a function whose tables were made from these shapes.
-    pub(crate) fn with_shapes(mut shapes: Shapes) -> Self {
+    pub(crate) fn with_shapes(mut shapes: Box<Shapes>) -> Self {
         shapes.settle();
         Self { shapes: Some(shapes) }
     }

@@ -22,7 +22,10 @@ use super::convergent::code;
 use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
 use super::memory::private_memory;
-use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::summaries::KnownCalls;
+use super::surroundings::{
+    NO_CALLEES, attributes_of_callees, with_attributes, with_code, with_code_and,
+};
 use super::tally::Tally;
 use crate::{FunctionInput, ModuleInput};
 
@@ -155,7 +158,8 @@ pub(super) fn new_affect_map(
     function: FunctionInput,
     flow: solver::Flow<'_>,
 ) -> Option<ValueTable> {
-    with_code(db, function, NO_CALLEES, |code, around| {
+    let calls = KnownCalls::of_callees(db, function);
+    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     })

@@ -39,6 +39,8 @@ use salsa::Database as Db;
 pub(super) struct KnownCalls<'a> {
     db: &'a dyn Db,
     function: FunctionInput,
+    /// Whether it is asked for those who are [listed](callee_summaries) alone.
+    is_listed: bool,
     /// Summaries that are being found, instead of those of the query.
     found: &'a [(FunctionInput, Summary)],
     /// Those that were asked for.
@@ -54,7 +56,14 @@ pub(super) struct KnownCalls<'a> {
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         let (known, symbols, passed) = Default::default();
-        KnownCalls { db, function, found: &[], known, symbols, arguments: None, passed }
+        let is_listed = false;
+        KnownCalls { db, function, is_listed, found: &[], known, symbols, arguments: None, passed }
+    }
+
+    /// The same for divergence of a large function. All that is read then is what [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
+    /// asked for less has read something that changed as late.
+    pub(super) fn of_callees(db: &'a dyn Db, function: FunctionInput) -> Self {
+        KnownCalls { is_listed: function.is_large(db), ..Self::new(db, function) }
     }
 
     /// The same, with other summaries of some functions.
@@ -71,6 +80,11 @@ impl<'a> KnownCalls<'a> {
 impl CallFacts for KnownCalls<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
+            if self.is_listed {
+                let all = callee_summaries(self.db, self.function);
+                let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
+                return Some(&all[at].1);
+            }
             let all = || symbols(self.db, self.function.module(self.db));
             let input = *self.symbols.get_or_init(all).get(&callee)?;
             let found = self.found.iter().find(|(of, _)| *of == input);
