@@ -353,7 +353,7 @@ fn measure(name: &str, edit: Edit, size: usize) {
             let (expected, took) = scratch(&again, &table);
             assert!(again.cfg == next.cfg && again.dom == next.dom);
             assert!(again.postdom == next.postdom && again.cycles == next.cycles);
-            assert!(answer == expected, "repaired and from scratch");
+            assert!(*answer == expected, "repaired and from scratch");
             from_scratch.push(took + times.iter().sum());
         }
         std::hint::black_box(&next.postdom);

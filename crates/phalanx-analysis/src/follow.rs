@@ -23,6 +23,8 @@
 
 mod lowering;
 
+use std::sync::Arc;
+
 use phalanx_ir::{BlockId, InstId};
 
 use self::lowering::{Lowered, Lowering, Restatement, Room, Tables, is_nothing};
@@ -316,21 +318,22 @@ impl Follower {
     /// The divergence of the function as it is now.
     ///
     /// `since` says what happened to the body since an earlier position, `None` if that is not known; `scratch` solves from
-    /// scratch by the precise rules.
+    /// scratch by the precise rules. Where a repair changes nothing, the answer is that of before.
     pub fn answer<'h>(
         &mut self,
         subject: Subject<'_>,
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
         scratch: impl FnOnce() -> Divergence,
-    ) -> (Divergence, Found) {
-        match self.bring_up_to_date(subject, since) {
-            Answered::Solved(answer) => (answer, Found::Solved),
+    ) -> (Arc<Divergence>, Found) {
+        let answer = match self.bring_up_to_date(subject, since) {
             Answered::Kept(found) => match &self.state {
-                State::Kept(kept) => (kept.retained.answer().clone(), found),
-                _ => (scratch(), Found::Solved),
+                State::Kept(kept) => return (Arc::clone(kept.retained.answer()), found),
+                _ => scratch(),
             },
-            Answered::Nothing | Answered::Not => (scratch(), Found::Solved),
-        }
+            Answered::Solved(answer) => answer,
+            Answered::Nothing | Answered::Not => scratch(),
+        };
+        (Arc::new(answer), Found::Solved)
     }
 
     /// What is kept for a summary, of the function as it is now.

@@ -7,6 +7,7 @@
 //!
 //! Cost: O(instructions) the first time, O(changed instructions) after an edit.
 
+use phalanx_graph::BitSet;
 use phalanx_ir::{Body, Const, Context, GlobalName, InstId, Type, ValueKind, constant::ConstKind};
 use phalanx_target::intrinsics::lookup;
 use salsa::{Durability, Setter};
@@ -21,6 +22,8 @@ pub struct Mentions {
     calls: Vec<(InstId, GlobalName)>,
     /// Names in any other place, where they could be those of functions.
     taken: Vec<(InstId, GlobalName)>,
+    /// Instructions in one of the lists, to tell of those that an edit has changed without a search in either.
+    naming: BitSet,
 }
 
 impl Mentions {
@@ -31,7 +34,18 @@ impl Mentions {
         for inst in body.all_ids() {
             mentions.add(context, body, inst);
         }
-        mentions
+        mentions.with_naming()
+    }
+
+    /// The same lists, with the instructions in them.
+    fn with_naming(mut self) -> Mentions {
+        let all = || self.calls.iter().chain(&self.taken).map(|(inst, _)| number(inst) as usize);
+        let mut naming = BitSet::new(all().max().map_or(0, |last| last + 1));
+        all().for_each(|inst| {
+            naming.insert(inst);
+        });
+        self.naming = naming;
+        self
     }
 
     /// Calls, in the order of the instructions' numbers.
@@ -116,7 +130,6 @@ impl Mentions {
         if changes.insts.is_empty() {
             return None;
         }
-        let number = |inst: &InstId| inst.into_raw().into_u32();
         let changed = &*changes.insts;
         let is_changed =
             |inst: &InstId| changed.binary_search_by_key(&number(inst), number).is_ok();
@@ -125,6 +138,10 @@ impl Mentions {
             new.add(context, body, inst);
         }
         // Most edits name no function before nor after.
+        let was_none = !changed.iter().any(|inst| self.naming.contains(number(inst) as usize));
+        if was_none && new.calls.is_empty() && new.taken.is_empty() {
+            return None;
+        }
         let of_changed = |list: &[(InstId, GlobalName)]| -> Vec<(InstId, GlobalName)> {
             if list.len() < changed.len() {
                 return list.iter().filter(|(inst, _)| is_changed(inst)).copied().collect();
@@ -145,11 +162,17 @@ impl Mentions {
             all.sort_by_key(|(inst, _)| number(inst));
             all
         };
-        Some(Mentions {
+        let all = Mentions {
             calls: merged(&self.calls, new.calls),
             taken: merged(&self.taken, new.taken),
-        })
+            naming: BitSet::default(),
+        };
+        Some(all.with_naming())
     }
+}
+
+fn number(inst: &InstId) -> u32 {
+    inst.into_raw().into_u32()
 }
 
 fn distinct(list: &[(InstId, GlobalName)]) -> Vec<GlobalName> {

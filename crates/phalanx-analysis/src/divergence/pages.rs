@@ -16,7 +16,7 @@ use crate::affect::{User, Value};
 use crate::divergence::result::TemporalUse;
 
 /// Entries of a page.
-const PAGE: usize = 1024;
+const PAGE: usize = 512;
 /// Pages of a group.
 const GROUP: usize = 16;
 

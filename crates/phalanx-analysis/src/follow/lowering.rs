@@ -340,6 +340,9 @@ const FAR: usize = 256;
 /// they are found.
 fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
     let (body, dom) = (subject.code.body, subject.flow.dom);
+    if dom.preorder().len() == dom.node_count() {
+        return false;
+    }
     let is_apart = |inst: InstId| {
         let block = body.block_of(inst);
         block.is_some_and(|block| !dom.is_reachable(node_of(block)))

@@ -85,7 +85,7 @@ fn check(
             }
         }
         if let Some(retained) = &mut retained
-            && *retained.answer() != scratch
+            && **retained.answer() != scratch
         {
             let of = |d: &Divergence| {
                 let values: Vec<_> = (0..d.values().len())

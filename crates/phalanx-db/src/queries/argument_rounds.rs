@@ -7,7 +7,7 @@
 //! The divergence of a large member is followed in each round, as [`follow`](super::follow) does for the query.
 
 use std::cell::OnceCell;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::{
     Divergence,
@@ -90,7 +90,7 @@ fn large_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Pa
     let arguments = arguments_in_round(db, member, round).as_deref().unwrap_or_default();
     let answer = match member.slots(db).large().divergence_rounds.of(round) {
         Some(slot) => followed(db, (member, round), arguments, &slot),
-        None => solved(db, member, arguments),
+        None => solved(db, member, arguments).map(Arc::new),
     };
     let calls = KnownCalls::new(db, member).with_arguments(arguments);
     answer.map_or_else(Vec::new, |answer| passed(db, member, &answer, &calls))
@@ -146,14 +146,14 @@ fn followed(
     (member, round): (FunctionInput, usize),
     arguments: &[SourceSet],
     slot: &DivergenceSlot,
-) -> Option<Divergence> {
+) -> Option<Arc<Divergence>> {
     let journal = member.body(db).journal();
     let position = journal.position();
     let seen = |position| Follower::seen(Sources::Full, position);
     let taken = locked(&slot.place).take(position, seen);
     let Some(mut follower) = taken else {
         locked(&slot.counts).count(Found::Solved);
-        return solved(db, member, arguments);
+        return solved(db, member, arguments).map(Arc::new);
     };
     let facts = graph_facts(db, member).as_ref()?;
     let flow = facts.flow();

@@ -184,11 +184,12 @@ pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Optio
 /// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    let found = match function.is_large(db) {
+    match function.is_large(db) {
         true => followed_divergence(db, function, Sources::Full),
-        false => solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise),
-    };
-    found.map(Arc::new)
+        false => {
+            solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise).map(Arc::new)
+        }
+    }
 }
 
 /// As [`divergence()`], from LLVM 22's sources.
@@ -196,11 +197,13 @@ pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence
 /// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
-    let found = match function.is_large(db) {
+    match function.is_large(db) {
         true => followed_divergence(db, function, Sources::Llvm),
-        false => solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Precise),
-    };
-    found.map(Arc::new)
+        false => {
+            let values = llvm_affect_map(db, function).as_ref()?;
+            solve(db, function, values, Rules::Precise).map(Arc::new)
+        }
+    }
 }
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.

@@ -10,7 +10,7 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules, ValueTable},
@@ -262,7 +262,7 @@ pub(super) fn followed_divergence(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
-) -> Option<Divergence> {
+) -> Option<Arc<Divergence>> {
     follow(db, function, Wanted::Of(sources), &Granted::default())
 }
 
@@ -274,7 +274,7 @@ pub(super) fn divergence_assuming(
     function: FunctionInput,
     assumptions: Assumptions,
     granted: &Granted,
-) -> Option<Divergence> {
+) -> Option<Arc<Divergence>> {
     follow(db, function, Wanted::Assuming(assumptions), granted)
 }
 
@@ -321,7 +321,7 @@ fn follow(
     function: FunctionInput,
     wanted: Wanted,
     granted: &Granted,
-) -> Option<Divergence> {
+) -> Option<Arc<Divergence>> {
     // Each part is read once: to read one is as dear as to look at an instruction.
     let (body, slots) = (function.body(db), function.slots(db));
     let journal = body.journal();
@@ -354,7 +354,7 @@ fn follow(
     };
     let Some(mut follower) = slot.take(wanted, position, body.id_count()) else {
         slot.count(wanted, Found::Solved);
-        return Some(scratch());
+        return Some(Arc::new(scratch()));
     };
     let changes = OnceCell::new();
     let since = |position| {

@@ -308,7 +308,7 @@ fn large_assumed_divergence(
     assumptions: Assumptions,
 ) -> Option<Arc<Divergence>> {
     let granted = granted(db, function, assumptions)?;
-    divergence_assuming(db, function, assumptions, &granted).map(Arc::new)
+    divergence_assuming(db, function, assumptions, &granted)
 }
 
 /// What is granted of a function under assumptions. None for a declaration. Not a query.

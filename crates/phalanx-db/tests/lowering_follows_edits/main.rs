@@ -172,7 +172,7 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
             if retained.repair(graph.flow()).is_err() {
                 break;
             }
-            assert_eq!(*retained.answer(), solve(graph.flow(), &fresh, Rules::Precise));
+            assert_eq!(**retained.answer(), solve(graph.flow(), &fresh, Rules::Precise));
             repaired += 1;
         }
     }
@@ -378,7 +378,7 @@ fn check_follower(text: &str) {
             let since =
                 |_| is_known.then_some(Changes { insts: &changed, flow: is_flow, blocks: &[] });
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
-            assert!(answer == scratch, "{sources:?}, {is_granted}, round {round}, {how:?}");
+            assert!(*answer == scratch, "{sources:?}, {is_granted}, round {round}, {how:?}");
             found.push(how);
             // What it was solved from is for others, as long as it is of the function as it is and nothing is granted in it.
             let table = follower.table(stamp);

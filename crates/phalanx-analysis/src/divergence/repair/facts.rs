@@ -6,7 +6,7 @@
 //! another up (Gupta, Mumick, Subrahmanian, *Maintaining Views Incrementally*, 1993, for deletion and rederivation; ranks
 //! are our way to stop deleting early).
 //!
-//! **Representation.** Most subjects get all their bits at once: one number per subject, and a list aside for the others.
+//! **Representation.** Most subjects get all their bits at once: one rank per subject beside its bits, and a list aside for the others.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -25,12 +25,18 @@ pub(super) enum Subject {
     Control(u32),
 }
 
+/// The bits of one subject.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// The rank of all bits, or [`SEVERAL`].
+    rank: u32,
+    bits: u16,
+}
+
 /// Facts about subjects of one kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
-    bits: Vec<u16>,
-    /// The rank of all bits, or [`SEVERAL`].
-    ranks: Vec<u32>,
+    entries: Vec<Entry>,
     /// Bits that came together, with their rank, for the subjects with several ranks.
     several: FxHashMap<u32, Vec<(u16, u32)>>,
 }
@@ -43,29 +49,26 @@ pub(super) const LAST_RANK: u32 = 1 << 31;
 
 impl Column {
     pub(super) fn grow(&mut self, n: usize) {
-        if self.bits.len() < n {
-            self.bits.resize(n, 0);
-            self.ranks.resize(n, 0);
+        if self.entries.len() < n {
+            self.entries.resize(n, Entry::default());
         }
     }
 
-    pub(super) fn all(&self) -> &[u16] {
-        &self.bits
+    pub(super) fn all(&self) -> impl Iterator<Item = u16> {
+        self.entries.iter().map(|entry| entry.bits)
     }
 
     #[inline]
     pub(super) fn get(&self, i: u32) -> u16 {
-        self.bits[i as usize]
+        self.entries[i as usize].bits
     }
 
     /// The bits that have a rank below the limit.
     #[inline]
     pub(super) fn below(&self, i: u32, limit: u32) -> u16 {
-        let bits = self.bits[i as usize];
-        if bits == 0 {
-            return 0;
-        }
-        match self.ranks[i as usize] {
+        let Entry { rank, bits } = self.entries[i as usize];
+        match rank {
+            _ if bits == 0 => 0,
             SEVERAL => {
                 let earlier = self.several[&i].iter().filter(|group| group.1 < limit);
                 earlier.fold(0, |all, group| all | group.0)
@@ -78,24 +81,25 @@ impl Column {
     /// The `n`-th group of bits that came together, with its rank.
     #[inline]
     pub(super) fn group(&self, i: u32, n: usize) -> Option<(u16, u32)> {
-        match self.ranks[i as usize] {
+        let Entry { rank, bits } = self.entries[i as usize];
+        match rank {
             SEVERAL => self.several[&i].get(n).copied(),
-            rank => (n == 0 && self.bits[i as usize] != 0).then(|| (self.bits[i as usize], rank)),
+            rank => (n == 0 && bits != 0).then_some((bits, rank)),
         }
     }
 
     /// Adds bits that the subject has not.
     pub(super) fn add(&mut self, i: u32, new: u16, rank: u32) {
-        let at = i as usize;
-        if self.bits[at] == 0 {
-            self.ranks[at] = rank;
-        } else if self.ranks[at] == SEVERAL {
+        let entry = &mut self.entries[i as usize];
+        if entry.bits == 0 {
+            entry.rank = rank;
+        } else if entry.rank == SEVERAL {
             self.several.entry(i).or_default().push((new, rank));
         } else {
-            self.several.insert(i, vec![(self.bits[at], self.ranks[at]), (new, rank)]);
-            self.ranks[at] = SEVERAL;
+            self.several.insert(i, vec![(entry.bits, entry.rank), (new, rank)]);
+            entry.rank = SEVERAL;
         }
-        self.bits[at] |= new;
+        entry.bits |= new;
     }
 
     /// Takes everything away; returns the bits that came together, with their ranks.
@@ -107,9 +111,9 @@ impl Column {
 
     /// Takes bits away.
     pub(super) fn remove(&mut self, i: u32, lost: u16) {
-        let at = i as usize;
-        self.bits[at] &= !lost;
-        if self.ranks[at] != SEVERAL {
+        let entry = &mut self.entries[i as usize];
+        entry.bits &= !lost;
+        if entry.rank != SEVERAL {
             return;
         }
         let Some(groups) = self.several.get_mut(&i) else { return };
@@ -118,7 +122,7 @@ impl Column {
             group.0 != 0
         });
         if groups.len() < 2 {
-            self.ranks[at] = groups.first().map_or(0, |group| group.1);
+            entry.rank = groups.first().map_or(0, |group| group.1);
             self.several.remove(&i);
         }
     }

@@ -13,6 +13,7 @@
 //! instructions that the caller stated.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{BitSet, CycleId, Cycles, Node};
@@ -22,7 +23,7 @@ use super::control::{Control, is_plain_region};
 use super::engine::GivenUp;
 use super::facts::{Subject, Subjects};
 use super::levels::Levels;
-use super::state::{State, Uses, assumed, exits, subject};
+use super::state::{State, Uses, assumed, exits, grow, subject};
 use super::table::{EditableTable, Edited};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
@@ -55,7 +56,7 @@ impl State {
         (old, carry): (&SyncView<'_>, &Carry<'_>),
         table: &EditableTable,
         log: &[Edited],
-        answer: &mut Divergence,
+        answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         let cycles = flow.cycles;
         let is_other = self.levels.is_none() != cycles.is_empty() && self.levels.is_none();
@@ -64,14 +65,13 @@ impl State {
             return Err(GivenUp);
         }
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
-        answer.values.grow(table.reported());
-        answer.terminators.grow(table.block_count());
+        grow(answer, table);
         self.room = Self::room(flow);
         self.selections.clear();
         self.members = RefCell::default();
         let mut view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
         let mut examined = Examined::default();
-        self.move_ends(carry, &mut examined, answer);
+        self.move_ends(carry, &mut examined, Arc::make_mut(answer));
         let mut carried = self.graph.rename(carry, &view);
         let around = (&mut view, flow);
         self.graph.redraw(carry, around, &mut self.facts, &mut carried);
@@ -108,12 +108,13 @@ impl State {
             }
         }
         if !carry.has_same_cycles() {
+            let answer = Arc::make_mut(answer);
             rename_cycles(carry, answer, &mut examined);
             answer.divergent_exits = exits(&self.graph, &self.facts).into();
         }
         let Examined { changed, uses } = examined;
         let visited = self.follow(flow, table, log, Some((changed, uses)), answer)?;
-        answer.assumed = assumed(&self.graph, &self.facts, flow);
+        Arc::make_mut(answer).assumed = assumed(&self.graph, &self.facts, flow);
         Ok(visited)
     }
 

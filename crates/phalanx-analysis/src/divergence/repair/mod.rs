@@ -81,7 +81,8 @@ pub struct Retained {
     /// The control flow that everything is built on, kept to compare with.
     graph: Arc<GraphCopy>,
     state: State,
-    answer: Divergence,
+    /// Shared with who was told: it is another one only where something has changed.
+    answer: Arc<Divergence>,
 }
 
 /// Why nothing can be retained.
@@ -112,7 +113,7 @@ impl Retained {
         table.grow(0, flow.cfg.node_count());
         table.take_log();
         let mut state = State::new(flow, &table)?;
-        let answer = state.whole_answer(flow, &table);
+        let answer = Arc::new(state.whole_answer(flow, &table));
         Ok(Self { table, graph: copy(flow), state, answer })
     }
 
@@ -146,7 +147,7 @@ impl Retained {
 
     /// The answer as of the last repair.
     #[must_use]
-    pub fn answer(&self) -> &Divergence {
+    pub fn answer(&self) -> &Arc<Divergence> {
         &self.answer
     }
 
@@ -212,7 +213,7 @@ impl Retained {
         self.table.take_log();
         self.state = State::new(flow, &self.table)?;
         self.graph = copy(flow);
-        self.answer = self.state.whole_answer(flow, &self.table);
+        self.answer = Arc::new(self.state.whole_answer(flow, &self.table));
         Ok(Outcome::Rebuilt)
     }
 

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::Unfit;
 use super::control::{Control, ControlGraph};
 use super::engine::{Engine, GivenUp};
-use super::facts::{Facts, Subject, Subjects};
+use super::facts::{Column, Facts, Subject, Subjects};
 use super::levels::Levels;
 use super::outside::{Outside, Scene};
 use super::regions::Members;
@@ -69,11 +69,11 @@ impl State {
             let scene = Scene { view: &view, cycles, table, levels };
             state.outside = Outside::new(&scene);
         }
-        let mut engine = std::mem::take(&mut state.engine);
-        engine.keep_before(false);
         // Far more than what ordinary functions need.
-        engine.bounds = (usize::MAX, 64 * (table.len() + state.room));
-        let mut rules = state.rules(flow, table);
+        let bounds = (usize::MAX, 64 * (table.len() + state.room));
+        let (engine, mut rules) = state.rules(flow, table);
+        engine.keep_before(false);
+        engine.bounds = bounds;
         rules.remaining = Some(vec![None; SourceSet::COUNT]);
         for value in (0..table.len() as u32).map(Value::from_raw) {
             let seed = table.seed(value).bits();
@@ -86,8 +86,7 @@ impl State {
             engine.add(&mut rules, Subject::Branch(block.raw()), seed);
         }
         let result = engine.run(&mut rules);
-        let built = rules.work;
-        (state.engine, state.built) = (engine, built);
+        state.built = rules.work;
         match (state.graph.is_irregular, result) {
             (true, _) => Err(Unfit::Irregular),
             (false, Err(GivenUp)) => Err(Unfit::TooLarge),
@@ -100,12 +99,13 @@ impl State {
         4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
     }
 
+    /// The machinery, and what it works with.
     pub(super) fn rules<'r, 'f>(
         &'r mut self,
         flow: Flow<'f>,
         table: &'r EditableTable,
-    ) -> DivergenceRules<'r, 'f> {
-        DivergenceRules {
+    ) -> (&'r mut Engine, DivergenceRules<'r, 'f>) {
+        let rules = DivergenceRules {
             flow,
             view: SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles),
             table,
@@ -118,22 +118,21 @@ impl State {
             work: 0,
             room: self.room,
             remaining: None,
-        }
+        };
+        (&mut self.engine, rules)
     }
 
     /// The answer from the facts.
     pub(super) fn whole_answer(&mut self, flow: Flow<'_>, table: &EditableTable) -> Divergence {
-        let sets = |bits: &[u16]| -> Vec<SourceSet> {
-            bits.iter().map(|b| SourceSet::from_bits(*b)).collect()
-        };
+        let sets = |of: &Column| -> Vec<SourceSet> { of.all().map(SourceSet::from_bits).collect() };
         let mut answer = Divergence {
-            values: sets(self.facts.values.all()).into(),
-            terminators: sets(self.facts.branches.all()).into(),
+            values: sets(&self.facts.values).into(),
+            terminators: sets(&self.facts.branches).into(),
             ..Divergence::default()
         };
         answer.divergent_exits = exits(&self.graph, &self.facts).into();
         answer.assumed = assumed(&self.graph, &self.facts, flow);
-        let mut rules = self.rules(flow, table);
+        let (_, mut rules) = self.rules(flow, table);
         let mut uses: Vec<(Value, User)> = Vec::new();
         for (number, control) in rules.graph.kinds.clone().into_iter().enumerate() {
             if rules.facts.controls.get(number as u32) != 0 {
@@ -158,11 +157,10 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        answer: &mut Divergence,
+        answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
-        answer.values.grow(table.reported());
-        answer.terminators.grow(table.block_count());
+        grow(answer, table);
         self.follow(flow, table, log, None, answer)
     }
 
@@ -173,10 +171,10 @@ impl State {
         table: &EditableTable,
         log: &[Edited],
         of_graph: Option<(Subjects, Uses)>,
-        answer: &mut Divergence,
+        answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         let is_same_graph = of_graph.is_none();
-        let (mut changed, uses) = of_graph.unwrap_or_default();
+        let (mut changed, mut uses) = of_graph.unwrap_or_default();
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
@@ -187,15 +185,14 @@ impl State {
                 self.selections.remove(&value);
             }
         }
-        let known = (&mut changed, uses);
+        let known = (&mut changed, &mut uses);
         let edits = Edits { log, is_same_graph };
-        let (uses, mut visited) = self.follow_levels(flow, table, edits, known, bounds)?;
+        let mut visited = self.follow_levels(flow, table, edits, known, bounds)?;
         changed.sort_unstable();
         changed.dedup();
-        let mut engine = std::mem::take(&mut self.engine);
+        let (engine, mut rules) = self.rules(flow, table);
         engine.bounds = bounds;
         engine.keep_before(true);
-        let mut rules = self.rules(flow, table);
         let result = engine.repair(&mut rules, &changed);
         visited += engine.visited;
         let result = match rules.graph.is_irregular {
@@ -203,25 +200,27 @@ impl State {
             false => result,
         };
         if result.is_ok() {
-            update(&mut rules, engine.before(), uses, answer);
+            update(&mut rules, engine.before(), &mut uses, answer);
         }
-        self.engine = engine;
         result.map(|()| visited)
     }
 }
 
 impl State {
-    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count otherwise than before; returns the
-    /// uses that may.
+    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count otherwise than before, and to `uses`
+    /// those that may.
     fn follow_levels(
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
         Edits { log, is_same_graph }: Edits<'_>,
-        (changed, mut uses): (&mut Subjects, Uses),
+        (changed, uses): (&mut Subjects, &mut Uses),
         bounds: (usize, usize),
-    ) -> Result<(Uses, usize), GivenUp> {
-        let Some(levels) = &mut self.levels else { return Ok((Uses::new(), 0)) };
+    ) -> Result<usize, GivenUp> {
+        let Some(levels) = &mut self.levels else {
+            uses.clear();
+            return Ok(0);
+        };
         let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let mut moved = Vec::new();
         // What is fixed in a region matters to all who read it.
@@ -243,11 +242,20 @@ impl State {
             inner.is_none_or(|inner| flow.cycles.contains(inner, table.block_of(user)))
         };
         for edited in log {
-            let old = edited.old.iter().flatten();
-            let read = old.chain(table.operands(edited.user)).map(|value| (*value, edited.user));
-            for of in read.filter(|of| !has_been_inside || !is_inside(of.0, of.1)) {
-                uses.push(of);
-            }
+            let now = table.operands(edited.user);
+            let before = edited.old.as_deref().unwrap_or(now);
+            // What is read as it was, from where it was, is read when it was; but phis may read it on other edges.
+            let is_phi = matches!(edited.user.kind(), UserKind::Value(of) if table.is_phi(of));
+            let is_kept = is_same_graph && !edited.is_moved && !is_phi;
+            let mut add = |value: Value, others: &[Value]| {
+                if !(is_kept && others.contains(&value))
+                    && !(has_been_inside && is_inside(value, edited.user))
+                {
+                    uses.push((value, edited.user));
+                }
+            };
+            before.iter().for_each(|value| add(*value, now));
+            now.iter().for_each(|value| add(*value, before));
             if let UserKind::Value(value) = edited.user.kind()
                 && edited.is_moved
             {
@@ -256,7 +264,7 @@ impl State {
             }
         }
         let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
-        for value in varied.into_iter().chain(moved).chain(edited) {
+        for value in varied.iter().chain(&moved).chain(&edited).copied() {
             changed.push(Subject::Value(value.raw()));
             table.each_user(value, |user| {
                 uses.push((value, user));
@@ -264,7 +272,7 @@ impl State {
             });
         }
         let scene = Scene { view: &view, cycles: flow.cycles, table, levels };
-        for &(value, user) in &uses {
+        for &(value, user) in uses.iter() {
             if table.reads(user, value) {
                 self.outside.add(&scene, value, user);
             }
@@ -272,7 +280,7 @@ impl State {
         if self.outside.added() > table.len() / 8 + 64 {
             self.outside = Outside::new(&scene);
         }
-        Ok((uses, visited))
+        Ok(visited)
     }
 }
 
@@ -294,12 +302,22 @@ pub(super) fn subject(user: User) -> Subject {
     }
 }
 
-/// Brings an answer up to date with what has changed since `before`, and with these uses.
+/// Makes room in an answer for what it is to tell of.
+pub(super) fn grow(answer: &mut Arc<Divergence>, table: &EditableTable) {
+    let (values, blocks) = (table.reported(), table.block_count());
+    if answer.values.len() < values || answer.terminators.len() < blocks {
+        let answer = Arc::make_mut(answer);
+        answer.values.grow(values);
+        answer.terminators.grow(blocks);
+    }
+}
+
+/// Brings an answer up to date with what has changed since `before`, and with these uses. Where nothing has, it is the same one.
 fn update(
     rules: &mut DivergenceRules<'_, '_>,
     before: &[(Subject, u16)],
-    mut uses: Uses,
-    answer: &mut Divergence,
+    uses: &mut Uses,
+    answer: &mut Arc<Divergence>,
 ) {
     let mut is_assumed_otherwise = false;
     for &(subject, old) in before {
@@ -310,11 +328,14 @@ fn update(
         let sources = SourceSet::from_bits(bits);
         match subject {
             Subject::Value(value) if value as usize >= rules.table.reported() => {}
-            Subject::Value(value) => answer.values.set(value as usize, sources),
-            Subject::Branch(block) => answer.terminators.set(block as usize, sources),
+            Subject::Value(value) => Arc::make_mut(answer).values.set(value as usize, sources),
+            Subject::Branch(block) => {
+                Arc::make_mut(answer).terminators.set(block as usize, sources);
+            }
             Subject::Control(number) => match rules.graph.kinds[number as usize] {
                 Control::Left(cycle) => {
-                    set_exit(Arc::make_mut(&mut answer.divergent_exits), cycle, sources);
+                    let exits = &mut Arc::make_mut(answer).divergent_exits;
+                    set_exit(Arc::make_mut(exits), cycle, sources);
                     // They may be blamed on another cycle now.
                     uses.extend(rules.uses_leaving(cycle));
                 }
@@ -326,20 +347,24 @@ fn update(
         }
     }
     if is_assumed_otherwise {
-        answer.assumed = assumed(rules.graph, rules.facts, rules.flow);
+        Arc::make_mut(answer).assumed = assumed(rules.graph, rules.facts, rules.flow);
     }
     uses.sort_unstable();
     uses.dedup();
-    for of in uses {
+    for of in uses.drain(..) {
         let is_read = rules.table.reads(of.1, of.0);
         let exits = &answer.divergent_exits;
         let entry = if is_read { temporal_use(rules, exits, of) } else { None };
         let entry_or_none = entry.filter(|entry| entry.is_of(rules.table.reported()));
-        answer.temporal.set(of, entry_or_none);
+        if answer.temporal.of(of.0, of.1) != entry_or_none.as_slice() {
+            Arc::make_mut(answer).temporal.set(of, entry_or_none);
+        }
         if !rules.graph.assumed.is_empty() {
             let entry =
                 rules.use_apart(of).filter(|entry| is_read && entry.is_of(rules.table.reported()));
-            answer.unlisted.set(of, entry);
+            if answer.unlisted.of(of.0, of.1) != entry.as_slice() {
+                Arc::make_mut(answer).unlisted.set(of, entry);
+            }
         }
     }
 }

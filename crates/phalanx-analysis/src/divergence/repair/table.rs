@@ -39,8 +39,18 @@ pub(super) struct Edited {
     pub(super) user: User,
     /// The operands that it had, or `None` if they are the same.
     pub(super) old: Option<Few>,
-    /// Whether it is in another block now.
+    /// Whether it is in another block now, or has become a phi or ceased to be one.
     pub(super) is_moved: bool,
+}
+
+/// What is said of one value by itself, in one place: an edit looks at few values, each far from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rule {
+    block: Node,
+    seed: SourceSet,
+    flags: u8,
+    /// Number of its image, if the flags say that it has one.
+    image: u8,
 }
 
 /// Tables of a function that follow its edits.
@@ -48,11 +58,8 @@ pub(super) struct Edited {
 pub struct EditableTable {
     /// See [`ValueTable::memory`]; `others` grows.
     memory: Option<MemoryValues>,
-    block: Vec<Node>,
-    seed: Vec<SourceSet>,
-    flags: Vec<u8>,
-    /// By value, once there are any.
-    image_of: Vec<u8>,
+    /// By value.
+    rules: Vec<Rule>,
     images: Vec<Image>,
     /// Operands by value, sorted, each once.
     operands: Rows<Value>,
@@ -127,13 +134,16 @@ impl EditableTable {
         for &(block, seed) in &table.seeded_terminators {
             terminators.entry(block).or_default().1 |= seed;
         }
+        let mut rules: Vec<Rule> = (table.block.iter().zip(&table.seed).zip(&table.flags))
+            .map(|((&block, &seed), &flags)| Rule { block, seed, flags, image: 0 })
+            .collect();
+        for (rule, image) in rules.iter_mut().zip(table.image_of) {
+            rule.image = image;
+        }
         Self {
             touched: BitSet::new(values),
             memory: table.memory,
-            block: table.block,
-            seed: table.seed,
-            flags: table.flags,
-            image_of: table.image_of,
+            rules,
             images: table.images,
             operands,
             terminator_operands,
@@ -154,7 +164,7 @@ impl EditableTable {
     /// How many values there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.block.len()
+        self.rules.len()
     }
 
     /// How many values there are room for before those that stand for versions of memory; any number if there are none of these.
@@ -166,13 +176,13 @@ impl EditableTable {
     /// How many values an answer tells of.
     #[must_use]
     pub fn reported(&self) -> usize {
-        self.memory.map_or(self.block.len(), |memory| memory.others as usize)
+        self.memory.map_or(self.rules.len(), |memory| memory.others as usize)
     }
 
     /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.block.is_empty()
+        self.rules.is_empty()
     }
 
     /// How many blocks there are.
@@ -183,7 +193,7 @@ impl EditableTable {
 
     #[inline]
     pub(crate) fn block(&self, value: Value) -> Node {
-        self.block[value.index()]
+        self.rules[value.index()].block
     }
 
     #[inline]
@@ -196,36 +206,36 @@ impl EditableTable {
 
     #[inline]
     pub(super) fn seed(&self, value: Value) -> SourceSet {
-        self.seed[value.index()]
+        self.rules[value.index()].seed
     }
 
     #[inline]
     pub(super) fn is_fixed(&self, value: Value) -> bool {
-        self.flags[value.index()] & flag::FIXED != 0
+        self.rules[value.index()].flags & flag::FIXED != 0
     }
 
     #[inline]
     pub(super) fn is_pure(&self, value: Value) -> bool {
-        self.flags[value.index()] & (flag::PURE | flag::PHI) == flag::PURE
+        self.rules[value.index()].flags & (flag::PURE | flag::PHI) == flag::PURE
     }
 
     #[inline]
     pub(super) fn is_phi(&self, value: Value) -> bool {
-        self.flags[value.index()] & flag::PHI != 0
+        self.rules[value.index()].flags & flag::PHI != 0
     }
 
     /// Whether a value is a phi that selects anything.
     #[inline]
     pub(super) fn is_joinable(&self, value: Value) -> bool {
-        self.flags[value.index()] & flag::JOINABLE != 0
+        self.rules[value.index()].flags & flag::JOINABLE != 0
     }
 
     #[inline]
     pub(super) fn transfer(&self, value: Value, operand: SourceSet) -> SourceSet {
-        match self.flags[value.index()] & (flag::FIXED | flag::IMAGE) {
+        match self.rules[value.index()].flags & (flag::FIXED | flag::IMAGE) {
             0 => operand,
             flag::IMAGE => {
-                let image = &self.images[self.image_of[value.index()] as usize];
+                let image = &self.images[self.rules[value.index()].image as usize];
                 let bit = |s: SourceSet| image[s.bits().trailing_zeros() as usize];
                 operand.iter().fold(SourceSet::EMPTY, |all, s| all | bit(s))
             }
@@ -309,13 +319,8 @@ impl EditableTable {
         {
             memory.others = memory.others.max(values as u32);
         }
-        if self.block.len() < values {
-            self.block.resize(values, Node::default());
-            self.seed.resize(values, SourceSet::EMPTY);
-            self.flags.resize(values, 0);
-            if !self.image_of.is_empty() {
-                self.image_of.resize(values, 0);
-            }
+        if self.rules.len() < values {
+            self.rules.resize(values, Rule::default());
             self.operands.grow(values);
         }
         self.phis.grow(blocks);
@@ -419,12 +424,11 @@ impl EditableTable {
                 return true;
             }
         };
-        let flags = of.flags[value.index()];
+        let Rule { flags, image: number, .. } = of.rules[value.index()];
         let mut image_here = None;
         let transfer = match flags & (flag::FIXED | flag::IMAGE) {
             0 => Transfer::Propagate,
             flag::IMAGE => {
-                let number = of.image_of[value.index()];
                 image_here = image(&of.images[usize::from(number)]);
                 if image_here.is_none() {
                     return false;
@@ -469,25 +473,20 @@ impl EditableTable {
             }
             has_other_entries = self.phi(value).incoming != incoming;
         }
-        let is_moved = self.block[i] != block;
-        let (was_phi, is_phi) = (self.is_phi(value), incoming.is_some());
-        let has_other_image =
-            number.is_some_and(|n| self.image_of.get(i).is_none_or(|old| *old != n));
+        let old = self.rules[i];
+        let new = Rule { block, seed, flags, image: number.unwrap_or(old.image) };
+        let is_moved = old.block != block;
+        let (was_phi, is_phi) = (old.flags & flag::PHI != 0, incoming.is_some());
         let replaced = self.set_operands(User::value(value), operands);
-        let is_same = !is_moved
-            && self.flags[i] == flags
-            && self.seed[i] == seed
-            && !has_other_image
-            && !has_other_entries
-            && replaced.is_none();
-        if is_same {
+        if old == new && !has_other_entries && replaced.is_none() {
             return;
         }
-        self.log.push(Edited { user: User::value(value), old: replaced, is_moved });
+        let is_elsewhere = is_moved || was_phi != is_phi;
+        self.log.push(Edited { user: User::value(value), old: replaced, is_moved: is_elsewhere });
         if was_phi && (is_moved || !is_phi) {
             let left: Vec<Value> =
-                self.phis(self.block[i]).iter().copied().filter(|phi| *phi != value).collect();
-            self.phis.replace(self.block[i].index(), &left);
+                self.phis(old.block).iter().copied().filter(|phi| *phi != value).collect();
+            self.phis.replace(old.block.index(), &left);
         }
         if is_phi && (is_moved || !was_phi) {
             let mut all = self.phis(block).to_vec();
@@ -500,13 +499,7 @@ impl EditableTable {
             self.incoming.grow(row + 1);
             self.incoming.replace(row, incoming.unwrap_or(&[]));
         }
-        if let Some(number) = number {
-            self.image_of.resize(self.block.len(), 0);
-            self.image_of[i] = number;
-        }
-        self.block[i] = block;
-        self.flags[i] = flags;
-        self.seed[i] = seed;
+        self.rules[i] = new;
     }
 
     fn image_number(&mut self, image: &Image) -> Option<u8> {

@@ -8,7 +8,7 @@
 use phalanx_graph::BitSet;
 use phalanx_target::SourceSet;
 
-use super::{EditableTable, Image};
+use super::{EditableTable, Image, Rule};
 use crate::affect::{AffectMap, Value};
 use crate::divergence::ValueTable;
 use crate::divergence::table::{PhiTable, flag};
@@ -37,9 +37,9 @@ impl EditableTable {
         let mut table = ValueTable {
             blocks: self.block_count() as u32,
             memory: self.memory,
-            block: self.block.clone(),
-            seed: self.seed.clone(),
-            flags: self.flags.clone(),
+            block: self.rules.iter().map(|rule| rule.block).collect(),
+            seed: self.rules.iter().map(|rule| rule.seed).collect(),
+            flags: self.rules.iter().map(|rule| rule.flags).collect(),
             image_of,
             images,
             phis: self.to_phis(),
@@ -57,22 +57,24 @@ impl EditableTable {
     fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
         let mut number: Vec<Option<u8>> = vec![None; self.images.len()];
         let mut images = Vec::new();
-        let mut image_of = self.image_of.clone();
-        for (of, flags) in image_of.iter_mut().zip(&self.flags) {
-            if flags & flag::IMAGE == 0 {
-                *of = 0;
-                continue;
+        let mut number_of = |rule: &Rule| {
+            if rule.flags & flag::IMAGE == 0 {
+                return 0;
             }
-            let image = usize::from(*of);
-            *of = *number[image].get_or_insert_with(|| {
+            let image = usize::from(rule.image);
+            *number[image].get_or_insert_with(|| {
                 images.push(self.images[image]);
                 (images.len() - 1) as u8
-            });
+            })
+        };
+        let image_of: Vec<u8> = match self.images.is_empty() {
+            true => Vec::new(),
+            false => self.rules.iter().map(&mut number_of).collect(),
+        };
+        match images.is_empty() {
+            true => (Vec::new(), images),
+            false => (image_of, images),
         }
-        if images.is_empty() {
-            image_of.clear();
-        }
-        (image_of, images)
     }
 
     fn to_phis(&self) -> PhiTable {

@@ -63,7 +63,7 @@ impl EditableTable {
             UserKind::Value(value) => self.operands.replace(value.index(), &new),
             UserKind::Terminator(block) => self.terminator_operands.replace(block.index(), &new),
         }
-        if self.more > self.block.len() / 8 + 64 {
+        if self.more > self.rules.len() / 8 + 64 {
             self.collect_users();
         }
         Some(old)
@@ -71,7 +71,7 @@ impl EditableTable {
 
     pub(super) fn touch(&mut self, value: Value) {
         if self.touched.universe() <= value.index() {
-            let mut larger = BitSet::new(self.block.len().max(value.index() + 1) * 9 / 8 + 64);
+            let mut larger = BitSet::new(self.rules.len().max(value.index() + 1) * 9 / 8 + 64);
             for known in self.touched.iter() {
                 larger.insert(known);
             }
@@ -83,7 +83,7 @@ impl EditableTable {
     /// Makes the rows of users anew.
     pub(super) fn collect_users(&mut self) {
         let mut uses = Vec::new();
-        for user in 0..self.block.len() as u32 {
+        for user in 0..self.rules.len() as u32 {
             let user = Value::from_raw(user);
             let of = self.operands.of(user.index()).iter();
             uses.extend(of.map(|value| (*value, User::value(user))));
@@ -92,9 +92,9 @@ impl EditableTable {
             let of = self.terminator_operands.of(block).iter();
             uses.extend(of.map(|value| (*value, User::terminator(Node::new(block)))));
         }
-        self.users = AffectMap::from_edges(self.block.len(), &uses);
+        self.users = AffectMap::from_edges(self.rules.len(), &uses);
         self.more_users = FxHashMap::default();
         self.more = 0;
-        self.touched = BitSet::new(self.block.len());
+        self.touched = BitSet::new(self.rules.len());
     }
 }
