@@ -4,7 +4,7 @@
 //! groups of pages, a copy takes the groups as they are, and a change copies the group and the page that it touches. Two
 //! tables that share a group or a page are compared without looking into it.
 //!
-//! Reading: a comparison more than a vector when flat, three indirections more when shared. Copying: O(1); the first change of a copy O(groups), 16 of them for
+//! Reading: a comparison more than a vector when flat, three indirections more when shared. Copying: O(1); the first change of a copy O(groups), 122 of them for
 //! a million values.
 
 use std::ops::Index;
@@ -16,9 +16,9 @@ use crate::affect::{User, Value};
 use crate::divergence::result::TemporalUse;
 
 /// Entries of a page.
-const PAGE: usize = 512;
+const PAGE: usize = 256;
 /// Pages of a group.
-const GROUP: usize = 16;
+const GROUP: usize = 32;
 
 /// Some pages.
 type Group<T> = Arc<Vec<Arc<Vec<T>>>>;

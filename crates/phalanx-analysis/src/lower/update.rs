@@ -133,9 +133,10 @@ impl Neighbours {
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
-        let readers = lowered.into_iter().filter(|&inst| is_reader(inst));
-        let is_stated = |call: &InstId| patch.is_none_or(|patch| memory.is_in(patch, *call));
-        let calls: Vec<InstId> = readers.filter(|call| !is_stated(call)).collect();
+        let is_stated = |call: InstId| patch.is_none_or(|patch| memory.is_in(patch, call));
+        let has_slots = memory.has_slots();
+        let mut calls = lowered;
+        calls.retain(|&mut inst| has_slots && is_reader(inst) && !is_stated(inst));
         let mut shapes = rules.into_shapes();
         let stated = match (patch, calls.as_slice()) {
             (None, _) => memory.whole().map(|memory| (None, memory)),

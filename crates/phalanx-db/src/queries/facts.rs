@@ -158,7 +158,7 @@ pub(super) fn new_affect_map(
     function: FunctionInput,
     flow: solver::Flow<'_>,
 ) -> Option<ValueTable> {
-    let calls = KnownCalls::of_callees(db, function);
+    let calls = KnownCalls::of_any(db, function);
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)

@@ -365,7 +365,7 @@ fn follow(
         Sources::Full => Attributes::Of(NO_CALLEES),
         Sources::Llvm => attributes_of_callees(db, function),
     };
-    let calls = KnownCalls::of_callees(db, function);
+    let calls = KnownCalls::of_large(db, function);
     let own = &around.surroundings;
     // Of calls it says nothing, so where these are followed it is of no use.
     let private = match wanted {

@@ -62,8 +62,16 @@ impl<'a> KnownCalls<'a> {
 
     /// The same for divergence of a large function. All that is read then is what [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
     /// asked for less has read something that changed as late.
-    pub(super) fn of_callees(db: &'a dyn Db, function: FunctionInput) -> Self {
-        KnownCalls { is_listed: function.is_large(db), ..Self::new(db, function) }
+    pub(super) fn of_large(db: &'a dyn Db, function: FunctionInput) -> Self {
+        KnownCalls { is_listed: true, ..Self::new(db, function) }
+    }
+
+    /// The same for divergence of any function.
+    pub(super) fn of_any(db: &'a dyn Db, function: FunctionInput) -> Self {
+        match function.is_large(db) {
+            true => Self::of_large(db, function),
+            false => Self::new(db, function),
+        }
     }
 
     /// The same, with other summaries of some functions.

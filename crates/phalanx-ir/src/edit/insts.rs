@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::{
-    body::{InstId, raw},
+    body::{Body, InstId, raw},
     builder::BuildError,
     describe,
     edit::{Transaction, store, undo::Named},
@@ -11,7 +11,7 @@ use crate::{
     inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
     metadata::{Attachment, MetadataId},
     symbol::Symbol,
-    types::{Type, TypeKind},
+    types::Type,
     value::{Value, ValueKind},
     verify::{
         fault::Fault,
@@ -103,8 +103,11 @@ impl Transaction<'_> {
         value: impl Into<Value>,
     ) -> Result<(), BuildError> {
         let value = value.into();
-        self.linked(inst)?;
+        // Each part is read once, where nothing is wrong: that is what most of this costs.
         let body = self.body();
+        if !body.has(inst) {
+            self.linked(inst)?;
+        }
         let data = *body.inst(inst);
         let operands = body.operands(inst);
         let values = if data.opcode == Opcode::Phi { operands.len() / 2 } else { operands.len() };
@@ -115,10 +118,13 @@ impl Transaction<'_> {
         if old == value {
             return Ok(());
         }
-        let ty = self.checked_type(value)?;
+        let ty = match value.as_inst() {
+            Some(of) if body.has(of) => body.inst(of).ty,
+            _ => self.checked_type(value)?,
+        };
         self.check_not_itself(inst, value)?;
-        self.check_not_parent(inst, old)?;
-        if !self.is_simple(data.opcode, old, value, ty) {
+        self.check_not_parent((inst, data.opcode), old)?;
+        if !self.is_simple((body, data.opcode), old, value, ty) {
             let mut operands: SmallVec<[Value; 8]> = operands.into();
             operands[index as usize] = value;
             self.check_plan(inst, &Plan { data, operands: &operands, call: None })?;
@@ -131,9 +137,19 @@ impl Transaction<'_> {
     }
 
     /// Whether equal types are all there is to check.
-    pub(super) fn is_simple(&self, opcode: Opcode, old: Value, new: Value, ty: Type) -> bool {
-        let is_variable = matches!(new.kind(), ValueKind::Inst(_) | ValueKind::Arg(_))
-            && matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_));
+    pub(super) fn is_simple(
+        &self,
+        (body, opcode): (&Body, Opcode),
+        old: Value,
+        new: Value,
+        ty: Type,
+    ) -> bool {
+        let is_variable = matches!(new.kind(), ValueKind::Inst(_) | ValueKind::Arg(_));
+        let has_same_type = || match old.kind() {
+            ValueKind::Inst(old) => body.inst(old).ty == ty,
+            ValueKind::Arg(_) => self.type_of(old) == Some(ty),
+            _ => false,
+        };
         let is_free = opcode.is_binary()
             || opcode.is_cast()
             || matches!(
@@ -149,10 +165,7 @@ impl Transaction<'_> {
                     | Opcode::GetElementPtr
             );
         // A pointer may be a slot of a Swift error, which has rules of its own.
-        is_free
-            && is_variable
-            && self.type_of(old) == Some(ty)
-            && !matches!(self.context().type_kind(ty), TypeKind::Ptr(0))
+        is_free && is_variable && ty != Type::PTR && has_same_type()
     }
 
     /// Nothing but a phi reads its own result, that of the round before, where it is executed.
@@ -171,10 +184,13 @@ impl Transaction<'_> {
     }
 
     /// A `catchpad` is where its own `catchswitch` leads, and no other's.
-    pub(super) fn check_not_parent(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
-        let body = self.body();
-        let switch = operand.as_inst().filter(|&i| body.inst(i).opcode == Opcode::CatchSwitch);
-        match switch.is_some() && body.inst(user).opcode == Opcode::CatchPad {
+    pub(super) fn check_not_parent(
+        &self,
+        (user, opcode): (InstId, Opcode),
+        operand: Value,
+    ) -> Result<(), BuildError> {
+        let is_switch = |of| self.body().inst(of).opcode == Opcode::CatchSwitch;
+        match opcode == Opcode::CatchPad && operand.as_inst().is_some_and(is_switch) {
             true => Err(self.entity(user.into(), "stays with its `catchswitch`")),
             false => Ok(()),
         }

@@ -198,8 +198,7 @@ impl<'s> Transaction<'s> {
             // Most values, which need nothing of the module.
             ValueKind::Inst(inst) => {
                 let body = self.body();
-                let is_there = (raw(inst) as usize) < body.id_count();
-                return (is_there && body.block_of(inst).is_some()).then(|| body.inst(inst).ty);
+                return body.has(inst).then(|| body.inst(inst).ty);
             }
             ValueKind::Arg(position) => {
                 return self.header().params.get(position as usize).copied();

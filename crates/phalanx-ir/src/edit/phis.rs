@@ -194,6 +194,9 @@ impl Transaction<'_> {
 
     /// Compares the phis of all pending blocks with their edges. O(entries log entries + edges of the predecessors).
     pub(super) fn check_pending(&self) -> Result<(), BuildError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
         let mut edges = Edges { flow: self.flow(), counts: FxHashMap::default() };
         let mut seen = FxHashSet::default();
         for &block in self.pending.iter().filter(|&&block| seen.insert(block)) {

@@ -88,13 +88,14 @@ impl Transaction<'_> {
             if is_all { FxHashSet::default() } else { uses.iter().copied().collect() };
         let mut last = None;
         for &Use { user, .. } in uses {
-            let data = *self.body().inst(user);
-            if last == Some(user) || self.is_simple(data.opcode, old, new, ty) {
+            let body = self.body();
+            let data = *body.inst(user);
+            if last == Some(user) || self.is_simple((body, data.opcode), old, new, ty) {
                 continue;
             }
             last = Some(user);
-            self.check_not_parent(user, old)?;
-            let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
+            self.check_not_parent((user, data.opcode), old)?;
+            let mut operands: SmallVec<[Value; 8]> = body.operands(user).into();
             for (index, operand) in (0..).zip(&mut operands) {
                 if *operand == old && (is_all || chosen.contains(&Use { user, index })) {
                     *operand = new;

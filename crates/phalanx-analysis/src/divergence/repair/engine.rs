@@ -64,6 +64,10 @@ impl Engine {
 
     /// Makes room for subjects.
     pub(super) fn grow(&mut self, facts: &mut Facts, values: usize, branches: usize) {
+        // All of them grow together.
+        if facts.values.len() >= values && facts.branches.len() >= branches {
+            return;
+        }
         facts.values.grow(values);
         facts.branches.grow(branches);
         self.values.grow(values);

@@ -48,6 +48,11 @@ const SEVERAL: u32 = u32::MAX;
 pub(super) const LAST_RANK: u32 = 1 << 31;
 
 impl Column {
+    /// How many subjects there is room for.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn grow(&mut self, n: usize) {
         if self.entries.len() < n {
             self.entries.resize(n, Entry::default());

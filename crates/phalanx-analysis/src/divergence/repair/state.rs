@@ -248,9 +248,9 @@ impl State {
             let is_phi = matches!(edited.user.kind(), UserKind::Value(of) if table.is_phi(of));
             let is_kept = is_same_graph && !edited.is_moved && !is_phi;
             let mut add = |value: Value, others: &[Value]| {
-                if !(is_kept && others.contains(&value))
-                    && !(has_been_inside && is_inside(value, edited.user))
-                {
+                let is_as_before = is_kept && others.contains(&value)
+                    || has_been_inside && is_inside(value, edited.user);
+                if !is_as_before {
                     uses.push((value, edited.user));
                 }
             };
