@@ -304,6 +304,31 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
     assert_eq!(quiet(&mut fixture, InstFlags::NUW), before + 1);
 }
 
+/// Whoever compares answers compares two addresses where an edit has changed nothing.
+#[test]
+fn an_answer_that_an_edit_leaves_as_it_was_is_the_same_one() {
+    let mut fixture = Fixture::new();
+    let function = fixture.function("large");
+    let [v3, v5, v7] = ["v3", "v5", "v7"].map(|name| fixture.named("large", name));
+    let tid = fixture.named("large", "tid");
+    let mut answer = |first: Value| {
+        keep(fixture.edit("large", |edit| edit.set_operand(v7, 0, first)));
+        let answer = queries::divergence(&fixture.db, function).clone().expect("it has a body");
+        (answer, queries::repairs(&fixture.db, function).repaired)
+    };
+    let (first, second) = (answer(v3.into()), answer(v5.into()));
+    assert!(Arc::ptr_eq(&first.0, &second.0));
+    assert_eq!(second.1, first.1 + 1, "it was repaired");
+    // What diverges now is in another answer: whoever has this one sees no change.
+    let divergent = |of: &phalanx_analysis::divergence::Divergence| {
+        of.values().iter().filter(|sources| !sources.is_empty()).count()
+    };
+    let before = divergent(&second.0);
+    let third = answer(tid.into());
+    assert!(divergent(&third.0) > before);
+    assert_eq!(divergent(&second.0), before);
+}
+
 /// By LLVM's rules as well, though these look at attributes of whoever is called.
 #[test]
 fn uniformity_is_repaired_too() {

@@ -55,9 +55,12 @@ impl EditableTable {
 
     /// The images that some definition has: whether there are any makes a difference to who reads tables.
     fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
+        if self.images.is_empty() {
+            return Default::default();
+        }
         let mut number: Vec<Option<u8>> = vec![None; self.images.len()];
         let mut images = Vec::new();
-        let mut number_of = |rule: &Rule| {
+        let number_of = |rule: &Rule| {
             if rule.flags & flag::IMAGE == 0 {
                 return 0;
             }
@@ -67,12 +70,9 @@ impl EditableTable {
                 (images.len() - 1) as u8
             })
         };
-        let image_of: Vec<u8> = match self.images.is_empty() {
-            true => Vec::new(),
-            false => self.rules.iter().map(&mut number_of).collect(),
-        };
+        let image_of = self.rules.iter().map(number_of).collect();
         match images.is_empty() {
-            true => (Vec::new(), images),
+            true => Default::default(),
             false => (image_of, images),
         }
     }
