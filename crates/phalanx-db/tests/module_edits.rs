@@ -4,7 +4,7 @@
 mod support;
 
 use expect_test::expect;
-use phalanx_db::{ModuleEditError, queries};
+use phalanx_db::{Mentions, ModuleEditError, queries};
 use phalanx_ir::{
     BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Module, Symbol, Type,
     metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId, MetadataValue, NodeBuilder},
@@ -345,4 +345,37 @@ fn metadata_is_added_beside_what_there_is() {
     let metadata = &module.shell(&fixture.db).metadata;
     assert_eq!(metadata.len(), count + 1);
     assert_eq!(metadata.operands(new).as_slice(), [new, old]);
+}
+
+/// Functions that a body names are an input beside it: an edit that takes names away, or brings others, sets it.
+#[test]
+fn what_a_body_names_follows_its_edits() {
+    let text = "declare void @a(ptr)\ndeclare void @b(ptr)\n\
+                define void @kernel(ptr %p) {\n  call void @a(ptr %p)\n  store ptr @b, ptr %p\n  \
+                store ptr %p, ptr %p\n  ret void\n}\n";
+    let mut fixture = Fixture::of(text, "kernel");
+    let (kernel, context) = (fixture.edited(), fixture.context.clone());
+    let insts: Vec<InstId> = kernel.body(&fixture.db).all_ids().collect();
+    let [a, b] = ["a", "b"].map(|name| GlobalName::Named(context.symbol(name.as_bytes())));
+    let named = |fixture: &Fixture| {
+        let found = kernel.mentions(&fixture.db);
+        assert_eq!(*found, Mentions::of(&context, kernel.body(&fixture.db)));
+        (found.callees(), found.taken())
+    };
+    assert_eq!(named(&fixture), (vec![a], vec![b]));
+    let erase = |fixture: &mut Fixture, inst: InstId| {
+        let erased: Result<(), BuildError> = fixture.db.edit(kernel, |edit| edit.erase(inst));
+        erased.expect("nobody reads it");
+    };
+    erase(&mut fixture, insts[0]);
+    assert_eq!(named(&fixture), (vec![], vec![b]));
+    let second = kernel.body(&fixture.db).operands(insts[1])[0];
+    let set: Result<(), BuildError> =
+        fixture.db.edit(kernel, |edit| edit.set_operand(insts[2], 0, second));
+    set.expect("a pointer is a pointer");
+    assert_eq!(named(&fixture), (vec![], vec![b]));
+    erase(&mut fixture, insts[1]);
+    assert_eq!(named(&fixture), (vec![], vec![b]));
+    erase(&mut fixture, insts[2]);
+    assert_eq!(named(&fixture), (vec![], vec![]));
 }

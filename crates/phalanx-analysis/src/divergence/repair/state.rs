@@ -248,7 +248,7 @@ impl State {
             let is_phi = matches!(edited.user.kind(), UserKind::Value(of) if table.is_phi(of));
             let is_kept = is_same_graph && !edited.is_moved && !is_phi;
             let mut add = |value: Value, others: &[Value]| {
-                let is_as_before = is_kept && others.contains(&value)
+                let is_as_before = is_kept && others.binary_search(&value).is_ok()
                     || has_been_inside && is_inside(value, edited.user);
                 if !is_as_before {
                     uses.push((value, edited.user));
