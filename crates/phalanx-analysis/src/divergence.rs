@@ -51,13 +51,14 @@ pub(crate) mod liveout;
 pub(crate) mod llvm;
 mod marks;
 mod naming;
-mod pages;
 mod precise;
 pub(crate) mod remaining;
 pub mod repair;
 mod result;
 pub(crate) mod selection;
+mod sets;
 mod table;
+mod temporal;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
 
@@ -68,14 +69,15 @@ use phalanx_graph::{Cfg, Cycles, DomTree};
 use phalanx_target::SourceSet;
 
 pub use crate::affect::{AffectMap, User, UserKind, Value};
-pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::omitted::Omitted;
 pub use result::{Divergence, TemporalUse};
+pub use sets::SourceSets;
 pub use table::{
     Definition, Incoming, MemoryValues, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
 };
 pub(crate) use table::{differ, narrowed, one_way_in_group};
+pub use temporal::TemporalUses;
 
 /// What the analysis needs to know of a function's control flow.
 #[derive(Clone, Copy, Debug)]

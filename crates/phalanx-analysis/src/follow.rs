@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use phalanx_ir::{BlockId, InstId};
 
-use self::lowering::{Lowered, Lowering, Restatement, Room, Tables, is_nothing};
+use self::lowering::{Lowered, Lowering, Restatement, Room, Tables};
 use crate::affect::Value;
 use crate::divergence::{
     Divergence, Flow, Rules, ValueTable,
@@ -577,7 +577,7 @@ impl Kept {
 
     /// The tables by themselves, where nothing is granted in them.
     fn table(&self) -> Option<ValueTable> {
-        is_nothing(&self.lowering.granted).then(|| self.retained.edited_table().to_table())
+        self.lowering.granted.is_nothing().then(|| self.retained.edited_table().to_table())
     }
 
     /// The same, to be brought up to date, where that is known to be possible.

@@ -15,7 +15,7 @@
 //!
 //! O(entries); O(1) if the lists are the same ones.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use phalanx_graph::Node;
 use phalanx_ir::{FunctionHeader, InstId};
@@ -60,6 +60,19 @@ impl Difference {
 }
 
 impl Granted {
+    /// That nothing is granted.
+    #[must_use]
+    pub fn nothing() -> &'static Granted {
+        static NOTHING: LazyLock<Granted> = LazyLock::new(Granted::default);
+        &NOTHING
+    }
+
+    /// Whether nothing is granted.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.loads.is_empty() && self.branches.is_empty()
+    }
+
     /// Changes the tables of a function with this header.
     pub fn apply(&self, header: &FunctionHeader, table: &mut ValueTable) {
         let numbering = Numbering::new(header);
@@ -93,6 +106,9 @@ impl Granted {
     #[must_use]
     pub fn difference(&self, before: &Granted) -> Difference {
         let mut found = Difference::default();
+        if self.is_nothing() && before.is_nothing() {
+            return found;
+        }
         if self.loads != before.loads {
             let number = |load: &StableLoad| load.0.into_raw().into_u32();
             merge(&before.loads, &self.loads, number, |old, new| {

@@ -5,8 +5,8 @@
 //! nothing. One that is taken back after it has changed something leaves equal parts behind, at the same position of the journal: queries
 //! that read them run once more and give equal answers.
 //!
-//! A part that has been edited has low durability from then on. New ones have high durability, so the memos of functions that nobody
-//! edits are validated in one step.
+//! A part that has been edited has low durability from then on, flow medium: instructions are edited more often, and what follows from the flow
+//! alone is validated in one step then. New ones have high durability, so the memos of functions that nobody edits are validated in one step.
 //!
 //! Cost beyond the edit: setting an input once ([`Held`]), some hundred nanoseconds.
 
@@ -130,7 +130,7 @@ impl Drop for InDatabase<'_> {
 
 /// The part as it is, and the part to change, which is taken out of its input then; `note` is told what it was.
 macro_rules! part {
-    ($part:ident, $part_mut:ident, $set:ident, $ty:ty, $note:expr) => {
+    ($part:ident, $part_mut:ident, ($set:ident, $durability:ident), $ty:ty, $note:expr) => {
         fn $part(&self) -> &$ty {
             match &self.$part {
                 Some(part) => part,
@@ -142,7 +142,7 @@ macro_rules! part {
             let (function, db) = (self.function, &mut *self.db);
             let (before, note): (_, fn(&mut Before, &$ty)) = (&mut self.before, $note);
             self.$part.get_or_insert_with(|| {
-                let set = function.$set(db).with_durability(Durability::LOW);
+                let set = function.$set(db).with_durability(Durability::$durability);
                 let part = set.to(Held::taken()).into_inner();
                 note(before, &part);
                 part
@@ -176,15 +176,15 @@ impl Store for InDatabase<'_> {
         phalanx_target::intrinsics::is_convergent
     }
 
-    part!(flow, flow_mut, set_held_flow, Flow, |before, flow| {
+    part!(flow, flow_mut, (set_held_flow, MEDIUM), Flow, |before, flow| {
         before.had_blocks = Some(flow.entry().is_some());
     });
 
-    part!(body, body_mut, set_held_body, Body, |before, body| {
+    part!(body, body_mut, (set_held_body, LOW), Body, |before, body| {
         before.position = Some(body.journal().position());
     });
 
-    part!(extras, extras_mut, set_held_extras, Extras, |_, _| {});
+    part!(extras, extras_mut, (set_held_extras, LOW), Extras, |_, _| {});
 }
 
 impl Headers for InDatabase<'_> {

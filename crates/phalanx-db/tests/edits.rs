@@ -519,6 +519,22 @@ fn functions_come_and_go_and_their_inputs_are_used_again() {
 
 /// What is read of a call when it is looked at is read as well where it is not looked at again.
 #[test]
+fn after_an_edit_of_the_flow_edits_of_instructions_do_not_look_at_it() {
+    let mut fixture = Fixture::new();
+    let split = fixture.named("large", "v2");
+    fixture.edit("large", |edit| edit.split_before(split, "rest")).unwrap();
+    fixture.ask();
+    fixture.db.take_log();
+    let operand: Value = fixture.named("large", "v1").into();
+    fixture.edit("large", |edit| edit.set_operand(split, 1, operand)).unwrap();
+    queries::divergence(&fixture.db, fixture.function("large"));
+    let log = fixture.db.take_log().into_iter();
+    let names: Vec<String> = log.map(|entry| format!("{:?} {}", entry.did, entry.query)).collect();
+    // Not the graph facts that the footing is made from.
+    assert_eq!(names, ["Validate module_index", "Run divergence", "Validate footing"]);
+}
+
+#[test]
 fn functions_that_nobody_calls_come_to_a_module_with_calls() {
     let mut text = String::from(
         "define i32 @callee(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n\

@@ -6,7 +6,7 @@ use phalanx_graph::Node;
 use phalanx_target::SourceSet;
 
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::pages::SourceSets;
+use crate::divergence::sets::SourceSets;
 use crate::divergence::table::ValueTable;
 
 /// Sources per value and terminator, growing, with a last-in-first-out worklist of what grew.

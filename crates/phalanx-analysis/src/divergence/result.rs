@@ -6,7 +6,7 @@ use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_target::SourceSet;
 
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::pages::{SourceSets, TemporalUses};
+use crate::divergence::{sets::SourceSets, temporal::TemporalUses};
 
 /// A use at which a value is not what it was where it was computed.
 ///

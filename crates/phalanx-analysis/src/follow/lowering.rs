@@ -184,7 +184,9 @@ impl Lowering {
             Neighbours::update_terminators(code, around, as_llvm, blocks, table);
         }
         self.stamp = stamp;
-        self.granted = granted.clone();
+        if !(granted.is_nothing() && self.granted.is_nothing()) {
+            self.granted = granted.clone();
+        }
         let touched = blocks.map(|blocks| blocks.iter().map(|block| node_of(*block)).collect());
         Some(Restatement { is_other_flow, touched })
     }
@@ -318,7 +320,7 @@ impl Tables {
 
     /// A copy for somebody else, where nothing is granted in them.
     pub(super) fn copy(&self) -> Option<ValueTable> {
-        is_nothing(self.granted()).then(|| self.table().into_owned())
+        self.granted().is_nothing().then(|| self.table().into_owned())
     }
 
     /// Tables to be edited.
@@ -364,11 +366,6 @@ fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
         }
         false
     })
-}
-
-/// Whether nothing is granted.
-pub(super) fn is_nothing(granted: &Granted) -> bool {
-    granted.loads.is_empty() && granted.branches.is_empty()
 }
 
 /// A graph to compare with, if there are stack slots.

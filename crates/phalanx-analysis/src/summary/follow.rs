@@ -86,8 +86,8 @@ impl ResultFollower {
     ) -> Option<(Results, Found)> {
         let facts = WithoutArguments(around.calls, code);
         let around = Surroundings { calls: &facts, ..around };
-        let granted = Granted::default();
-        let subject = Subject { code, around, flow, stamp, granted: &granted, private: None };
+        let granted = Granted::nothing();
+        let subject = Subject { code, around, flow, stamp, granted, private: None };
         let known = self.known.take();
         let mut changes = Changes::default();
         let answers = self.follower.answers(subject, |position| {

@@ -342,10 +342,9 @@ fn all_concerned(code: Code<'_>, concerns: Concerns<'_>) -> BitSet {
     concerned
 }
 
-/// Identity of blocks, edges, and the order of the blocks.
+/// Identity of blocks, edges, and the order of the blocks. Not a query.
 ///
-/// *Reads* [`block_layout`]. *Changes when* that does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
+/// *Reads* [`block_layout`].
 pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
     block_layout(db, function).number()
 }

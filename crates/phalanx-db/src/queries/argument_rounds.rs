@@ -64,7 +64,8 @@ pub(super) fn arguments_in_round(
 
 /// What a function in recursion passes in a round.
 ///
-/// *Reads* what [`divergence()`](super::divergence()) reads, but for arguments those of the round. *Changes when* an argument's sources do. *Cost* that of
+/// *Reads* what [`divergence()`](super::divergence()) reads, but for arguments those of the round; of a large function where something is kept of the round also
+/// [`arguments_round_version`]. *Changes when* an argument's sources do. *Cost* that of
 /// [`divergence()`](super::divergence()); none where the arguments are those of the round before.
 #[salsa::tracked(returns(ref))]
 fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SourceSet> {
@@ -72,23 +73,10 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
     if round > 1 && arguments == arguments_in_round(db, member, round - 1) {
         return passed_in_round(db, member, round - 1).clone();
     }
-    if member.is_large(db) {
-        return large_passed_in_round(db, member, round).clone();
-    }
     // Nothing is known of more arguments than there are.
     let arguments = arguments.as_deref().unwrap_or_default();
-    let answer = solved(db, member, arguments);
-    let calls = KnownCalls::new(db, member).with_arguments(arguments);
-    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer, &calls))
-}
-
-/// `passed_in_round` of a large function, whose divergence is followed.
-///
-/// *Reads* what `passed_in_round` does, [`arguments_round_version`]. *Changes when* one of them does. *Cost* that of [`divergence()`](super::divergence()).
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SourceSet> {
-    let arguments = arguments_in_round(db, member, round).as_deref().unwrap_or_default();
-    let answer = match member.slots(db).large().divergence_rounds.of(round) {
+    let slot = || member.slots(db).large().divergence_rounds.of(round);
+    let answer = match member.is_large(db).then(slot).flatten() {
         Some(slot) => followed(db, (member, round), arguments, &slot),
         None => solved(db, member, arguments).map(Arc::new),
     };
@@ -165,9 +153,8 @@ fn followed(
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
     let calls = KnownCalls::new(db, member).with_arguments(arguments);
-    let granted = Granted::default();
     let (answer, found) = with_code_and(db, member, NO_CALLEES, &calls, |code, around| {
-        let (granted, private) = (&granted, None);
+        let (granted, private) = (Granted::nothing(), None);
         let subject = Subject { code, around, flow, stamp, granted, private };
         follower.answer(subject, since, || solved(db, member, arguments).unwrap_or_default())
     })?;

@@ -3,7 +3,7 @@
 //! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] that
 //! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
-//! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`]).
+//! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`], both in one [`footing`]).
 //!
 //! Who solves reads what instructions call for, who repairs what they may call for, and both the numbers, which hang on all of that. So whatever an answer was found from, the next
 //! one has read something that changed as late: salsa counts on that where it compares them.
@@ -22,6 +22,7 @@ use phalanx_analysis::{
 
 use super::calls::is_local;
 use super::facts::{new_affect_map, new_llvm_affect_map};
+use super::graph_slot::GraphFacts;
 use super::launches::{Placed, known_launch};
 use super::memory_slot::private_at_hand;
 use super::promises::register_names;
@@ -51,13 +52,29 @@ pub struct Around {
 /// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees, [`register_names`], [`argument_facts`]. *Changes when* one of
 /// them does. *Cost* O(attributes).
 #[salsa::tracked(returns(ref), no_eq)]
-pub fn around(db: &dyn Db, function: FunctionInput) -> Around {
+pub fn around(db: &dyn Db, function: FunctionInput) -> Arc<Around> {
     read_around(db, function);
     let _ = register_names(db, function.module(db));
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }
-    Around { surroundings: OwnSurroundings::new(db, function), number: fresh() }
+    Arc::new(Around { surroundings: OwnSurroundings::new(db, function), number: fresh() })
+}
+
+/// What the divergence of a large function rests on besides its instructions: to read one query is dear next to a small edit, two are twice that.
+#[derive(Debug)]
+pub struct Footing {
+    graph: Arc<GraphFacts>,
+    around: Arc<Around>,
+}
+
+/// The graph facts and what is around a large function, read as one. None for a declaration.
+///
+/// *Reads* [`graph_facts()`], [`around`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn footing(db: &dyn Db, function: FunctionInput) -> Option<Footing> {
+    let graph = Arc::clone(graph_facts(db, function).as_ref()?);
+    Some(Footing { graph, around: Arc::clone(around(db, function)) })
 }
 
 /// Identity of what [`llvm_affect_map`] reads besides flow and body.
@@ -175,12 +192,10 @@ const KEPT_AT_ONCE: usize = 1024;
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
-    full: Mutex<Place>,
-    llvm: Mutex<Place>,
+    full: Mutex<(Place, Repairs)>,
+    llvm: Mutex<(Place, Repairs)>,
     /// The one asked last comes last.
-    assuming: Mutex<Vec<(Assumptions, Place)>>,
-    counts: Mutex<Repairs>,
-    counts_assuming: Mutex<Repairs>,
+    assuming: Mutex<(Vec<(Assumptions, Place)>, Repairs)>,
 }
 
 /// Nothing is done under a lock but moving, so what a panic leaves is whole.
@@ -189,14 +204,24 @@ pub(super) fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Slot {
-    /// Moves something to or from a place.
-    fn at<R>(&self, wanted: Wanted, run: impl FnOnce(&mut Place) -> R) -> R {
-        let assumptions = match wanted {
-            Wanted::Of(Sources::Full) => return run(&mut locked(&self.full)),
-            Wanted::Of(Sources::Llvm) => return run(&mut locked(&self.llvm)),
-            Wanted::Assuming(assumptions) => assumptions,
+    /// Moves something to or from a place, and counts.
+    fn at<R>(&self, wanted: Wanted, run: impl FnOnce(&mut Place, &mut Repairs) -> R) -> R {
+        let mut both = match wanted {
+            Wanted::Of(Sources::Full) => locked(&self.full),
+            Wanted::Of(Sources::Llvm) => locked(&self.llvm),
+            Wanted::Assuming(assumptions) => return self.at_assuming(assumptions, run),
         };
-        let mut places = locked(&self.assuming);
+        let (place, counts) = &mut *both;
+        run(place, counts)
+    }
+
+    fn at_assuming<R>(
+        &self,
+        assumptions: Assumptions,
+        run: impl FnOnce(&mut Place, &mut Repairs) -> R,
+    ) -> R {
+        let mut both = locked(&self.assuming);
+        let (places, counts) = &mut *both;
         match places.iter().position(|(of, _)| *of == assumptions) {
             Some(at) => places[at..].rotate_left(1),
             None => {
@@ -206,12 +231,12 @@ impl Slot {
             }
         }
         let last = places.len() - 1;
-        run(&mut places[last].1)
+        run(&mut places[last].1, counts)
     }
 
     /// The follower; none for who asks first, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
-        self.at(wanted, |place| match (wanted, &place) {
+        self.at(wanted, |place, _| match (wanted, &place) {
             (Wanted::Of(sources), Place::New | Place::Taken) if size >= KEPT_AT_ONCE => {
                 *place = Place::Taken;
                 Some(Follower::new(sources))
@@ -225,50 +250,50 @@ impl Slot {
 
     /// The tables that divergence was found from, if they are those of this stamp and are kept. They are copied while nobody else can ask.
     fn table(&self, stamp: Stamp) -> Option<ValueTable> {
-        let place = std::mem::replace(&mut *locked(&self.full), Place::Taken);
+        let place = std::mem::replace(&mut locked(&self.full).0, Place::Taken);
         let table = match &place {
             Place::Here(follower) => follower.table(stamp),
             _ => None,
         };
-        *locked(&self.full) = place;
+        locked(&self.full).0 = place;
         table
     }
 
-    fn put(&self, wanted: Wanted, follower: Follower) {
-        self.at(wanted, |place| *place = Place::Here(follower));
+    /// Puts a follower back that has found an answer.
+    fn put(&self, wanted: Wanted, follower: Follower, found: Found) {
+        self.at(wanted, |place, counts| {
+            *place = Place::Here(follower);
+            counts.count(found);
+        });
     }
 
     fn count(&self, wanted: Wanted, found: Found) {
-        let mut counts = match wanted {
-            Wanted::Of(_) => locked(&self.counts),
-            Wanted::Assuming(_) => locked(&self.counts_assuming),
-        };
-        counts.count(found);
+        self.at(wanted, |_, counts| counts.count(found));
     }
 
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
-        *locked(&self.full) = Place::New;
-        *locked(&self.llvm) = Place::New;
-        locked(&self.assuming).clear();
+        locked(&self.full).0 = Place::New;
+        locked(&self.llvm).0 = Place::New;
+        locked(&self.assuming).0.clear();
     }
 }
 
 /// Divergence of a large function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the first times; then that of what
 /// changed.
 pub(super) fn followed_divergence(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
 ) -> Option<Arc<Divergence>> {
-    follow(db, function, Wanted::Of(sources), &Granted::default())
+    follow(db, function, Wanted::Of(sources), Granted::nothing())
 }
 
 /// The same by our own rules, with what is granted under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`]. *Cost* as [`followed_divergence`]; entries by which what is granted differs count as changes.
+/// *Reads* `flow`, `body`, [`footing`]. *Cost* as [`followed_divergence`]; entries by which what is granted differs count as changes.
 pub(super) fn divergence_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -280,12 +305,16 @@ pub(super) fn divergence_assuming(
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    function.slots(db).counted(|slots| *locked(&slots.followers.counts))
+    function.slots(db).counted(|slots| {
+        let mut all = locked(&slots.followers.full).1;
+        all.merge(locked(&slots.followers.llvm).1);
+        all
+    })
 }
 
 /// How often the stack slots of a function were looked at again for its divergence, since that is followed. Not a query.
 pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
-    function.slots(db).counted(|slots| match &*locked(&slots.followers.full) {
+    function.slots(db).counted(|slots| match &locked(&slots.followers.full).0 {
         Place::Here(follower) => follower.looks(),
         _ => Looks::default(),
     })
@@ -293,7 +322,7 @@ pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
 
 /// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.
 pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    function.slots(db).counted(|slots| *locked(&slots.followers.counts_assuming))
+    function.slots(db).counted(|slots| locked(&slots.followers.assuming).1)
 }
 
 /// Drops what is kept to repair the facts of a function. Not a query.
@@ -303,18 +332,18 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
 
 /// What the divergence of a large function was found from, if somebody has asked for it: whoever wants the same tables does not make them again.
 ///
-/// *Reads* `body`, [`graph_facts()`], [`around`]: what they follow from. *Cost* that of a copy.
+/// *Reads* `body`, [`footing`]: what they follow from. *Cost* that of a copy.
 pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let position = function.body(db).journal().position();
-    let flow = graph_facts(db, function).as_ref()?.number();
-    let stamp = Stamp { position, flow, around: around(db, function).number };
+    let Footing { graph, around } = footing(db, function).as_ref()?;
+    let stamp = Stamp { position, flow: graph.number(), around: around.number };
     function.slots(db).large().followers.table(stamp)
 }
 
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
@@ -327,14 +356,13 @@ fn follow(
     let journal = body.journal();
     let position = journal.position();
     let slot = &slots.large().followers;
-    let facts = graph_facts(db, function).as_ref()?;
-    let flow = facts.flow();
-    let around = around(db, function);
+    let Footing { graph, around } = footing(db, function).as_ref()?;
+    let flow = graph.flow();
     let number = match wanted.sources() {
         Sources::Full => around.number,
         Sources::Llvm => llvm_version(db, function),
     };
-    let stamp = Stamp { position, flow: facts.number(), around: number };
+    let stamp = Stamp { position, flow: graph.number(), around: number };
     let table = || match wanted {
         Wanted::Of(Sources::Full) => new_affect_map(db, function, flow),
         Wanted::Of(Sources::Llvm) => new_llvm_affect_map(db, function),
@@ -379,7 +407,6 @@ fn follow(
         let subject = Subject { code, around, flow, stamp, granted, private };
         follower.answer(subject, since, scratch)
     });
-    slot.put(wanted, follower);
-    slot.count(wanted, found);
+    slot.put(wanted, follower, found);
     Some(answer)
 }

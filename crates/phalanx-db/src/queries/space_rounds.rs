@@ -108,7 +108,7 @@ fn spaces_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<V
 
 /// What a function in recursion passes in a round.
 ///
-/// *Reads* what [`memory_kinds`](super::memory_kinds) reads, but for arguments those of the round. *Changes when* something else may be passed. *Cost* that of
+/// *Reads* what [`memory_kinds`](super::memory_kinds) reads, but for arguments those of the round, and where it does `kinds_version` [`kinds_round_version`]. *Changes when* something else may be passed. *Cost* that of
 /// [`memory_kinds`](super::memory_kinds); none where the arguments are those of the round before.
 #[salsa::tracked(returns(ref))]
 fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SpaceSet> {
@@ -116,26 +116,9 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
     if round > 1 && arguments == spaces_in_round(db, member, round - 1) {
         return spaces_passed_in_round(db, member, round - 1).clone();
     }
-    match member.is_large(db) {
-        true => large_spaces_passed_in_round(db, member, round).clone(),
-        false => {
-            let found = kinds(db, member, &known_in_round(db, member, arguments));
-            found.map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
-        }
-    }
-}
-
-/// `spaces_passed_in_round` of a large function, whose kinds are followed.
-///
-/// *Reads* what `spaces_passed_in_round` does, [`kinds_round_version`]. *Changes when* one of them does. *Cost* that of [`memory_kinds`](super::memory_kinds).
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_spaces_passed_in_round(
-    db: &dyn Db,
-    member: FunctionInput,
-    round: usize,
-) -> Passed<SpaceSet> {
-    let known = known_in_round(db, member, spaces_in_round(db, member, round));
-    let kinds = match member.slots(db).large().kinds_rounds.of(round) {
+    let known = known_in_round(db, member, arguments);
+    let slot = || member.slots(db).large().kinds_rounds.of(round);
+    let kinds = match member.is_large(db).then(slot).flatten() {
         Some(slot) => {
             let version = kinds_round_version(db, member, round);
             followed(db, member, &slot, (version, &known))

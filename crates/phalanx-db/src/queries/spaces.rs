@@ -141,20 +141,15 @@ pub(super) fn kinds(
 /// and then that of what changed.
 #[salsa::tracked(returns(ref))]
 pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKinds>> {
-    match function.is_large(db) {
-        true => large_memory_kinds(db, function).clone(),
-        false => kinds(db, function, &Known::new(db, function)).map(Arc::new),
-    }
-}
-
-/// [`memory_kinds`] of a large function, which are followed.
-///
-/// *Reads* what [`memory_kinds`] does. *Changes when* one of them does. *Cost* see there.
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKinds>> {
-    let version = kinds_version(db, function);
-    let slot = &function.slots(db).large().kinds;
-    followed(db, function, slot, (version, &Known::new(db, function))).map(Arc::new)
+    let known = Known::new(db, function);
+    let kinds = match function.is_large(db) {
+        true => {
+            let slot = &function.slots(db).large().kinds;
+            followed(db, function, slot, (kinds_version(db, function), &known))
+        }
+        false => kinds(db, function, &known),
+    };
+    kinds.map(Arc::new)
 }
 
 /// Which memories the result of a function may lead to, by what it is passed. None if its code is not known to be what runs.

@@ -115,8 +115,8 @@ impl CallFacts for KnownCalls<'_> {
 
 /// What a call of a function does.
 ///
-/// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees.
-/// *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
+/// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees; of a large function also
+/// `summary_version`. *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
 /// times, twice that if it is given pointers; see [`phalanx_analysis::summary`]. Of a large function as of the edits: see
 /// [`phalanx_analysis::summary::follow`].
 #[salsa::tracked(returns(ref))]
@@ -125,7 +125,7 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     match place.component.first() {
         None => {
             let found = match function.is_large(db) {
-                true => large_summary(db, function).clone(),
+                true => followed_summary(&Asked::alone(db, function)),
                 false => summarize(db, function, &[], AtHand::default()),
             };
             found.unwrap_or_else(|| by_attributes(db, function))
@@ -135,14 +135,6 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
             all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
         }
     }
-}
-
-/// [`summary`] of a large function that is not in recursion, which is followed. None for a declaration.
-///
-/// *Reads* what [`summary`] does, `summary_version`. *Changes when* one of them does. *Cost* see [`summary`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
-    followed_summary(&Asked::alone(db, function))
 }
 
 /// The place of a function whose code says what its calls do.

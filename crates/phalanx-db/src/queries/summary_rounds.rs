@@ -53,8 +53,8 @@ pub(super) fn component_summaries(
 ///
 /// One whose code does not count is what its attributes say, for the others too.
 ///
-/// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion [`callees_in_round`]. *Changes when* a source reaches the result, or an effect is
-/// new. *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where the same is read as in the round before.
+/// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion [`callees_in_round`]; of a large function where something is kept of the round also
+/// [`summary_round_version`]. *Changes when* a source reaches the result, or an effect is new. *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where the same is read as in the round before.
 #[salsa::tracked(returns(ref))]
 pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Summary {
     if known_body(db, member).is_none() {
@@ -67,9 +67,9 @@ pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Sum
     if round > 1 && found == callees_in_round(db, member, round - 1) {
         return summary_in_round(db, member, round - 1).clone();
     }
-    let new = match member.is_large(db) {
-        true => large_summary_in_round(db, member, round).clone(),
-        false => summarize(db, member, found, AtHand::default()),
+    let new = match kept(db, member, round) {
+        Some(asked) => followed_summary(&asked),
+        None => summarize(db, member, found, AtHand::default()),
     };
     match new {
         Some(mut new) => {
@@ -78,17 +78,6 @@ pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Sum
             new
         }
         None => summary_in_round(db, member, round - 1).clone(),
-    }
-}
-
-/// [`summary_in_round`] of a large function, which is followed where something is kept of the round. None for a declaration.
-///
-/// *Reads* what [`summary_in_round`] does, [`summary_round_version`]. *Changes when* one of them does. *Cost* see [`summary_in_round`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Summary> {
-    match kept(db, member, round) {
-        Some(asked) => followed_summary(&asked),
-        None => summarize(db, member, callees_in_round(db, member, round), AtHand::default()),
     }
 }
 
@@ -113,34 +102,19 @@ pub fn callees_in_round(
 #[salsa::tracked(returns(ref))]
 fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Option<Box<Through>> {
     known_body(db, member)?;
-    match member.is_large(db) {
-        true => large_through_in_recursion(db, member, last).clone(),
-        false => through_in_round(db, member, last),
-    }
-}
-
-/// `through_in_recursion` of a large function, which is followed where something is kept of the round.
-///
-/// *Reads* what [`large_summary_in_round`] does. *Changes when* one of them does. *Cost* see `through_in_recursion`.
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_through_in_recursion(
-    db: &dyn Db,
-    member: FunctionInput,
-    last: usize,
-) -> Option<Box<Through>> {
     match kept(db, member, last) {
         Some(asked) => through_after(&asked),
-        None => through_in_round(db, member, last),
+        None => {
+            summarize(db, member, callees_in_round(db, member, last), AtHand::default())?.through
+        }
     }
 }
 
-/// From scratch.
-fn through_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Box<Through>> {
-    summarize(db, member, callees_in_round(db, member, round), AtHand::default())?.through
-}
-
-/// The summary of a large function in a round, to be followed; none of a round of which nothing is kept.
+/// The summary of a large function in a round, to be followed; none of a round of which nothing is kept, and of other functions.
 fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
+    if !member.is_large(db) {
+        return None;
+    }
     let slot = member.slots(db).large().summary_rounds.of(round)?;
     Some(Asked::in_round(db, member, round, slot))
 }

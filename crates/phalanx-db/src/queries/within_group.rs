@@ -203,7 +203,7 @@ fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) 
 #[salsa::tracked(returns(ref))]
 fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
     if function.is_large(db) {
-        return Arc::clone(large_race_free_loads(db, function, has_barriers));
+        return followed_race_free(db, function, has_barriers);
     }
     let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
         RaceFree::new(code, around, (cfg, kinds), race_free(has_barriers), None)
@@ -216,11 +216,8 @@ fn race_free(has_barriers: bool) -> Assumptions {
     Assumptions { barriers: has_barriers.then_some(BarrierModel::Lenient), race_free: true }
 }
 
-/// [`race_free_loads`] of a large function, which are followed.
-///
-/// *Reads* what [`race_free_loads`] does, [`accesses_version`]. *Changes when* one of them does. *Cost* see [`race_free_loads`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_race_free_loads(
+/// [`race_free_loads`] of a large function, from what is kept. Not a query.
+fn followed_race_free(
     db: &dyn Db,
     function: FunctionInput,
     has_barriers: bool,
@@ -292,23 +289,10 @@ pub fn assumed_divergence(
         return Some(without.clone());
     }
     if function.is_large(db) {
-        return large_assumed_divergence(db, function, assumptions).clone();
+        return divergence_assuming(db, function, assumptions, &granted);
     }
     let values = with_granted(db, function, &granted)?;
     Some(Arc::new(solve(flow_facts(db, function)?, &values, Rules::Precise)))
-}
-
-/// [`assumed_divergence`] of a large function where what is granted makes a difference: it is followed.
-///
-/// *Reads* [`stable_loads`], [`invariant_branches`], what [`divergence()`] reads. *Changes when* one of them does. *Cost* see [`assumed_divergence`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_assumed_divergence(
-    db: &dyn Db,
-    function: FunctionInput,
-    assumptions: Assumptions,
-) -> Option<Arc<Divergence>> {
-    let granted = granted(db, function, assumptions)?;
-    divergence_assuming(db, function, assumptions, &granted)
 }
 
 /// What is granted of a function under assumptions. None for a declaration. Not a query.

@@ -115,7 +115,7 @@ impl Fixture {
             "load_classes",
             "assumed_divergence",
             "affect_map",
-            "blocks_version",
+            "block_layout",
             "accesses_version",
             "loads_version",
         ];

@@ -323,8 +323,11 @@ impl EditableTable {
             self.rules.resize(values, Rule::default());
             self.operands.grow(values);
         }
-        self.phis.grow(blocks);
-        self.terminator_operands.grow(blocks);
+        // Both grow together.
+        if self.phis.len() < blocks {
+            self.phis.grow(blocks);
+            self.terminator_operands.grow(blocks);
+        }
     }
 
     /// Says what is left where a definition is narrowed, or that it is narrowed no longer. Counts from the next time that it is stated.

@@ -71,8 +71,8 @@ impl ThroughFollower {
         if !may_be_followed(code, around) {
             return (None, Found::Solved);
         }
-        let granted = Granted::default();
-        let subject = Subject { code, around, flow, stamp, granted: &granted, private: None };
+        let granted = Granted::nothing();
+        let subject = Subject { code, around, flow, stamp, granted, private: None };
         let mut changes = Changes::default();
         let answers = self.follower.answers(subject, |position| {
             let since = since(position);
