@@ -66,8 +66,8 @@ struct InDatabase<'d> {
 /// What parts were before their first change.
 #[derive(Default)]
 struct Before {
-    /// Position of the body.
-    position: Option<u64>,
+    /// Position of the body, and whether it was large.
+    body: Option<(u64, bool)>,
     /// Whether the flow was that of a definition.
     had_blocks: Option<bool>,
 }
@@ -97,19 +97,16 @@ impl Drop for InDatabase<'_> {
                 }
             };
         }
-        let mentions = match (&self.body, self.before.position) {
-            (Some(body), Some(position)) => {
-                let context = self.module.context(self.db);
-                self.function.mentions(self.db).after(context, body, position)
-            }
-            _ => None,
-        };
-        if let Some(mentions) = mentions {
-            self.db.set_mentions(self.function, mentions);
-        }
         let has_blocks = self.flow.as_ref().map(|flow| flow.entry().is_some());
-        if let Some(body) = &self.body {
-            self.db.set_size(self.function, is_large(body));
+        if let (Some(body), Some((position, was_large))) = (&self.body, self.before.body) {
+            let context = self.module.context(self.db);
+            let mentions = self.function.mentions(self.db).after(context, body, position);
+            if let Some(mentions) = mentions {
+                self.db.set_mentions(self.function, mentions);
+            }
+            if was_large != is_large(body) {
+                self.db.set_size(self.function, !was_large);
+            }
         }
         put_back!(flow, held_flow);
         put_back!(body, held_body);
@@ -181,7 +178,7 @@ impl Store for InDatabase<'_> {
     });
 
     part!(body, body_mut, (set_held_body, LOW), Body, |before, body| {
-        before.position = Some(body.journal().position());
+        before.body = Some((body.journal().position(), is_large(body)));
     });
 
     part!(extras, extras_mut, (set_held_extras, LOW), Extras, |_, _| {});

@@ -205,7 +205,7 @@ impl Lowering {
         let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
         let patch = match besides.and_then(followed) {
             Some(changed) => {
-                insts.extend(changed.others);
+                insts.extend_from_slice(&changed.others);
                 Some(changed.patch)
             }
             None => {

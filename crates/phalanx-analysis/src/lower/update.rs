@@ -67,8 +67,11 @@ fn looks(opcode: Opcode) -> bool {
 fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
     let mut all = Insts::from_slice(changed);
     for &inst in changed {
-        let users = body.uses_of(inst.into()).map(|of| of.user);
-        all.extend(users.filter(|&user| looks(body.inst(user).opcode)));
+        for user in body.uses_of(inst.into()).map(|of| of.user) {
+            if looks(body.inst(user).opcode) {
+                all.push(user);
+            }
+        }
     }
     all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
     all.dedup();

@@ -41,11 +41,14 @@ impl Shapes {
         // Atoms that have become poison in some threads only, or are it no more.
         let mut turned: SmallVec<[Value; 4]> = SmallVec::new();
         let number = |inst: InstId| inst.into_raw().into_u32();
-        let mut edited: SmallVec<[u32; 8]> = changed.iter().map(|&inst| number(inst)).collect();
-        edited.sort_unstable();
+        let mut edited: SmallVec<[u32; 8]> = SmallVec::new();
         // Numbers are near the order of the program, in which everything is found again once.
         let mut room = std::mem::take(&mut self.room);
-        room.extend(changed.iter().map(|&inst| Reverse((number(inst), inst))));
+        for &inst in changed {
+            edited.push(number(inst));
+            room.push(Reverse((number(inst), inst)));
+        }
+        edited.sort_unstable();
         let mut queue = BinaryHeap::from(room);
         let mut left = body.id_count() + 64;
         while let Some(Reverse((_, inst))) = queue.pop() {

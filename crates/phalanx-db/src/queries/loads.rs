@@ -218,7 +218,7 @@ fn hidden_variables(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
     if function.is_large(db) {
-        return large_written_spaces(db, function);
+        return followed_writes(db, function);
     }
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
@@ -228,12 +228,12 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
     })?
 }
 
-/// [`written_spaces`] of a large function whose code is what runs, which are followed.
+/// [`written_spaces`] of a large function whose code is what runs, from what is kept. Not a query.
 ///
-/// *Reads* `header`, `flow`, `body`, `mentions`, [`memory_kinds`], [`written_version`], [`written_spaces`] of the callees. *Changes when* one of them does. *Cost* see
-/// [`written_spaces`].
-#[salsa::tracked(returns(copy), no_eq)]
-fn large_written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
+/// What is asked of functions by name are those that it calls, however it is found; who they are is read in any case.
+fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
+    let _ = symbols(db, function.module(db));
+    let called = function.mentions(db).callees();
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
     with_attributes(db, function, callees, |code, around| {
@@ -247,7 +247,6 @@ fn large_written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet
             KeptWrites { tally, asked, kinds: Arc::clone(kinds) }
         };
         let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
-            let called = function.mentions(db).callees();
             kept.asked.keep_called(|name| called.binary_search(&name).is_ok());
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {

@@ -156,22 +156,6 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
 /// [`Fact::version`]. *Changes when* and *costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
-    match function.is_large(db) {
-        true => large_classic_memory_ssa(db, function).clone(),
-        false => classic_versions(db, function),
-    }
-}
-
-/// [`classic_memory_ssa`] of a large function, which is followed.
-///
-/// *Reads* what [`classic_memory_ssa`] does. *Changes when* one of them does. *Cost* see there.
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
-    classic_versions(db, function)
-}
-
-/// As [`classic_memory_ssa`], of a large function from what is kept. Not a query.
-fn classic_versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     let graph = Graph::of(db, function)?;
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);

@@ -27,22 +27,16 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
 /// What the lanes of a wave touch at each load, store and atomic operation, in the order of the function. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`divergence()`], [`cfg()`],
-/// [`cycles()`], [`variable_alignments`] if an index of one is no constant. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
+/// [`cycles()`], [`variable_alignments`] if an index of one is no constant or the function is large, and then `objects_version`. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
 /// large, after an edit of instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
-    match function.is_large(db) {
-        true => large_memory_accesses(db, function).clone(),
-        false => with_facts(db, function, |facts| Arc::new(access::accesses(facts))),
+    if function.is_large(db) {
+        // Whether an access is looked at again decides whether anybody asks for it.
+        let _ = variable_alignments(db, function.module(db));
+        return with_facts(db, function, |facts| followed(db, function, facts));
     }
-}
-
-/// [`memory_accesses`] of a large function, which are followed.
-///
-/// *Reads* what [`memory_accesses`] does, `objects_version`. *Changes when* one of them does. *Cost* see [`memory_accesses`].
-#[salsa::tracked(returns(ref), no_eq)]
-fn large_memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
-    with_facts(db, function, |facts| followed(db, function, facts))
+    with_facts(db, function, |facts| Arc::new(access::accesses(facts)))
 }
 
 /// Gives what accesses are found from.

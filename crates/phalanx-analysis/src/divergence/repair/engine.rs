@@ -162,13 +162,18 @@ impl Engine {
 
     fn derive(&mut self, rules: &mut impl Rules, changed: &[Subject]) -> Result<(), GivenUp> {
         let lost = std::mem::take(&mut self.lost);
+        let first = self.next_rank;
         for &subject in lost.iter().chain(changed) {
             let missing = !rules.facts().get(subject);
             let found = rules.supported(subject, missing, u32::MAX);
             self.add(rules, subject, found);
         }
         self.lost = lost;
-        self.run(rules)
+        match self.next_rank == first {
+            // Nothing is new.
+            true => Ok(()),
+            false => self.run(rules),
+        }
     }
 
     /// Adds axioms or derived facts, to be told on.

@@ -9,7 +9,7 @@
 //! **Representation.** Most subjects get all their bits at once: one rank per subject beside its bits, and a list aside for the others.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// A few subjects.
 pub(super) type Subjects = SmallVec<[Subject; 16]>;
@@ -38,7 +38,7 @@ struct Entry {
 pub(super) struct Column {
     entries: Vec<Entry>,
     /// Bits that came together, with their rank, for the subjects with several ranks.
-    several: FxHashMap<u32, Vec<(u16, u32)>>,
+    several: FxHashMap<u32, SmallVec<[(u16, u32); 4]>>,
 }
 
 /// In place of a rank.
@@ -101,7 +101,7 @@ impl Column {
         } else if entry.rank == SEVERAL {
             self.several.entry(i).or_default().push((new, rank));
         } else {
-            self.several.insert(i, vec![(entry.bits, entry.rank), (new, rank)]);
+            self.several.insert(i, smallvec![(entry.bits, entry.rank), (new, rank)]);
             entry.rank = SEVERAL;
         }
         entry.bits |= new;

@@ -24,7 +24,7 @@ use super::engine::GivenUp;
 use super::facts::{Subject, Subjects};
 use super::levels::Levels;
 use super::state::{State, Uses, assumed, exits, grow, subject};
-use super::table::{EditableTable, Edited};
+use super::table::EditableTable;
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
 
@@ -49,13 +49,12 @@ impl Examined {
 }
 
 impl State {
-    /// Follows an edit of the control flow, and of instructions as listed in the log.
+    /// Follows an edit of the control flow, and of instructions as the table lists them.
     pub(super) fn follow_flow(
         &mut self,
         flow: Flow<'_>,
         (old, carry): (&SyncView<'_>, &Carry<'_>),
         table: &EditableTable,
-        log: &[Edited],
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         let cycles = flow.cycles;
@@ -112,8 +111,8 @@ impl State {
             rename_cycles(carry, answer, &mut examined);
             answer.divergent_exits = exits(&self.graph, &self.facts).into();
         }
-        let Examined { changed, uses } = examined;
-        let visited = self.follow(flow, table, log, Some((changed, uses)), answer)?;
+        let Examined { mut changed, mut uses } = examined;
+        let visited = self.follow(flow, table, (false, &mut changed, &mut uses), answer)?;
         Arc::make_mut(answer).assumed = assumed(&self.graph, &self.facts, flow);
         Ok(visited)
     }

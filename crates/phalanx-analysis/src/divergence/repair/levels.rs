@@ -8,6 +8,7 @@
 //! deepest cycle needs.
 
 use phalanx_graph::{CycleId, Cycles, Node};
+use smallvec::SmallVec;
 
 use super::engine::{Engine, GivenUp, Rules};
 use super::facts::{Facts, Subject, Subjects};
@@ -17,6 +18,9 @@ use crate::affect::{User, UserKind, Value};
 /// How many facts there may be: so many per value in any function, and so many whatever the number of values.
 const PER_VALUE: usize = 256;
 const ANYWAY: usize = 1 << 26;
+
+/// A few values.
+pub(super) type Values = SmallVec<[Value; 8]>;
 
 /// Depths that have bits in one set of facts.
 const PER_BAND: u32 = 16;
@@ -65,10 +69,16 @@ impl Levels {
         table: &EditableTable,
         changed: &[Subject],
         bounds: (usize, usize),
-    ) -> Result<(Vec<Value>, usize), GivenUp> {
-        let values = |subject: &&Subject| matches!(subject, Subject::Value(_));
-        let changed: Subjects = changed.iter().filter(values).copied().collect();
-        let mut found: Vec<Value> = Vec::new();
+    ) -> Result<(Values, usize), GivenUp> {
+        let is_value = |subject: &Subject| matches!(subject, Subject::Value(_));
+        let values: Subjects;
+        let changed = if changed.iter().all(is_value) {
+            changed
+        } else {
+            values = changed.iter().filter(|subject| is_value(subject)).copied().collect();
+            &values
+        };
+        let mut found = Values::new();
         let mut visited = 0;
         for band in &mut self.bands {
             visited += band.repair(cycles, table, &changed, bounds, &mut found)?;
@@ -136,7 +146,7 @@ impl Band {
         table: &EditableTable,
         changed: &[Subject],
         bounds: (usize, usize),
-        found: &mut Vec<Value>,
+        found: &mut Values,
     ) -> Result<usize, GivenUp> {
         self.engine.grow(&mut self.facts, table.len(), 0);
         self.engine.keep_before(true);

@@ -111,7 +111,7 @@ impl Retained {
     /// As [`new`](Self::new).
     pub(crate) fn of(flow: Flow<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
         table.grow(0, flow.cfg.node_count());
-        table.take_log();
+        table.forget_edits();
         let mut state = State::new(flow, &table)?;
         let answer = Arc::new(state.whole_answer(flow, &table));
         Ok(Self { table, graph: copy(flow), state, answer })
@@ -210,7 +210,7 @@ impl Retained {
             return Err(Unfit::Full);
         }
         self.table.grow(0, flow.cfg.node_count());
-        self.table.take_log();
+        self.table.forget_edits();
         self.state = State::new(flow, &self.table)?;
         self.graph = copy(flow);
         self.answer = Arc::new(self.state.whole_answer(flow, &self.table));
@@ -241,9 +241,10 @@ impl Retained {
         let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
-        let log = self.table.take_log();
         let both = (&old, &carry);
-        self.state.follow_flow(flow, both, &self.table, &log, &mut self.answer).ok()
+        let visited = self.state.follow_flow(flow, both, &self.table, &mut self.answer);
+        self.table.forget_edits();
+        visited.ok()
     }
 
     /// Follows what has been stated since the last repair. The control flow must be the one that everything was built on.
@@ -251,8 +252,9 @@ impl Retained {
     /// # Errors
     /// As [`rebuild`](Self::rebuild).
     pub fn repair(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
-        let log = self.table.take_log();
-        match self.state.repair(flow, &self.table, &log, &mut self.answer) {
+        let repaired = self.state.repair(flow, &self.table, &mut self.answer);
+        self.table.forget_edits();
+        match repaired {
             Ok(visited) => Ok(Outcome::Repaired { visited }),
             Err(GivenUp) => self.rebuild(flow),
         }

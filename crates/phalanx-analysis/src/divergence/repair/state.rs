@@ -22,7 +22,7 @@ use super::levels::Levels;
 use super::outside::{Outside, Scene};
 use super::regions::Members;
 use super::rules::DivergenceRules;
-use super::table::{EditableTable, Edited};
+use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::assumed::outermost;
 use crate::divergence::naming::choose;
@@ -156,25 +156,23 @@ impl State {
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
-        log: &[Edited],
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
         grow(answer, table);
-        self.follow(flow, table, log, None, answer)
+        let (mut changed, mut uses) = (Subjects::new(), Uses::new());
+        self.follow(flow, table, (true, &mut changed, &mut uses), answer)
     }
 
-    /// Follows what is listed; where the graph is another one, examines what is known of that as well: these subjects and uses.
+    /// Follows the edits of the table; where the graph is another one, examines what is known of that as well: these subjects and uses.
     pub(super) fn follow(
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
-        log: &[Edited],
-        of_graph: Option<(Subjects, Uses)>,
+        (is_same_graph, changed, uses): (bool, &mut Subjects, &mut Uses),
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
-        let is_same_graph = of_graph.is_none();
-        let (mut changed, mut uses) = of_graph.unwrap_or_default();
+        let log = table.edits();
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
@@ -185,22 +183,21 @@ impl State {
                 self.selections.remove(&value);
             }
         }
-        let known = (&mut changed, &mut uses);
-        let edits = Edits { log, is_same_graph };
-        let mut visited = self.follow_levels(flow, table, edits, known, bounds)?;
+        let known = (is_same_graph, &mut *changed, &mut *uses);
+        let mut visited = self.follow_levels(flow, table, known, bounds)?;
         changed.sort_unstable();
         changed.dedup();
         let (engine, mut rules) = self.rules(flow, table);
         engine.bounds = bounds;
         engine.keep_before(true);
-        let result = engine.repair(&mut rules, &changed);
+        let result = engine.repair(&mut rules, changed);
         visited += engine.visited;
         let result = match rules.graph.is_irregular {
             true => Err(GivenUp),
             false => result,
         };
         if result.is_ok() {
-            update(&mut rules, engine.before(), &mut uses, answer);
+            update(&mut rules, engine.before(), uses, answer);
         }
         result.map(|()| visited)
     }
@@ -213,10 +210,10 @@ impl State {
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
-        Edits { log, is_same_graph }: Edits<'_>,
-        (changed, uses): (&mut Subjects, &mut Uses),
+        (is_same_graph, changed, uses): (bool, &mut Subjects, &mut Uses),
         bounds: (usize, usize),
     ) -> Result<usize, GivenUp> {
+        let log = table.edits();
         let Some(levels) = &mut self.levels else {
             uses.clear();
             return Ok(0);
@@ -264,12 +261,14 @@ impl State {
             }
         }
         let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
-        for value in varied.iter().chain(&moved).chain(&edited).copied() {
-            changed.push(Subject::Value(value.raw()));
-            table.each_user(value, |user| {
-                uses.push((value, user));
-                changed.push(subject(user));
-            });
+        for values in [&varied[..], &moved, &edited] {
+            for &value in values {
+                changed.push(Subject::Value(value.raw()));
+                table.each_user(value, |user| {
+                    uses.push((value, user));
+                    changed.push(subject(user));
+                });
+            }
         }
         let scene = Scene { view: &view, cycles: flow.cycles, table, levels };
         for &(value, user) in uses.iter() {
@@ -282,14 +281,6 @@ impl State {
         }
         Ok(visited)
     }
-}
-
-/// What has been edited.
-#[derive(Clone, Copy)]
-struct Edits<'a> {
-    log: &'a [Edited],
-    /// Whether that is all.
-    is_same_graph: bool,
 }
 
 /// A few uses.

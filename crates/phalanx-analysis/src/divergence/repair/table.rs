@@ -301,9 +301,9 @@ impl EditableTable {
         })
     }
 
-    /// The edits since the last call.
-    pub(super) fn take_log(&mut self) -> SmallVec<[Edited; 4]> {
-        std::mem::take(&mut self.log)
+    /// The edits since they were [forgotten](Self::forget_edits).
+    pub(super) fn edits(&self) -> &[Edited] {
+        &self.log
     }
 
     /// Whether more than 256 images were met: the table can no longer say what is true.
