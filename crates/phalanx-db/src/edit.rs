@@ -55,9 +55,9 @@ struct InDatabase<'d> {
     db: &'d mut Database,
     function: FunctionInput,
     module: ModuleInput,
-    flow: Option<Flow>,
-    body: Option<Body>,
-    extras: Option<Extras>,
+    flow: Option<Box<Flow>>,
+    body: Option<Box<Body>>,
+    extras: Option<Box<Extras>>,
     before: Before,
     /// Whether its uses have become others.
     has_other_uses: bool,

@@ -5,17 +5,19 @@
 //! read of it is out of date. The end of the transaction fills the place that was left empty, which nobody can have looked at: a transaction
 //! has the database for itself, and asks no query that reads a part of a function. One that did would panic instead of
 //! seeing something else than those who ask later in the same revision.
+//!
+//! A part is some hundred bytes of its own, so it stays where it is, and who takes it out moves an address.
 
 use std::sync::OnceLock;
 
 /// A part, or the place of one that a transaction is changing.
 #[derive(Debug)]
-pub struct Held<T>(OnceLock<T>);
+pub struct Held<T>(OnceLock<Box<T>>);
 
 impl<T> Held<T> {
     /// Holds a part.
     pub(crate) fn new(part: T) -> Self {
-        Held(OnceLock::from(part))
+        Held(OnceLock::from(Box::new(part)))
     }
 
     /// The place of a part that is taken out.
@@ -35,12 +37,12 @@ impl<T> Held<T> {
     ///
     /// # Panics
     /// When it is taken out.
-    pub(crate) fn into_inner(self) -> T {
+    pub(crate) fn into_inner(self) -> Box<T> {
         self.0.into_inner().expect("a part is taken out once")
     }
 
     /// Fills the place of a part that was taken out.
-    pub(crate) fn put_back(&self, part: T) {
+    pub(crate) fn put_back(&self, part: Box<T>) {
         let filled = self.0.set(part);
         debug_assert!(filled.is_ok(), "a part is put back where it was taken from");
     }

@@ -132,14 +132,15 @@ impl Neighbours {
         let Restated { rows: numbers, memory, graph, patch } = restated;
         let looked = Looked::Followed(memory);
         let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
-        let lowered = Self::update(code, &mut rules, &followed.rules, table);
+        let mut calls = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
         let is_stated = |call: InstId| patch.is_none_or(|patch| memory.is_in(patch, call));
-        let has_slots = memory.has_slots();
-        let mut calls = lowered;
-        calls.retain(|&mut inst| has_slots && is_reader(inst) && !is_stated(inst));
+        match memory.has_slots() {
+            true => calls.retain(|&mut inst| is_reader(inst) && !is_stated(inst)),
+            false => calls.clear(),
+        }
         let mut shapes = rules.into_shapes();
         let stated = match (patch, calls.as_slice()) {
             (None, _) => memory.whole().map(|memory| (None, memory)),
