@@ -5,7 +5,8 @@
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`], both in one [`footing`]).
 //!
-//! Who solves reads what instructions call for, who repairs what they may call for, and both the numbers, which hang on all of that. So whatever an answer was found from, the next
+//! Who asks for the first time about a function that is not very large is solved like a small one, and reads what it needs: neither the numbers nor what they are read with are
+//! found for a function that is analysed once. Beyond that, who solves reads what instructions call for, who repairs what they may call for, and both the numbers, which hang on all of that. So whatever an answer was found from, the next
 //! one has read something that changed as late: salsa counts on that where it compares them.
 
 use std::cell::OnceCell;
@@ -53,7 +54,8 @@ pub struct Around {
 /// them does. *Cost* O(attributes).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn around(db: &dyn Db, function: FunctionInput) -> Arc<Around> {
-    read_around(db, function);
+    // Not the mentions themselves: calls come and go while what is called is the same.
+    let _ = callee_summaries(db, function);
     let _ = register_names(db, function.module(db));
     if is_local(db, function) {
         let _ = argument_facts(db, function);
@@ -140,12 +142,12 @@ impl Repairs {
 /// Where a follower, or what else is taken out while it is worked with, is while nobody asks.
 #[derive(Debug, Default)]
 pub(super) enum Place<F = Follower> {
-    /// Never asked, or dropped.
+    /// Never asked.
     #[default]
     New,
     /// Asked once, at this position of the body's history; nothing was kept.
     Asked(u64),
-    /// Somebody is working with it; lost, if that is broken off.
+    /// Somebody is working with it, or it was dropped; lost, if work with it was broken off.
     Taken,
     Here(F),
 }
@@ -234,6 +236,21 @@ impl Slot {
         run(&mut places[last].1, counts)
     }
 
+    /// Whether nobody has ever asked, and nothing is worth keeping from the first time on. Then somebody has now, and was answered from scratch.
+    fn is_first(&self, wanted: Wanted, position: u64, size: usize) -> bool {
+        if size >= KEPT_AT_ONCE || matches!(wanted, Wanted::Assuming(_)) {
+            return false;
+        }
+        self.at(wanted, |place, counts| {
+            let is_first = matches!(place, Place::New);
+            if is_first {
+                *place = Place::Asked(position);
+                counts.count(Found::Solved);
+            }
+            is_first
+        })
+    }
+
     /// The follower; none for who asks first, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
         self.at(wanted, |place, _| match (wanted, &place) {
@@ -273,8 +290,8 @@ impl Slot {
 
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
-        locked(&self.full).0 = Place::New;
-        locked(&self.llvm).0 = Place::New;
+        locked(&self.full).0 = Place::Taken;
+        locked(&self.llvm).0 = Place::Taken;
         locked(&self.assuming).0.clear();
     }
 }
@@ -356,6 +373,14 @@ fn follow(
     let journal = body.journal();
     let position = journal.position();
     let slot = &slots.large().followers;
+    if slot.is_first(wanted, position, body.id_count()) {
+        let flow = graph_facts(db, function).as_ref()?.flow();
+        let table = match wanted.sources() {
+            Sources::Full => new_affect_map(db, function, flow),
+            Sources::Llvm => new_llvm_affect_map(db, function),
+        };
+        return Some(Arc::new(solver::solve(flow, &table?, Rules::Precise)));
+    }
     let Footing { graph, around } = footing(db, function).as_ref()?;
     let flow = graph.flow();
     let number = match wanted.sources() {

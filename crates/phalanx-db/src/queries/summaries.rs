@@ -89,7 +89,7 @@ impl CallFacts for KnownCalls<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
             if self.is_listed {
-                let all = callee_summaries(self.db, self.function);
+                let all = listed_summaries(self.db, self.function);
                 let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
                 return Some(&all[at].1);
             }
@@ -167,6 +167,16 @@ pub(super) fn summarize(
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         analysis::summarize(code, around, flow, postdom, known)
     })
+}
+
+/// As [`callee_summaries`], without that query where a function calls nothing. Depends on each call.
+///
+/// *Reads* `mentions`, and [`callee_summaries`].
+fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summary)] {
+    match function.mentions(db).calls().is_empty() {
+        true => &[],
+        false => callee_summaries(db, function),
+    }
 }
 
 /// Summaries of the functions that a function calls, in the order of their names' numbers: what its divergence reads of them.
