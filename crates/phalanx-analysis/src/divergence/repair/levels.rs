@@ -81,7 +81,7 @@ impl Levels {
         let mut found = Values::new();
         let mut visited = 0;
         for band in &mut self.bands {
-            visited += band.repair(cycles, table, &changed, bounds, &mut found)?;
+            visited += band.repair(cycles, table, changed, bounds, &mut found)?;
         }
         found.sort_unstable();
         found.dedup();
