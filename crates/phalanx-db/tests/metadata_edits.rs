@@ -112,3 +112,41 @@ fn a_register_of_another_name_is_another() {
         assert!(is_divergent(&fixture));
     }
 }
+
+/// A function that was followed and is dropped is found anew from as much as before, though it reads no register: salsa keeps an equal answer, and panics where a new
+/// one has read nothing as late as what the old one has read.
+#[test]
+fn what_was_dropped_reads_as_much_as_before() {
+    let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n\
+        declare i32 @llvm.read_register.i32(metadata)\n\
+        declare i32 @llvm.amdgcn.workitem.id.x()\n\
+        define amdgpu_kernel void @kernel(i32 %n) {\n\
+        \x20 %id = call i32 @llvm.amdgcn.workitem.id.x()\n\
+        \x20 %v0 = add i32 %n, 1\n"
+        .to_owned();
+    for at in 0..300 {
+        text.push_str(&format!("  %v{} = add i32 %v{at}, %n\n", at + 1));
+    }
+    text.push_str("  ret void\n}\n");
+    let mut fixture = Fixture::of(&text, "kernel");
+    let (module, kernel) = (fixture.module, fixture.edited());
+    let name_register = |fixture: &mut Fixture, name: &[u8]| {
+        let name = fixture.context.symbol(name);
+        fixture.db.edit_metadata(module, |metadata| {
+            let node = NodeBuilder::tuple(true, [MetadataValue::String(name)]);
+            metadata.add(node).expect("it names nothing");
+        });
+    };
+    let ask = |fixture: &Fixture| queries::divergence(&fixture.db, kernel).clone();
+    ask(&fixture);
+    for (sum, operand) in [("v3", "v1"), ("v5", "v2"), ("v7", "id")] {
+        let (sum, operand) = (fixture.named(sum), fixture.named(operand));
+        fixture.edit(|edit| edit.set_operand(sum, 1, operand));
+        name_register(&mut fixture, b"s4");
+        ask(&fixture);
+    }
+    let found = ask(&fixture);
+    fixture.db.trim(module);
+    name_register(&mut fixture, b"s5");
+    assert_eq!(ask(&fixture), found);
+}

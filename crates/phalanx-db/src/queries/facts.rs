@@ -180,7 +180,7 @@ pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Optio
 
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
-/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body`, the graph facts, [`around`](super::around).
+/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body` and [`footing`](super::footing), or what a small one's reads the first time.
 /// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {

@@ -360,7 +360,7 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the first
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules; who asks first, what it is solved from. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
