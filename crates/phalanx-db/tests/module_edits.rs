@@ -6,7 +6,7 @@ mod support;
 use expect_test::expect;
 use phalanx_db::{Mentions, ModuleEditError, queries};
 use phalanx_ir::{
-    BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Module, Symbol, Type,
+    BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Module, Symbol, Type, Value,
     metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId, MetadataValue, NodeBuilder},
     module::{GlobalVariable, Linkage},
 };
@@ -378,4 +378,94 @@ fn what_a_body_names_follows_its_edits() {
     assert_eq!(named(&fixture), (vec![], vec![b]));
     erase(&mut fixture, insts[2]);
     assert_eq!(named(&fixture), (vec![], vec![]));
+}
+
+/// A function that calls another one, and changes of that.
+struct Calling(Fixture);
+
+impl Calling {
+    fn new() -> Self {
+        let sums: String =
+            (0..300).map(|at| format!("  %v{} = add i32 %v{at}, %n\n", at + 1)).collect();
+        let text = format!(
+            "target triple = \"amdgcn-amd-amdhsa\"\n\
+             declare i32 @llvm.amdgcn.workitem.id.x()\n\
+             define internal i32 @callee(i32 %n) {{\n\
+             \x20 %t = call i32 @llvm.amdgcn.workitem.id.x()\n\
+             \x20 %sum = add i32 %n, 1\n  ret i32 %sum\n}}\n\
+             define amdgpu_kernel void @kernel(i32 %n) {{\n\
+             \x20 %v0 = call i32 @callee(i32 %n)\n{sums}\
+             \x20 %c = icmp eq i32 %v300, 0\n  br i1 %c, label %then, label %exit\n\
+             then:\n  br label %exit\nexit:\n  ret void\n}}\n\
+             define void @spare(i32 %n) {{\n  ret void\n}}\n"
+        );
+        Calling(Fixture::of(&text, "kernel"))
+    }
+
+    /// Adds a function that nobody calls.
+    fn add(&mut self, name: &str) {
+        let Calling(fixture) = self;
+        let mut function = fixture.function("spare").view(&fixture.db).to_function();
+        function.header.name = GlobalName::Named(fixture.context.symbol(name.as_bytes()));
+        fixture.db.add_function(fixture.module, function).expect("the name is free");
+    }
+
+    /// What the callee returns is of the thread, or not.
+    fn set_divergent(&mut self, is_divergent: bool) {
+        let Calling(fixture) = self;
+        let callee = fixture.function("callee");
+        let mut insts = callee.view(&fixture.db).body.all_ids();
+        let (thread, sum) = (insts.next().expect("two"), insts.next().expect("two"));
+        let operand = if is_divergent { Value::inst(thread) } else { Value::arg(0) };
+        let done: Result<(), BuildError> =
+            fixture.db.edit(callee, |edit| edit.set_operand(sum, 0, operand));
+        done.expect("it is there");
+    }
+
+    fn ask(&self) {
+        assert!(queries::divergence(&self.0.db, self.0.edited()).is_some());
+    }
+
+    /// Branches of the kernel that threads go different ways at.
+    fn divergent_branches(&self) -> usize {
+        queries::module_divergent_branches(&self.0.db, self.0.module)
+    }
+}
+
+/// The list of summaries that a function reads is as it was before after functions have come. If who asks first read what the list is made from, and the next one
+/// the list, that would have read nothing as late: salsa panics.
+#[test]
+fn functions_come_before_and_after_the_first_question() {
+    for is_listed_before in [false, true] {
+        let mut calling = Calling::new();
+        if is_listed_before {
+            queries::around(&calling.0.db, calling.0.edited());
+        }
+        calling.add("one");
+        calling.ask();
+        calling.add("two");
+        calling.ask();
+        calling.add("three");
+        calling.ask();
+    }
+}
+
+/// The same where a callee has changed before the first question and changes back after it: who counts on the answer would not learn that it is another.
+#[test]
+fn a_callee_changes_before_the_first_question_and_back_after_it() {
+    for is_listed_before in [false, true] {
+        let mut calling = Calling::new();
+        // A list that is as durable as the next one.
+        calling.set_divergent(true);
+        calling.set_divergent(false);
+        if is_listed_before {
+            queries::around(&calling.0.db, calling.0.edited());
+        }
+        calling.set_divergent(true);
+        assert_eq!(calling.divergent_branches(), 1);
+        calling.set_divergent(false);
+        assert_eq!(calling.divergent_branches(), 0);
+        calling.set_divergent(true);
+        assert_eq!(calling.divergent_branches(), 1);
+    }
 }

@@ -24,7 +24,7 @@ use super::graph::{cfg, dom_tree, graph_facts};
 use super::memory::private_memory;
 use super::summaries::KnownCalls;
 use super::surroundings::{
-    NO_CALLEES, attributes_of_callees, with_attributes, with_code, with_code_and,
+    Attributes, NO_CALLEES, attributes_of_callees, with_attributes, with_code, with_parts,
 };
 use super::tally::Tally;
 use crate::{FunctionInput, ModuleInput};
@@ -136,7 +136,13 @@ pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let flow = flow_facts(db, function)?;
     if function.is_large(db) || !has_slots(function.flow(db), function.body(db)) {
-        return new_affect_map(db, function, flow);
+        let parts = (function.flow(db), function.body(db));
+        return Some(new_affect_map(
+            db,
+            (function, parts),
+            &KnownCalls::of_any(db, function),
+            flow,
+        ));
     }
     // Not looked through again, where others ask for it as well.
     let slots = private_memory(db, function).as_ref()?;
@@ -152,14 +158,14 @@ fn has_slots(flow: &Blocks, body: &Body) -> bool {
     insts.any(|inst| body.inst(inst).opcode == Opcode::Alloca)
 }
 
-/// As [`affect_map`], made anew. Not a query.
+/// As [`affect_map`], made anew of a function that has a body. Not a query.
 pub(super) fn new_affect_map(
     db: &dyn Db,
-    function: FunctionInput,
+    code: (FunctionInput, (&Blocks, &Body)),
+    calls: &KnownCalls<'_>,
     flow: solver::Flow<'_>,
-) -> Option<ValueTable> {
-    let calls = KnownCalls::of_any(db, function);
-    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+) -> ValueTable {
+    with_parts(db, code, (Attributes::Of(NO_CALLEES), calls), |code, around| {
         let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     })

@@ -21,6 +21,8 @@ use phalanx_analysis::{
     stable::Assumptions,
 };
 
+use phalanx_ir::{Body, Flow};
+
 use super::calls::is_local;
 use super::facts::{new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphFacts;
@@ -322,24 +324,25 @@ pub(super) fn divergence_assuming(
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    function.slots(db).counted(|slots| {
-        let mut all = locked(&slots.followers.full).1;
-        all.merge(locked(&slots.followers.llvm).1);
-        all
-    })
+    let Some(slot) = function.slots(db).known_divergence() else { return Repairs::default() };
+    let mut all = locked(&slot.full).1;
+    all.merge(locked(&slot.llvm).1);
+    all
 }
 
 /// How often the stack slots of a function were looked at again for its divergence, since that is followed. Not a query.
 pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
-    function.slots(db).counted(|slots| match &locked(&slots.followers.full).0 {
+    let Some(slot) = function.slots(db).known_divergence() else { return Looks::default() };
+    match &locked(&slot.full).0 {
         Place::Here(follower) => follower.looks(),
         _ => Looks::default(),
-    })
+    }
 }
 
 /// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.
 pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    function.slots(db).counted(|slots| locked(&slots.followers.assuming).1)
+    let slot = function.slots(db).known_divergence();
+    slot.map_or_else(Repairs::default, |slot| locked(&slot.assuming).1)
 }
 
 /// Drops what is kept to repair the facts of a function. Not a query.
@@ -354,7 +357,7 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
     let position = function.body(db).journal().position();
     let Footing { graph, around } = footing(db, function).as_ref()?;
     let stamp = Stamp { position, flow: graph.number(), around: around.number };
-    function.slots(db).large().followers.table(stamp)
+    function.slots(db).divergence().table(stamp)
 }
 
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
@@ -372,14 +375,10 @@ fn follow(
     let (body, slots) = (function.body(db), function.slots(db));
     let journal = body.journal();
     let position = journal.position();
-    let slot = &slots.large().followers;
+    let slot = slots.divergence();
+    let code = (function, (function.flow(db), body));
     if slot.is_first(wanted, position, body.id_count()) {
-        let flow = graph_facts(db, function).as_ref()?.flow();
-        let table = match wanted.sources() {
-            Sources::Full => new_affect_map(db, function, flow),
-            Sources::Llvm => new_llvm_affect_map(db, function),
-        };
-        return Some(Arc::new(solver::solve(flow, &table?, Rules::Precise)));
+        return first_answer(db, code, wanted.sources()).map(Arc::new);
     }
     let Footing { graph, around } = footing(db, function).as_ref()?;
     let flow = graph.flow();
@@ -388,13 +387,13 @@ fn follow(
         Sources::Llvm => llvm_version(db, function),
     };
     let stamp = Stamp { position, flow: graph.number(), around: number };
+    let calls = KnownCalls::of_large(db, function);
+    let lowered = || new_affect_map(db, code, &calls, flow);
     let table = || match wanted {
-        Wanted::Of(Sources::Full) => new_affect_map(db, function, flow),
+        Wanted::Of(Sources::Full) => Some(lowered()),
         Wanted::Of(Sources::Llvm) => new_llvm_affect_map(db, function),
         // Not lowered again.
-        Wanted::Assuming(_) => {
-            tables_at_hand(db, function).or_else(|| new_affect_map(db, function, flow))
-        }
+        Wanted::Assuming(_) => tables_at_hand(db, function).or_else(|| Some(lowered())),
     };
     let scratch = || match table() {
         Some(mut table) => {
@@ -418,7 +417,6 @@ fn follow(
         Sources::Full => Attributes::Of(NO_CALLEES),
         Sources::Llvm => attributes_of_callees(db, function),
     };
-    let calls = KnownCalls::of_large(db, function);
     let own = &around.surroundings;
     // Of calls it says nothing, so where these are followed it is of no use.
     let private = match wanted {
@@ -427,11 +425,25 @@ fn follow(
             .filter(|private| private.is_through_calls()),
     };
     let private = private.as_deref();
-    let code = (function.flow(db), body);
-    let (answer, found) = own.with(db, (function, code), (callees, &calls), |code, around| {
+    let (answer, found) = own.with(db, code, (callees, &calls), |code, around| {
         let subject = Subject { code, around, flow, stamp, granted, private };
         follower.answer(subject, since, scratch)
     });
     slot.put(wanted, follower, found);
     Some(answer)
+}
+
+/// From scratch, without what it takes to follow a function. None for a declaration.
+fn first_answer(
+    db: &dyn Db,
+    code: (FunctionInput, (&Flow, &Body)),
+    sources: Sources,
+) -> Option<Divergence> {
+    let function = code.0;
+    let flow = graph_facts(db, function).as_ref()?.flow();
+    let table = match sources {
+        Sources::Full => new_affect_map(db, code, &KnownCalls::of_first(db, function), flow),
+        Sources::Llvm => new_llvm_affect_map(db, function)?,
+    };
+    Some(solver::solve(flow, &table, Rules::Precise))
 }

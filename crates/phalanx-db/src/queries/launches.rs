@@ -85,7 +85,8 @@ impl<'a> Placed<'a> {
 
     /// Whether all that calls the function can be known, and threads do not start in it.
     fn depends_on_callers(self, db: &dyn Db) -> bool {
-        is_local_in(db, self.module, self.header) && !self.is_kernel()
+        // Of a kernel nothing more is read.
+        !self.is_kernel() && is_local_in(db, self.module, self.header)
     }
 
     /// What the module alone says. A function of an AMD GPU that no thread starts in, and that names no processor, says nothing of waves:

@@ -4,7 +4,7 @@
 //! ([`memory_slot`](super::memory_slot)). The slots of a large one, almost two thousand bytes when they are empty, come to be when the first of them is
 //! used; so do those of facts about memory.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use phalanx_analysis::check::Callee;
 use phalanx_graph::Node;
@@ -33,7 +33,11 @@ use super::within_group::KeptRaces;
 #[derive(Debug, Default)]
 pub struct Slots {
     pub(super) graph: GraphSlot,
+    /// Whether there ever was a [list](super::summaries::callee_summaries) of what is known of its callees.
+    pub(super) is_listed: AtomicBool,
     memory: OnceLock<Box<MemorySlots>>,
+    /// Of a large function the only one that most are ever asked for.
+    divergence: OnceLock<Box<Slot>>,
     large: OnceLock<Box<LargeSlots>>,
 }
 
@@ -48,7 +52,17 @@ impl Slots {
         self.memory.get().map(Box::as_ref)
     }
 
-    /// Those of a large function.
+    /// That of the divergence of a large function.
+    pub(super) fn divergence(&self) -> &Slot {
+        self.divergence.get_or_init(Box::default)
+    }
+
+    /// The same, if it was ever used.
+    pub(super) fn known_divergence(&self) -> Option<&Slot> {
+        self.divergence.get().map(Box::as_ref)
+    }
+
+    /// The others of a large function.
     pub(super) fn large(&self) -> &LargeSlots {
         self.large.get_or_init(Box::default)
     }
@@ -64,16 +78,18 @@ impl Slots {
         if let Some(slots) = self.memory.get() {
             slots.clear();
         }
+        if let Some(slot) = self.divergence.get() {
+            slot.clear();
+        }
         if let Some(slots) = self.large.get() {
             slots.clear();
         }
     }
 }
 
-/// What is kept of a large function beside the memos.
+/// What is kept of a large function beside the memos and its divergence.
 #[derive(Debug, Default)]
 pub(super) struct LargeSlots {
-    pub(super) followers: Slot,
     pub(super) kinds: KindsSlot,
     pub(super) control: ControlSlot,
     pub(super) edges: EdgeSlot,
@@ -98,7 +114,6 @@ pub(super) struct LargeSlots {
 
 impl LargeSlots {
     fn clear(&self) {
-        self.followers.clear();
         self.kinds.clear();
         self.control.clear();
         self.edges.clear();

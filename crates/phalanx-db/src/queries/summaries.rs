@@ -10,6 +10,7 @@
 use std::{
     borrow::Cow,
     cell::{OnceCell, RefCell},
+    sync::atomic::Ordering,
 };
 
 use phalanx_analysis::{
@@ -35,12 +36,22 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
+/// Functions of which a summary is told.
+enum Told<'a> {
+    /// Whoever is asked for.
+    Any,
+    /// Those who are called, by [`callee_summaries`], once one was asked for.
+    Listed(OnceCell<&'a [(GlobalName, Summary)]>),
+    /// The same, found one by one.
+    Each(Vec<(GlobalName, &'a Summary)>),
+}
+
 /// What the database knows of the calls around a function.
 pub(super) struct KnownCalls<'a> {
     db: &'a dyn Db,
     function: FunctionInput,
-    /// Whether it is asked for those who are [listed](callee_summaries) alone.
-    is_listed: bool,
+    /// Of whom summaries are told.
+    told: Told<'a>,
     /// Summaries that are being found, instead of those of the query.
     found: &'a [(FunctionInput, Summary)],
     /// Those that were asked for.
@@ -55,15 +66,30 @@ pub(super) struct KnownCalls<'a> {
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
-        let (known, symbols, passed) = Default::default();
-        let is_listed = false;
-        KnownCalls { db, function, is_listed, found: &[], known, symbols, arguments: None, passed }
+        let (known, symbols, arguments, passed) = Default::default();
+        let told = Told::Any;
+        KnownCalls { db, function, told, found: &[], known, symbols, arguments, passed }
     }
 
     /// The same for divergence of a large function. All that is read then is what [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
     /// asked for less has read something that changed as late.
     pub(super) fn of_large(db: &'a dyn Db, function: FunctionInput) -> Self {
-        KnownCalls { is_listed: true, ..Self::new(db, function) }
+        KnownCalls { told: Told::Listed(OnceCell::new()), ..Self::new(db, function) }
+    }
+
+    /// The same for who looks at all instructions once: read before the analysis, which drives the code of queries out of the cache, and without a list that is kept.
+    ///
+    /// But a list that is there is read. One that is equal counts as unchanged, though what it is made from has changed and changed back in the meantime: who reads
+    /// that now, and the list the next time, would not be seen to have read something else. A list that comes to be later has changed as late as all that it is
+    /// made from.
+    ///
+    /// *Reads* `mentions`, and [`callee_summaries`] or what that reads.
+    pub(super) fn of_first(db: &'a dyn Db, function: FunctionInput) -> Self {
+        let told = match function.slots(db).is_listed.load(Ordering::Relaxed) {
+            true => Told::Listed(OnceCell::from(listed_summaries(db, function))),
+            false => Told::Each(each_summary(db, function)),
+        };
+        KnownCalls { told, ..Self::new(db, function) }
     }
 
     /// The same for divergence of any function.
@@ -87,12 +113,19 @@ impl<'a> KnownCalls<'a> {
 
 impl CallFacts for KnownCalls<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
-        let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
-            if self.is_listed {
-                let all = listed_summaries(self.db, self.function);
+        match &self.told {
+            Told::Any => {}
+            Told::Listed(all) => {
+                let all = all.get_or_init(|| listed_summaries(self.db, self.function));
                 let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
-                return Some(&all[at].1);
+                return Some(Cow::Borrowed(&all[at].1));
             }
+            Told::Each(all) => {
+                let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
+                return Some(Cow::Borrowed(all[at].1));
+            }
+        }
+        let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
             let all = || symbols(self.db, self.function.module(self.db));
             let input = *self.symbols.get_or_init(all).get(&callee)?;
             let found = self.found.iter().find(|(of, _)| *of == input);
@@ -184,13 +217,23 @@ fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summ
 /// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
+    // Whoever has not seen it asks in the same revision.
+    function.slots(db).is_listed.store(true, Ordering::Relaxed);
+    let all = each_summary(db, function).into_iter();
+    all.map(|(name, summary)| (name, summary.clone())).collect()
+}
+
+/// As [`callee_summaries`]. Not a query.
+///
+/// *Reads* `mentions`, [`symbols`] where anything is called, [`summary`] of the callees.
+fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summary)> {
     let callees = function.mentions(db).callees();
     if callees.is_empty() {
         return Vec::new();
     }
     let symbols = symbols(db, function.module(db));
     let callees = callees.into_iter();
-    callees.filter_map(|name| Some((name, summary(db, *symbols.get(&name)?).clone()))).collect()
+    callees.filter_map(|name| Some((name, summary(db, *symbols.get(&name)?)))).collect()
 }
 
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union

@@ -103,6 +103,18 @@ fn with_surroundings<R>(
 ) -> Option<R> {
     let flow = function.flow(db);
     flow.entry()?;
+    Some(with_parts(db, (function, (flow, function.body(db))), (callees, calls), run))
+}
+
+/// As [`with_code_and`], with the flow and body of a function that has one.
+///
+/// *Reads* what [`Placed::new`], [`known_launch`] and [`Moment::new`] do.
+pub(super) fn with_parts<R>(
+    db: &dyn Db,
+    (function, parts): (FunctionInput, (&Flow, &Body)),
+    callees_and_calls: (Attributes<'_>, &dyn CallFacts),
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> R {
     let place = Placed::new(db, function);
     let Placed { header, facts: ModuleFacts { context, target, layout, .. }, .. } = place;
     let around = Known {
@@ -113,7 +125,7 @@ fn with_surroundings<R>(
         launch: &known_launch(db, place),
         moment: Moment::new(db, place),
     };
-    Some(around.with(db, (function, (flow, function.body(db))), (callees, calls), run))
+    around.with(db, (function, parts), callees_and_calls, run)
 }
 
 /// What the processor says of when instructions are executed, where private memory is, and which lanes are permuted.

@@ -6,6 +6,8 @@ use super::common::{
 };
 use crate::every_fact::FACTS;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
+use phalanx::analysis::follow::{Follower, Sources, Stamp, Subject};
+use phalanx::analysis::granted::Granted;
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
 use phalanx::analysis::lower::{Code, Surroundings};
@@ -23,6 +25,7 @@ use phalanx_testing::inlined::inlined;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(crate) fn split(size: usize) {
@@ -247,13 +250,24 @@ pub(crate) fn overhead(size: usize) {
                 node_string: &|_| None,
             };
             let code = Code { context, header, flow: &function.flow, body: &function.body };
-            let memory = PrivateMemory::new(code, around, &cfg, &dom);
-            let table = lower::full_with(code, around, &memory, 0);
             let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
-            let divergence = solve(flow, &table, Rules::Precise);
-            // The tables are kept where the database keeps them.
-            let tables = (size >= 1024).then_some((memory, table));
-            (cfg, dom, postdom, cycles, sync, divergence, tables)
+            let (divergence, kept) = match function.body.id_count() < 1024 {
+                true => {
+                    let memory = PrivateMemory::through_calls(code, around, &cfg, &dom);
+                    let table = lower::full_with(code, around, &memory, 0);
+                    (Arc::new(solve(flow, &table, Rules::Precise)), None)
+                }
+                // Of these the tables are kept, as in the database.
+                false => {
+                    let granted = Granted::nothing();
+                    let stamp = Stamp { position: 0, flow: 0, around: 0 };
+                    let subject = Subject { code, around, flow, stamp, granted, private: None };
+                    let mut follower = Follower::new(Sources::Full);
+                    let never = || unreachable!("a new follower keeps tables");
+                    (follower.answer(subject, |_| None, never).0, Some(follower))
+                }
+            };
+            (cfg, dom, postdom, cycles, sync, divergence, kept)
         });
         functions.collect::<Vec<_>>()
     };
@@ -283,7 +297,7 @@ pub(crate) fn overhead(size: usize) {
             by_call.push(start.elapsed() / COPIES as u32);
             found
         };
-        let _kept = match round % 2 {
+        let kept = match round % 2 {
             0 => {
                 query();
                 call()
@@ -294,6 +308,10 @@ pub(crate) fn overhead(size: usize) {
                 kept
             }
         };
+        // Neither found anything else.
+        for (&input, (.., divergence, _)) in inputs.iter().zip(&kept) {
+            assert_eq!(queries::divergence(&db, input).as_ref(), Some(divergence));
+        }
     }
     let ([by_query, ..], [by_call, ..]) = (percentiles(&mut by_query), percentiles(&mut by_call));
     println!(
