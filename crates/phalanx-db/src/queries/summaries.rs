@@ -217,7 +217,7 @@ fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summ
 /// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
-    // Whoever has not seen it asks in the same revision.
+    // Who does not see this yet reads in the same revision what the list is made from.
     function.slots(db).is_listed.store(true, Ordering::Relaxed);
     let all = each_summary(db, function).into_iter();
     all.map(|(name, summary)| (name, summary.clone())).collect()
