@@ -20,6 +20,8 @@ use crate::{Database, FunctionInput};
 pub struct Mentions {
     /// Calls of what is named, by instruction.
     calls: Vec<(InstId, GlobalName)>,
+    /// Who is called, each once, in the order of their names' numbers.
+    callees: Vec<GlobalName>,
     /// Names in any other place, where they could be those of functions.
     taken: Vec<(InstId, GlobalName)>,
     /// Instructions in one of the lists, to tell of those that an edit has changed without a search in either.
@@ -37,7 +39,7 @@ impl Mentions {
         mentions.with_naming()
     }
 
-    /// The same lists, with the instructions in them.
+    /// The same lists, with what follows from them.
     fn with_naming(mut self) -> Mentions {
         let all = || self.calls.iter().chain(&self.taken).map(|(inst, _)| number(inst) as usize);
         let mut naming = BitSet::new(all().max().map_or(0, |last| last + 1));
@@ -45,6 +47,7 @@ impl Mentions {
             naming.insert(inst);
         });
         self.naming = naming;
+        self.callees = distinct(&self.calls);
         self
     }
 
@@ -54,10 +57,10 @@ impl Mentions {
         &self.calls
     }
 
-    /// Who is called, each once.
+    /// Who is called, each once, in the order of their names' numbers.
     #[must_use]
-    pub fn callees(&self) -> Vec<GlobalName> {
-        distinct(&self.calls)
+    pub fn callees(&self) -> &[GlobalName] {
+        &self.callees
     }
 
     /// Whose address is used otherwise, each once. May list variables.
@@ -165,7 +168,7 @@ impl Mentions {
         let all = Mentions {
             calls: merged(&self.calls, new.calls),
             taken: merged(&self.taken, new.taken),
-            naming: BitSet::default(),
+            ..Mentions::default()
         };
         Some(all.with_naming())
     }

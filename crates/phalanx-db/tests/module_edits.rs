@@ -360,7 +360,7 @@ fn what_a_body_names_follows_its_edits() {
     let named = |fixture: &Fixture| {
         let found = kernel.mentions(&fixture.db);
         assert_eq!(*found, Mentions::of(&context, kernel.body(&fixture.db)));
-        (found.callees(), found.taken())
+        (found.callees().to_vec(), found.taken())
     };
     assert_eq!(named(&fixture), (vec![a], vec![b]));
     let erase = |fixture: &mut Fixture, inst: InstId| {

@@ -68,7 +68,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
             Callee::Barrier => return Callee::Barrier,
         }
         for name in at.mentions(db).callees() {
-            match symbols.get(&name) {
+            match symbols.get(name) {
                 Some(&callee) => work.push(callee),
                 // An alias, or who is chosen at run time.
                 None => answer = Callee::Unknown,

@@ -106,7 +106,7 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
     let _ = (function.header(db), target(db, module), type_layout(db, module));
     let _ = variables(db, module);
     for name in function.mentions(db).callees() {
-        if let Some(&callee) = symbols(db, module).get(&name)
+        if let Some(&callee) = symbols(db, module).get(name)
             && may_return_address(context, callee.header(db).ty)
         {
             let _ = returned_spaces(db, callee);

@@ -69,7 +69,7 @@ fn called(
     function: FunctionInput,
 ) -> impl Iterator<Item = (GlobalName, FunctionInput)> {
     let symbols = symbols(db, function.module(db));
-    let names = function.mentions(db).callees().into_iter();
+    let names = function.mentions(db).callees().iter().copied();
     names.filter_map(|name| Some((name, *symbols.get(&name)?)))
 }
 

@@ -27,11 +27,12 @@ use rustc_hash::FxHashMap;
 use super::argument_rounds::component_arguments;
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::flow_facts;
+use super::launches::{Placed, known_launch};
 use super::passed::{Passed, add, unite};
 use super::summary_rounds::component_summaries;
 use super::summary_slot::{Asked, followed_summary};
 use super::surroundings::{NO_CALLEES, with_code_and};
-use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
+use super::{call_place, cfg, divergence, dom_tree, postdom_tree, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -184,7 +185,8 @@ pub(super) fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super:
 
 pub(super) fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
     let context = function.module(db).context(db);
-    Summary::of_attributes(context, function.header(db), launch_facts(db, function))
+    let launch = known_launch(db, Placed::new(db, function));
+    Summary::of_attributes(context, function.header(db), &launch)
 }
 
 /// The summary of a function with a body from scratch, where `found` is known of others. Not a query.
@@ -232,8 +234,8 @@ fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summa
         return Vec::new();
     }
     let symbols = symbols(db, function.module(db));
-    let callees = callees.into_iter();
-    callees.filter_map(|name| Some((name, summary(db, *symbols.get(&name)?)))).collect()
+    let found = |&name| Some((name, summary(db, *symbols.get(&name)?)));
+    callees.iter().filter_map(found).collect()
 }
 
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union

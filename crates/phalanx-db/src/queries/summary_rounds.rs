@@ -126,7 +126,7 @@ fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
 fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summary)> {
     let component = &call_place(db, member).component;
     let symbols = symbols(db, member.module(db));
-    let callees = member.mentions(db).callees().into_iter();
+    let callees = member.mentions(db).callees().iter().copied();
     let callees = callees.filter_map(|name| Some((name, *symbols.get(&name)?)));
     let outside = callees.filter(|(_, callee)| !component.contains(callee));
     outside.map(|(name, callee)| (name, summary(db, callee).clone())).collect()
