@@ -1,8 +1,8 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
 //! A small function is looked at from scratch after each edit, but for what costs nothing to keep: its graph, and facts about memory with what is around it
-//! ([`memory_slot`](super::memory_slot)). The slots of a large one, almost two thousand bytes when they are empty, come to be when the first of them is
-//! used; so do those of facts about memory.
+//! ([`memory_slot`](super::memory_slot)). The slot of a large one's divergence comes to be when that is asked for; the others,
+//! more than a thousand bytes when they are empty, when the first of them is used; so do those of facts about memory.
 
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
