@@ -17,6 +17,7 @@
 use phalanx_ir::{
     BlockId, InstId, Opcode, Type, Value,
     builder::InstBuilder as _,
+    constant::ConstKind,
     edit::Transaction,
     inst::IntPredicate,
     metadata::{Attachment, kind},
@@ -481,8 +482,14 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                     attach(self.edit, new, &location)?;
                 }
                 Way::Kept(ways) => {
+                    // Threads come here that did not before: what they decide by must be a value.
+                    // A literal `undef` or `poison` is none, so it is frozen like what is computed.
                     let condition = self.edit.body().operands(old)[0];
-                    if condition.as_const().is_none() {
+                    let is_number = condition.as_const().is_some_and(|constant| {
+                        let constant = self.edit.context().const_data(constant);
+                        matches!(constant.kind, ConstKind::Int(_))
+                    });
+                    if !is_number {
                         let frozen = self.edit.before(old).freeze(condition)?;
                         self.edit.set_operand(old, 0, frozen)?;
                     }

@@ -447,3 +447,36 @@ fn a_block_whose_address_is_taken() {
     run(&mut db, module, "linearize");
     assert!(print(&db, module).contains("%v.sel"));
 }
+
+/// Threads that did not come to a branch before decide by its condition now: a literal `undef` or
+/// `poison` is frozen like a value that may be one, and a number is not.
+#[test]
+fn a_condition_that_is_a_literal() {
+    let frozen = |condition: &str| {
+        let (mut db, module) = load(&kernel(&format!(
+            "br i1 %d, label %masked, label %join
+         masked:
+           br i1 {condition}, label %yes, label %no
+         yes:
+           %s = mul i32 %x, 7
+           br label %meet
+         no:
+           br label %meet
+         meet:
+           %w = phi i32 [ %s, %yes ], [ 1, %no ]
+           br label %join
+         join:
+           %v = phi i32 [ 5, %entry ], [ %w, %meet ]
+           store i32 %v, ptr addrspace(1) %at, align 4
+           ret void"
+        )));
+        run(&mut db, module, "linearize");
+        let text = print(&db, module);
+        let freeze = text.lines().find(|line| line.contains("freeze")).map(str::trim);
+        freeze.map(ToOwned::to_owned)
+    };
+    assert_eq!(frozen("undef").as_deref(), Some("%0 = freeze i1 undef"));
+    assert_eq!(frozen("poison").as_deref(), Some("%0 = freeze i1 poison"));
+    assert_eq!(frozen("%u").as_deref(), Some("%0 = freeze i1 %u"));
+    assert_eq!(frozen("true"), None);
+}
