@@ -119,9 +119,18 @@ impl Runner<'_> {
                     terminal.error(&format!("@{name}{after}: {}", error.message));
                 }
             }
+            Event::GaveUp { pass, function, error } => {
+                let name = function.name.symbol().map(|s| module.context(db).text(s));
+                let name = name.unwrap_or_default();
+                terminal.warn(&format!(
+                    "@{name}: {pass} could not be finished, the function is as it was ({error}); \
+                     this is a defect of phalanx"
+                ));
+            }
             _ => {}
         };
-        manager.run_group(session.database_mut(), module, group, &mut tell)?;
+        // Every error was told, and the pipeline went on.
+        let _ = manager.run_group(session.database_mut(), module, group, &mut tell);
         Ok(told?)
     }
 }

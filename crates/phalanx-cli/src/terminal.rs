@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::args::ColorChoice;
 
 const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+const WARNING: Style = AnsiColor::BrightYellow.on_default().bold();
 
 /// Modules with fewer functions than this are done before a bar could be read.
 const PROGRESS_FROM: usize = 64;
@@ -53,6 +54,11 @@ impl Terminal {
     /// Writes an error message to standard error.
     pub(crate) fn error(&self, message: &str) {
         self.err(&format!("{ERROR}error:{ERROR:#} {message}\n"));
+    }
+
+    /// Writes a warning to standard error.
+    pub(crate) fn warn(&self, message: &str) {
+        self.err(&format!("{WARNING}warning:{WARNING:#} {message}\n"));
     }
 
     /// A bar on standard error for long work, or a silent one.

@@ -37,6 +37,10 @@ impl Pass for AnnotateUniform {
         "annotate-uniform"
     }
 
+    fn runs_on_optnone(&self) -> bool {
+        true
+    }
+
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let module = function.module(db);
         if queries::target(db, module).architecture() != Architecture::Amdgcn {

@@ -36,6 +36,10 @@ impl Pass for InferConvergenceAttrs {
         "infer-convergence-attrs"
     }
 
+    fn runs_on_optnone(&self) -> bool {
+        true
+    }
+
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let calls = calls_that_need_no_mark(db, function);
         let attributes = inferred(db, function);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
-use phalanx_ir::VerifyError;
+use phalanx_ir::{VerifyError, attributes::AttrKind};
 
 use crate::{
     pass::PassError,
@@ -40,6 +40,16 @@ pub enum Event<'a> {
         /// The broken rules.
         errors: Vec<VerifyError>,
     },
+    /// A pass gave up on a function: a defect of the pass. The function is as it was before the
+    /// transaction that failed, and the pipeline goes on.
+    GaveUp {
+        /// The pass, as written in the pipeline.
+        pass: &'a str,
+        /// The function.
+        function: FunctionEntry,
+        /// What the pass could not do.
+        error: &'a PassError,
+    },
 }
 
 /// Runs pipelines.
@@ -62,10 +72,11 @@ impl Manager {
         &self.statistics
     }
 
-    /// Runs a pipeline over a module.
+    /// Runs a pipeline over a module. A pass that gives up on a function does not end the run: see
+    /// [`Event::GaveUp`].
     ///
     /// # Errors
-    /// That of a pass. What was done before it stays.
+    /// The first error of a pass, after everything has run.
     pub fn run(
         &mut self,
         db: &mut Database,
@@ -73,10 +84,11 @@ impl Manager {
         pipeline: &Pipeline,
         tell: &mut dyn FnMut(&Database, Event<'_>),
     ) -> Result<(), PassError> {
+        let mut done = Ok(());
         for group in &pipeline.groups {
-            self.run_group(db, module, group, tell)?;
+            done = done.and(self.run_group(db, module, group, tell));
         }
-        Ok(())
+        done
     }
 
     /// Runs one group of a pipeline over a module.
@@ -104,12 +116,17 @@ impl Manager {
         let first = self.statistics.steps.len();
         let named = |step: &Step| StepStatistics { pass: step.text.clone(), ..Default::default() };
         self.statistics.steps.extend(steps.iter().map(named));
+        let mut done = Ok(());
         for entry in entries {
             for (at, step) in steps.iter().enumerate() {
-                self.step(db, entry, step, first + at, tell)?;
+                let step_done = self.step(db, entry, step, first + at, tell);
+                if let Err(error) = &step_done {
+                    tell(db, Event::GaveUp { pass: &step.text, function: entry, error });
+                }
+                done = done.and(step_done);
             }
         }
-        Ok(())
+        done
     }
 
     fn step(
@@ -121,6 +138,9 @@ impl Manager {
         tell: &mut dyn FnMut(&Database, Event<'_>),
     ) -> Result<(), PassError> {
         let input = entry.input;
+        if is_optnone(db, input) && !step.pass.runs_on_optnone() {
+            return Ok(());
+        }
         let before = (self.options.statistics).then(|| {
             let repairs = queries::repairs(db, input).repaired;
             let position = input.body(db).journal().position();
@@ -148,6 +168,11 @@ impl Manager {
         }
         Ok(())
     }
+}
+
+fn is_optnone(db: &Database, function: FunctionInput) -> bool {
+    let context = function.module(db).context(db);
+    context.function_attrs(function.header(db).attributes).has(AttrKind::OptimizeNone)
 }
 
 fn broken(

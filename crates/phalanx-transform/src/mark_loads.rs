@@ -84,6 +84,10 @@ impl Pass for MarkLoads {
         "mark-loads"
     }
 
+    fn runs_on_optnone(&self) -> bool {
+        true
+    }
+
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let Some(plan) = self.plan(db, function) else { return Ok(Outcome::Unchanged) };
         if plan.add.is_empty() && plan.remove.is_empty() && plan.replace.is_empty() {

@@ -64,6 +64,13 @@ pub trait Pass: Send + Sync {
     /// Its name in pipelines.
     fn name(&self) -> &str;
 
+    /// Whether the pass also runs on functions that are marked `optnone`: those that annotate code
+    /// and leave what is executed as it is. The [`Manager`](crate::Manager) leaves such functions
+    /// out otherwise, as LLVM's does.
+    fn runs_on_optnone(&self) -> bool {
+        false
+    }
+
     /// Works on one function with a body.
     ///
     /// # Errors

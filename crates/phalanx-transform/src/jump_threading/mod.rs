@@ -15,7 +15,8 @@
 //!
 //! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads that are together in it came by one edge
 //! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation: behind uniform branches they did. That
-//! the copy leads one way must not take anybody out of a cycle ([`keep`]).
+//! the copy leads one way must not take anybody out of a cycle ([`keep`]). Nor may it give a block with a convergent operation a second
+//! way in from a divergent branch: machines that reconverge at post-dominators would part its threads ([`reconverge`]).
 //!
 //! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as they are, so none with several entries
 //! comes to be. Blocks with tokens stay.
@@ -32,6 +33,7 @@
 mod implied;
 mod keep;
 mod known;
+mod reconverge;
 
 pub(crate) use self::implied::implied;
 
@@ -47,7 +49,7 @@ use phalanx_target::Scope;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use self::{keep::keeping_groups, known::Known};
+use self::{keep::keeping_groups, known::Known, reconverge::keeping_reconvergence};
 use crate::{
     code::Code,
     convergent::Operation,
@@ -86,6 +88,8 @@ struct Plan {
     /// From where; from everywhere, when empty.
     from: Vec<BlockId>,
     to: BlockId,
+    /// Where the other predecessors may go on to.
+    rest: Vec<BlockId>,
 }
 
 impl JumpThreading {
@@ -134,7 +138,7 @@ impl JumpThreading {
             preds.sort_unstable_by_key(|pred| pred.into_raw().into_u32());
             preds.dedup();
             let plan = match known.always(block) {
-                Some(to) => Some(Plan { block, from: Vec::new(), to }),
+                Some(to) => Some(Plan { block, from: Vec::new(), to, rest: Vec::new() }),
                 None => self.thread((db, function), &known, cycles, block, &preds),
             };
             let Some(plan) = plan else { continue };
@@ -148,7 +152,10 @@ impl JumpThreading {
         }
         match self.distorted {
             true => plans,
-            false => keeping_groups(&code, (cfg, cycles), plans),
+            false => {
+                let plans = keeping_groups(&code, (cfg, cycles), plans);
+                keeping_reconvergence((db, function), &code, cfg, plans)
+            }
         }
     }
 
@@ -174,7 +181,7 @@ impl JumpThreading {
             preds.iter().map(|&pred| known.from(pred, block)).collect();
         let first = targets.iter().flatten().next().copied()?;
         if targets.iter().all(|&to| to == Some(first)) {
-            return Some(Plan { block, from: Vec::new(), to: first });
+            return Some(Plan { block, from: Vec::new(), to: first, rest: Vec::new() });
         }
         if !self.can_copy((db, function), code, block) {
             return None;
@@ -192,7 +199,8 @@ impl JumpThreading {
             let opcode = code.body.terminator(pred).map(|t| code.body.inst(t).opcode);
             matches!(opcode, Some(Opcode::Br | Opcode::Switch))
         };
-        from.iter().all(leads_elsewhere).then_some(Plan { block, from, to })
+        let rest = reconverge::rest(code, block, &targets, to);
+        from.iter().all(leads_elsewhere).then_some(Plan { block, from, to, rest })
     }
 
     fn can_copy(

@@ -35,8 +35,10 @@ struct Moves {
     sides: [BlockId; 2],
     /// Of either side one, in order.
     pairs: Vec<(InstId, InstId)>,
-    /// Operands of the first of a pair that become phis.
-    phis: Vec<(InstId, u32, Value)>,
+    /// Operands in which a pair differs: the first of the pair, its twin and the index. Each becomes
+    /// a phi. The values are read when the plan is carried out: an earlier plan of the same
+    /// transaction may have replaced them.
+    phis: Vec<(InstId, InstId, usize)>,
 }
 
 pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
@@ -51,8 +53,11 @@ fn apply(
 ) -> Result<(), PassError> {
     let &Moves { join, sides: [one, other], .. } = moves;
     let mut made: FxHashMap<(Value, Value), Value> = FxHashMap::default();
-    for &(inst, at, theirs) in &moves.phis {
-        let ours = edit.body().operands(inst)[at as usize];
+    for &(inst, twin, at) in &moves.phis {
+        let (ours, theirs) = (edit.body().operands(inst)[at], edit.body().operands(twin)[at]);
+        if ours == theirs {
+            continue;
+        }
         let phi = match made.get(&(ours, theirs)) {
             Some(&phi) => phi,
             None => {
@@ -66,7 +71,7 @@ fn apply(
                 phi
             }
         };
-        edit.set_operand(inst, at, phi)?;
+        edit.set_operand(inst, at as u32, phi)?;
     }
     let body = edit.body();
     let first = body.block_insts(join).find(|&inst| body.inst(inst).opcode != Opcode::Phi);
@@ -179,9 +184,9 @@ impl Sides<'_, '_> {
         pairs.list.truncate(highest + 1);
         pairs.list.reverse();
         let phis = self.phis(&pairs);
-        let mut distinct: Vec<(Value, Value)> = phis
+        let mut distinct: Vec<[Value; 2]> = phis
             .iter()
-            .map(|&(inst, at, theirs)| (self.code.body.operands(inst)[at as usize], theirs))
+            .map(|&(inst, twin, at)| [inst, twin].map(|i| self.code.body.operands(i)[at]))
             .collect();
         distinct.sort_unstable();
         distinct.dedup();
@@ -297,16 +302,16 @@ impl Sides<'_, '_> {
     }
 
     /// Operands that are different in both sides.
-    fn phis(&self, pairs: &Pairs) -> Vec<(InstId, u32, Value)> {
+    fn phis(&self, pairs: &Pairs) -> Vec<(InstId, InstId, usize)> {
         let body = self.code.body;
         let mut phis = Vec::new();
         for &(inst, twin) in &pairs.list {
-            for (at, (&a, &b)) in (0..).zip(body.operands(inst).iter().zip(body.operands(twin))) {
+            for (at, (&a, &b)) in body.operands(inst).iter().zip(body.operands(twin)).enumerate() {
                 let moves = a.as_inst().is_some_and(|a| {
                     pairs.partner.get(&a).is_some_and(|&partner| b == partner.into())
                 });
                 if a != b && !moves {
-                    phis.push((inst, at, b));
+                    phis.push((inst, twin, at));
                 }
             }
         }

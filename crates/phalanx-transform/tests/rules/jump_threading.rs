@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, check_unchanged};
+use crate::{check, check_unchanged, load, print, run};
 
 /// A branch on `%c`, something behind it, and a branch on a phi of what the sides say.
 fn twice(condition: &str, behind: &str, ends: &str) -> String {
@@ -588,9 +588,9 @@ fn what_is_frozen_is_known_when_all_of_it_is() {
     };
     check_unchanged("jump-threading", &frozen("and i1 %p, %q"));
     check_unchanged("jump-threading", &frozen("xor i1 %o, true"));
-    let (mut db, module) = crate::load(&frozen("xor i1 %p, true"));
-    crate::run(&mut db, module, "jump-threading");
-    let text = crate::print(&db, module);
+    let (mut db, module) = load(&frozen("xor i1 %p, true"));
+    run(&mut db, module, "jump-threading");
+    let text = print(&db, module);
     assert!(text.contains("br label %t"), "{text}");
 }
 
@@ -599,9 +599,9 @@ fn what_is_frozen_is_known_when_all_of_it_is() {
 fn calls_that_are_not_copied() {
     let behind = |call: &str| PHI.replace("br", &format!("{call}\nbr"));
     let plain = twice(UNIFORM, &behind("call void @unknown()"), "");
-    let (mut db, module) = crate::load(&plain);
-    crate::run(&mut db, module, "jump-threading");
-    assert_eq!(crate::print(&db, module).matches("call void @unknown()").count(), 2);
+    let (mut db, module) = load(&plain);
+    run(&mut db, module, "jump-threading");
+    assert_eq!(print(&db, module).matches("call void @unknown()").count(), 2);
     let once = twice(UNIFORM, &behind("call void @unknown() noduplicate"), "");
     check_unchanged("jump-threading", &once);
     let condition = format!("{UNIFORM}\n%t = call token @llvm.experimental.convergence.anchor()");

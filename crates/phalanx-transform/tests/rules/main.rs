@@ -16,8 +16,10 @@ mod loop_unroll;
 mod manager;
 mod mark_loads;
 mod move_convergent;
+mod reconvergence;
 mod redundant_barriers;
 mod simplify_cfg;
+mod stale_plans;
 
 use std::sync::Arc;
 

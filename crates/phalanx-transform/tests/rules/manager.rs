@@ -77,3 +77,76 @@ fn facts_about_the_flow_survive_edits_of_instructions() {
     let last = &manager.statistics().steps[3];
     assert_eq!(last.ran.get("cycles"), None, "{:?}", last.ran);
 }
+
+/// Refuses the function that is called `a`.
+struct Refuse;
+
+impl Pass for Refuse {
+    fn name(&self) -> &str {
+        "refuse"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let name = function.header(db).name.symbol();
+        let name = name.map(|s| function.module(db).context(db).text(s).into_owned());
+        match name.as_deref() {
+            Some("a") => Err(PassError::Other("no".to_owned())),
+            _ => Ok(Outcome::Unchanged),
+        }
+    }
+}
+
+#[test]
+fn a_pass_that_gives_up_does_not_end_the_run() {
+    let notes = Arc::default();
+    let mut registry = Registry::new();
+    registry.add(Arc::new(Refuse));
+    registry.add(Arc::new(Note("note", Arc::clone(&notes))));
+    let (mut db, module) = load(TWO);
+    let pipeline = Pipeline::parse("refuse,note", &registry).unwrap();
+    let mut gave_up = Vec::new();
+    let mut tell = |_: &Database, event: Event<'_>| {
+        if let Event::GaveUp { pass, error, .. } = event {
+            gave_up.push(format!("{pass}: {error}"));
+        }
+    };
+    let done = Manager::default().run(&mut db, module, &pipeline, &mut tell);
+    assert_eq!(done.unwrap_err().to_string(), "no");
+    assert_eq!(gave_up, ["refuse: no"]);
+    assert_eq!(*notes.lock().unwrap(), ["note a", "note b"]);
+}
+
+#[test]
+fn code_of_optnone_functions_stays() {
+    let text = "
+define i32 @a(i32 %n) noinline optnone {
+  %dead = add i32 %n, 1
+  ret i32 %n
+}
+define i32 @b(i32 %n) {
+  %dead = add i32 %n, 1
+  ret i32 %n
+}";
+    let (mut db, module) = load(text);
+    let pipeline = Pipeline::parse("dce", &Registry::standard()).unwrap();
+    let mut changed = Vec::new();
+    let mut tell = |db: &Database, event: Event<'_>| {
+        if let Event::Changed { function, .. } = event {
+            let symbol = function.name.symbol().unwrap();
+            changed.push(module.context(db).text(symbol).into_owned());
+        }
+    };
+    Manager::default().run(&mut db, module, &pipeline, &mut tell).unwrap();
+    assert_eq!(changed, ["b"]);
+    // What only annotates runs there, too.
+    let annotate = ["annotate-uniform", "mark-loads", "infer-convergence-attrs"];
+    for name in annotate {
+        let pass = Registry::standard().find(name).unwrap().unwrap();
+        assert!(pass.runs_on_optnone(), "{name}");
+    }
+    let code = Registry::standard();
+    for name in code.names().filter(|name| *name != "amdgpu-annotate-uniform") {
+        let pass = code.find(name).unwrap().unwrap();
+        assert_eq!(pass.runs_on_optnone(), annotate.contains(&name), "{name}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, check_unchanged};
+use crate::{check, check_unchanged, load, print, run};
 
 /// Both sides of a branch on `%c`.
 fn sides(condition: &str, one: &str, other: &str) -> String {
@@ -565,10 +565,10 @@ fn a_vote_does_not_go_down_behind_what_may_not_come_back() {
     let (kill, store) =
         ("call void @llvm.amdgcn.kill(i1 %d)", "store i64 %v, ptr addrspace(1) %p, align 8");
     let moves = |[above, side, then]: [&str; 3]| {
-        let (mut db, module) = crate::load(&with_between(above, side, then));
-        let before = crate::print(&db, module);
-        crate::run(&mut db, module, "move-convergent");
-        crate::print(&db, module) != before
+        let (mut db, module) = load(&with_between(above, side, then));
+        let before = print(&db, module);
+        run(&mut db, module, "move-convergent");
+        print(&db, module) != before
     };
     assert!(moves(["", "", store]));
     assert!(!moves([kill, "", store]));
