@@ -55,6 +55,21 @@ impl Variant {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// The same at another level of optimization, whether the manifest lists it or not.
+    #[must_use]
+    pub fn at_level(&self, level: &str) -> Variant {
+        let replaced = |text: &String| match *text == self.level {
+            true => level.to_owned(),
+            false => text.clone(),
+        };
+        Variant {
+            name: self.name.replace(&self.level.replace('-', "."), &level.replace('-', ".")),
+            arguments: self.arguments.iter().map(replaced).collect(),
+            level: level.to_owned(),
+            ..self.clone()
+        }
+    }
 }
 
 impl Manifest {

@@ -7,13 +7,13 @@ mod watch;
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use phalanx::{
     ModuleId, Session,
     db::{Database, FunctionEntry, FunctionInput, queries},
     report::{
         check::{
-            Checker, Diagnostic, Earlier, LogOptions, Run, compare, distinct, page, sarif,
+            Checker, Diagnostic, LogOptions, Run, Side, against, distinct, page, sarif,
             write_summary, write_text,
         },
         diagnostics::SourceText,
@@ -196,19 +196,16 @@ impl<'a> Check<'a> {
         let before = input::read(before)?;
         let mut old = Session::new();
         let Some(old_module) = self.read(&mut old, &before)? else { return Ok(None) };
-        let named =
-            old.functions(old_module).map(|function| (old.name(function), function.input()));
-        let earlier = Earlier::new(old.database(), named);
         let entries = functions::select(session, module.input(), &self.args.function)?;
+        let selected: Vec<FunctionInput> = entries.iter().map(|entry| entry.input).collect();
         let db = session.database();
         let printer = session.printer(module);
-        let mut found = Vec::new();
-        for entry in entries {
-            let name = session.name(phalanx_function(session, module, entry)?);
-            let findings = compare(&earlier, &name, db, entry.input);
-            let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
-            found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
-        }
+        let sides = (
+            Side { db: old.database(), module: old_module.input() },
+            Side { db, module: module.input() },
+        );
+        let checker = |function| Checker::new(db, function, &printer, &source.text, &self.files);
+        let found = against(sides.0, sides.1, &selected, &checker);
         Ok(Some(self.keep(distinct(found))))
     }
 
@@ -273,17 +270,5 @@ impl<'a> Check<'a> {
             write_text(diagnostic, module, &self.files, out)?;
         }
         Ok(())
-    }
-}
-
-fn phalanx_function(
-    session: &Session,
-    module: ModuleId,
-    entry: FunctionEntry,
-) -> anyhow::Result<phalanx::FunctionId> {
-    let mut functions = session.functions(module);
-    match functions.find(|function| function.input() == entry.input) {
-        Some(function) => Ok(function),
-        None => bail!("a function has gone"),
     }
 }

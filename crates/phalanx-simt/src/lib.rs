@@ -17,6 +17,7 @@
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
+//! | [`versions`] | two versions of a kernel: whether groups, barriers and memory are what they were |
 //! | [`observe`], [`trace`], [`races`] | watching: the table of converged dynamic instances, data races |
 //!
 //! The interpreter knows no analysis: it is what they are held against.
@@ -40,6 +41,7 @@ mod split;
 pub mod thread;
 pub mod trace;
 pub mod value;
+pub mod versions;
 
 pub use fault::{Failure, Fault, FaultKind};
 pub use launch::{Arg, Geometry, Launch, Report, run};

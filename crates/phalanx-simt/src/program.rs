@@ -175,6 +175,19 @@ impl<'m> Program<'m> {
         Some((self.addresses[&variable.name], self.shapes.store_size(variable.ty)))
     }
 
+    /// Variables that all threads share, or those of a workgroup: region, address, size in bytes, name.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (Region, u64, u64, String)> + '_ {
+        self.module.variables.iter().filter_map(|variable| {
+            let region = Region::of(self.architecture, variable.address_space)?;
+            // Without a target there is one memory, and variables are in the global part of it.
+            let region = if region == Region::Generic { Region::Global } else { region };
+            let address = *self.addresses.get(&variable.name)?;
+            let size = self.shapes.alloc_size(variable.ty);
+            let name = self.context().text(variable.name.symbol()?).into_owned();
+            (size > 0).then_some((region, address, size, name))
+        })
+    }
+
     /// Sizes and offsets of the types of the module.
     #[must_use]
     pub fn shapes(&self) -> &Shapes {

@@ -1,4 +1,4 @@
-// PHX020, PHX021: what a transform made of the code, with `AFTER`, held against what it was.
+// PHX020 to PHX022: what a transform made of the code, with `AFTER`, held against what it was.
 #include "phalanx_cuda.h"
 
 // A barrier that some threads no longer come to.
@@ -8,7 +8,7 @@ extern "C" __global__ void wrong_barrier(float *data) {
   if (threadIdx.x < 7)
 #endif
     __syncthreads();
-  data[threadIdx.x + 1] += 1;
+  data[threadIdx.x] += 1;
 }
 
 // A shuffle that went to where its result is used.
@@ -29,7 +29,34 @@ extern "C" __global__ void right_barrier(float *data, int rounds) {
   if (rounds > 0)
 #endif
     __syncthreads();
-  data[threadIdx.x + 1] += rounds > 0;
+  if (rounds > 0)
+    data[threadIdx.x + 1] += 1;
+}
+
+// A barrier that is no longer there when threads read what others wrote.
+extern "C" __global__ void moved_barrier(float *data) {
+  data[threadIdx.x] = 1;
+#ifndef AFTER
+  __syncthreads();
+#endif
+  float next = data[threadIdx.x + 1];
+#ifdef AFTER
+  __syncthreads();
+#endif
+  data[threadIdx.x] += next;
+}
+
+// It passes code that accesses nothing.
+extern "C" __global__ void still_there(float *data, int n) {
+  data[threadIdx.x] = 1;
+#ifndef AFTER
+  __syncthreads();
+#endif
+  int at = threadIdx.x + 1 < n ? threadIdx.x + 1 : 0;
+#ifdef AFTER
+  __syncthreads();
+#endif
+  data[threadIdx.x] += data[at];
 }
 
 extern "C" __global__ void right_shuffle(int *data, int *out, int some) {

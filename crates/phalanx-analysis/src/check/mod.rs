@@ -147,6 +147,16 @@ rules! {
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
     /// Between two versions: who takes part in an operation of a wave depends on more than before.
     GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
+    /// Between two versions: a barrier no longer keeps apart accesses that it did.
+    BarrierMoved "PHX022" "barrier-moved" "a transform removed a barrier, or moved it over an access",
+    /// Between two versions: other bytes are in memory at the end, or only the later one faults.
+    ResultChanged "PHX023" "result-changed" "a transform changed what a kernel leaves in memory",
+    /// Between two versions: threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator.
+    GroupParted "PHX024" "group-parted" "a transform parts a group on hardware that joins threads at post-dominators",
+    /// Two modules of which one is no version of the other.
+    NothingInCommon "PHX025" "nothing-in-common" "the modules have no function in common",
+    /// Between two versions: something was compared by its control only, or not at all.
+    NotExecuted "PHX026" "not-executed" "two versions of a kernel could not be executed to compare them",
     /// A write of memory that does not change.
     ConstantStore "PHX030" "constant-store" "a write of constant memory",
     /// A cast to a space that has nothing of what the pointer leads to.
@@ -175,12 +185,17 @@ impl Rule {
             | Rule::MissingMembers
             | Rule::UnpairedBarrier
             | Rule::GroupChanged
+            | Rule::BarrierMoved
+            | Rule::ResultChanged
+            | Rule::GroupParted
+            | Rule::NothingInCommon
             | Rule::ContradictedCast
             | Rule::EscapingPrivate
             | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
             | Rule::UnstatedLaunch
+            | Rule::NotExecuted
             | Rule::UncoalescedAccess
             | Rule::BankConflict
             | Rule::CoherentLoad

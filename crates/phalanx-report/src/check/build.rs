@@ -1,7 +1,7 @@
 //! From findings to diagnostics.
 
 use phalanx_analysis::{
-    check::{Finding, Rule, spaces::Lead},
+    check::{Finding, Level, Rule, spaces::Lead},
     explain::{Cause, Link},
     loads::Refusal,
 };
@@ -9,6 +9,7 @@ use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
 };
+use phalanx_graph::Node;
 use phalanx_ir::{
     GlobalName, InstId, Opcode,
     constant::ConstKind,
@@ -17,7 +18,7 @@ use phalanx_ir::{
 };
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::{
-    Scope,
+    Scope, SourceSet,
     intrinsics::{self, Barrier},
 };
 
@@ -34,6 +35,26 @@ use crate::{
 
 /// How many links of a chain are told.
 const LINKS: usize = 6;
+
+/// What a comparison of two versions says about an instruction.
+pub(super) struct Told {
+    pub(super) rule: Rule,
+    pub(super) level: Level,
+    pub(super) inst: InstId,
+    pub(super) message: String,
+    pub(super) label: String,
+    pub(super) reasons: Vec<ToldReason>,
+    /// A branch that decides about it, and by what of its sources.
+    pub(super) branch: Option<(Node, SourceSet)>,
+    pub(super) help: Vec<String>,
+}
+
+/// A reason of it, with its place in the same function, if it has one.
+pub(super) struct ToldReason {
+    pub(super) kind: &'static str,
+    pub(super) message: String,
+    pub(super) inst: Option<InstId>,
+}
 
 /// Makes diagnostics of the findings in one function.
 pub struct Checker<'a> {
@@ -89,6 +110,42 @@ impl<'a> Checker<'a> {
         diagnostic
     }
 
+    /// The same of what a comparison says.
+    pub(super) fn told(&self, told: Told) -> Diagnostic {
+        let location = self.location(told.inst);
+        let is_allowed = self.is_allowed(told.rule, told.inst, &location);
+        let reason = |reason: ToldReason| Reason {
+            kind: reason.kind,
+            message: reason.message,
+            plain: None,
+            location: reason.inst.map(|inst| self.location(inst)).unwrap_or_default(),
+        };
+        let mut reasons: Vec<Reason> = told.reasons.into_iter().map(reason).collect();
+        if let Some((branch, sources)) = told.branch {
+            let finding = Finding {
+                branch: Some(branch),
+                sources,
+                ..Finding::new(told.rule, told.level, told.inst, Scope::Workgroup)
+            };
+            reasons.extend(self.reasons(&finding));
+        }
+        let mut diagnostic = Diagnostic {
+            code: told.rule.code(),
+            rule: told.rule.slug(),
+            level: told.level.name(),
+            message: told.message,
+            function: self.name.clone(),
+            label: told.label,
+            reasons,
+            help: told.help,
+            fingerprint: String::new(),
+            suppression: is_allowed.then_some(Suppression::InSource),
+            location,
+        };
+        diagnostic.fingerprint = self.fingerprint(&diagnostic);
+        diagnostic
+    }
+
     fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
         let known = (&module.shell(self.db).metadata, &**module.context(self.db));
@@ -118,7 +175,12 @@ impl<'a> Checker<'a> {
         let intrinsic = called.as_deref().and_then(intrinsics::lookup);
         let barrier = intrinsic.and_then(|intrinsic| intrinsic.info.barrier);
         match finding.rule {
-            Rule::DivergentGroupOperation | Rule::MissingMembers | Rule::GroupChanged => {
+            Rule::DivergentGroupOperation
+            | Rule::MissingMembers
+            | Rule::GroupChanged
+            | Rule::GroupParted
+                if barrier.is_none_or(|barrier| barrier.partial) =>
+            {
                 What::named(
                     called.map_or_else(|| "this operation".to_owned(), |name| format!("@{name}")),
                 )

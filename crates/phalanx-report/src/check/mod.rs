@@ -21,7 +21,7 @@ use serde::Serialize;
 pub use crate::analyze::Place;
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
-pub use compare::{Earlier, compare};
+pub use compare::{Side, against};
 pub use distinct::distinct;
 pub use pages::{page, page_of};
 pub use place::{Location, SourceFile, Sources};

@@ -96,6 +96,13 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             let than = if finding.level == Level::Note { "less" } else { "more" };
             format!("which {threads} take part in {what} depends on {than} than before")
         }
+        Rule::GroupParted => {
+            format!("{threads} may come to {what} apart, on hardware that joins them late")
+        }
+        Rule::BarrierMoved => "no barrier keeps these accesses apart any more".to_owned(),
+        Rule::ResultChanged => "the kernel leaves other bytes in memory".to_owned(),
+        Rule::NothingInCommon => "the modules have no function in common".to_owned(),
+        Rule::NotExecuted => "the two versions could not be executed".to_owned(),
         Rule::ConstantStore => "constant memory is written".to_owned(),
         Rule::ContradictedCast => {
             format!(
@@ -147,6 +154,8 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         Rule::BarrierAfterExit => "those that are left wait here",
         Rule::UnmatchedBarriers => "some may wait here, and others elsewhere",
         Rule::DivergentGroupOperation | Rule::GroupChanged => "among those that come here together",
+        Rule::GroupParted => "each side of the branch may execute this by itself",
+        Rule::BarrierMoved | Rule::ResultChanged | Rule::NothingInCommon | Rule::NotExecuted => "",
         Rule::MissingMembers => "all that the mask names are expected here",
         Rule::WrongBarrierCount => "those that come wait for ever",
         Rule::UnpairedBarrier => match what.phase {
@@ -261,7 +270,16 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
             "make a copy of the code for each space, or let the pointer come from one of them"
         }
         Rule::CoherentLoad | Rule::LaneByLaneLoad => finding.refusal.map_or("", unblock),
-        Rule::DivergentGroupOperation | Rule::UnstatedLaunch | Rule::GroupChanged => "",
+        Rule::GroupParted => {
+            "let all ways to the operation lead through the block where threads are together again"
+        }
+        Rule::DivergentGroupOperation
+        | Rule::UnstatedLaunch
+        | Rule::GroupChanged
+        | Rule::BarrierMoved
+        | Rule::ResultChanged
+        | Rule::NothingInCommon
+        | Rule::NotExecuted => "",
     };
     let mut help: Vec<String> = Vec::new();
     if !remedy.is_empty() {

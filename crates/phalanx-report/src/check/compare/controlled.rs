@@ -1,4 +1,6 @@
-//! Two versions of a module: what a transform did to the threads that meet in an operation.
+//! What the execution of an operation depends on, before and after; and whether threads come to it apart.
+//!
+//! For operations that no launch has executed in both versions: those are judged by [what happened](super::executed).
 //!
 //! # Definition
 //!
@@ -21,11 +23,13 @@
 
 use phalanx_analysis::check::{Finding, Level, Operation, Rule};
 use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::Node;
 use phalanx_ir::InstId;
-use phalanx_target::{SourceSet, varying};
+use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
-use super::{Location, SourceFile};
+use super::{is_dead, parted::Graph};
+use crate::check::{Location, SourceFile};
 
 /// Where an operation is: its own line, then the calls by which it was inlined.
 type Frames = Vec<SourceFile>;
@@ -35,24 +39,40 @@ struct Entry {
     name: String,
     frames: Frames,
     operation: Operation,
+    /// What is asked about it.
+    depends: Depends,
+}
+
+/// What is asked about an operation, of all those that stand for it.
+#[derive(Clone, Copy, Default)]
+struct Depends {
     /// What its execution depends on.
     controlled: SourceSet,
+    /// A branch from which threads come to it apart: see [`super::parted`].
+    parted: Option<Node>,
+}
+
+impl Depends {
+    fn join(&mut self, other: Depends) {
+        self.controlled |= other.controlled;
+        self.parted = self.parted.or(other.parted);
+    }
 }
 
 /// The earlier version.
 #[derive(Default)]
-pub struct Earlier {
+pub(super) struct Earlier {
     /// By function, in the order of the text.
     functions: FxHashMap<String, Vec<Entry>>,
     /// What operations depend on, by name and place.
-    located: FxHashMap<(String, Frames), SourceSet>,
+    located: FxHashMap<(String, Frames), Depends>,
     /// What calls depend on, by place.
     calls: FxHashMap<Frames, SourceSet>,
 }
 
 impl Earlier {
     /// Reads a version: functions with their names.
-    pub fn new(
+    pub(super) fn new(
         db: &Database,
         functions: impl IntoIterator<Item = (String, FunctionInput)>,
     ) -> Self {
@@ -64,7 +84,7 @@ impl Earlier {
             let entries = entries(db, function);
             for entry in entries.iter().filter(|entry| !entry.frames.is_empty()) {
                 let key = (entry.name.clone(), entry.frames.clone());
-                *earlier.located.entry(key).or_default() |= entry.controlled;
+                earlier.located.entry(key).or_default().join(entry.depends);
             }
             for (frames, controlled) in calls(db, function) {
                 *earlier.calls.entry(frames).or_default() |= controlled;
@@ -75,12 +95,13 @@ impl Earlier {
     }
 
     /// What controlled the operations that one in a function comes from; none if there are none.
-    fn counterpart(&self, function: &str, new: &[Entry], at: usize) -> Option<SourceSet> {
+    fn counterpart(&self, function: &str, new: &[Entry], at: usize) -> Option<Depends> {
         let Entry { name, frames, .. } = &new[at];
         for inner in (1..=frames.len()).rev() {
             let (own, around) = frames.split_at(inner);
-            if let Some(&controlled) = self.located.get(&(name.clone(), own.to_vec())) {
-                return Some(controlled | self.around(around));
+            if let Some(&(mut depends)) = self.located.get(&(name.clone(), own.to_vec())) {
+                depends.controlled |= self.around(around);
+                return Some(depends);
             }
         }
         if !frames.is_empty() {
@@ -90,10 +111,12 @@ impl Earlier {
         let olds: Vec<&Entry> = self.functions.get(function)?.iter().filter(same).collect();
         let position = new[..at].iter().filter(same).count();
         match new.iter().filter(same).count() == olds.len() {
-            true => olds.get(position).map(|entry| entry.controlled),
+            true => olds.get(position).map(|entry| entry.depends),
+            false if olds.is_empty() => None,
             false => {
-                let all = olds.iter().map(|entry| entry.controlled);
-                all.reduce(|all, controlled| all | controlled)
+                let mut all = Depends::default();
+                olds.iter().for_each(|entry| all.join(entry.depends));
+                Some(all)
             }
         }
     }
@@ -113,13 +136,15 @@ impl Earlier {
     }
 }
 
-/// Operations of a function, and its name, that are controlled by something else than those of the earlier version that they come from.
+/// Operations of a function, and its name, that are controlled by something else than those of the earlier version that they come from, where these are not
+/// settled otherwise; and those that threads come to apart.
 #[must_use]
-pub fn compare(
+pub(super) fn compare(
     earlier: &Earlier,
     name: &str,
     db: &Database,
     function: FunctionInput,
+    is_settled: &dyn Fn(InstId) -> bool,
 ) -> Vec<Finding> {
     if is_dead(db, function) {
         return Vec::new();
@@ -129,10 +154,23 @@ pub fn compare(
     let mut findings = Vec::new();
     for (at, entry) in new.iter().enumerate() {
         let Some(was) = earlier.counterpart(name, &new, at) else { continue };
-        let within = varying(entry.operation.scope, launch);
-        let (is, was) = (entry.controlled & within, was & within);
+        let Operation { inst, scope, is_barrier, .. } = entry.operation;
+        let within = varying(scope, launch);
+        if let (Some(branch), None) = (entry.depends.parted, was.parted) {
+            let sources = queries::divergence(db, function)
+                .as_ref()
+                .map_or(SourceSet::EMPTY, |divergence| divergence.terminator(branch) & within);
+            findings.push(Finding {
+                sources,
+                branch: Some(branch),
+                ..Finding::new(Rule::GroupParted, Level::Warning, inst, scope)
+            });
+        }
+        if is_settled(inst) {
+            continue;
+        }
+        let (is, was) = (entry.depends.controlled & within, was.controlled & within);
         let (more, less) = (is - was, was - is);
-        let is_barrier = entry.operation.is_barrier;
         let (rule, level) = match (is_barrier, more.is_empty(), less.is_empty()) {
             (true, false, _) => (Rule::BarrierBecameDivergent, Level::Error),
             (false, false, _) => (Rule::GroupChanged, Level::Warning),
@@ -141,46 +179,63 @@ pub fn compare(
         };
         findings.push(Finding {
             sources: if more.is_empty() { less } else { more },
-            branch: deciding(db, function, entry, more),
-            ..Finding::new(rule, level, entry.operation.inst, entry.operation.scope)
+            branch: nearest(db, function, entry.operation.block, more),
+            ..Finding::new(rule, level, inst, scope)
         });
     }
     findings
 }
 
-/// Whether nobody executes a function.
-fn is_dead(db: &Database, function: FunctionInput) -> bool {
-    let place = queries::call_place(db, function);
-    !queries::is_kernel(db, function) && place.is_closed && place.callers.is_empty()
-}
-
-/// A branch by which something comes to decide about an operation.
-fn deciding(
+/// A branch that decides about an operation, by something that varies among the threads that it is for.
+pub(super) fn deciding(
     db: &Database,
     input: FunctionInput,
-    entry: &Entry,
-    more: SourceSet,
-) -> Option<phalanx_graph::Node> {
+    inst: InstId,
+) -> Option<(Node, SourceSet)> {
+    let entry = entries(db, input).into_iter().find(|entry| entry.operation.inst == inst)?;
+    let within = varying(entry.operation.scope, queries::launch_facts(db, input));
+    let branch = nearest(db, input, entry.operation.block, within)?;
+    let sources = queries::divergence(db, input).as_ref()?.terminator(branch) & within;
+    Some((branch, sources))
+}
+
+/// A branch that decides about a block by one of these sources.
+fn nearest(db: &Database, input: FunctionInput, block: Node, by: SourceSet) -> Option<Node> {
     let control = queries::control_dependence(db, input)?;
     let postdom = queries::postdom_tree(db, input)?;
     let divergence = queries::divergence(db, input).as_ref()?;
-    let branches = control.iterated_controllers(postdom, [entry.operation.block]);
-    branches.into_iter().find(|&branch| divergence.terminator(branch).intersects(more))
+    let branches = control.iterated_controllers(postdom, [block]);
+    branches.into_iter().find(|&branch| divergence.terminator(branch).intersects(by))
 }
 
 /// The operations of a function.
 fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
-    let Some(controlled) = queries::control_divergence(db, input).as_ref() else {
-        return Vec::new();
-    };
-    let entry = |operation: Operation| Entry {
-        name: operation.name.clone(),
-        frames: frames(db, input, operation.inst),
-        controlled: controlled[operation.block.index()],
-        operation,
-    };
-    let found = queries::group_operations(db, input).into_iter();
-    found.map(entry).collect()
+    let Some(graph) = Graph::new(db, input) else { return Vec::new() };
+    let launch = queries::launch_facts(db, input);
+    let found = queries::group_operations(db, input);
+    let mut entries: Vec<Entry> = found
+        .into_iter()
+        .map(|operation| Entry {
+            name: operation.name.clone(),
+            frames: frames(db, input, operation.inst),
+            depends: Depends { controlled: graph.controlled(operation.block), parted: None },
+            operation,
+        })
+        .collect();
+    for scope in [Scope::Wave, Scope::Workgroup] {
+        let of_scope =
+            |entry: &&mut Entry| (entry.operation.scope == Scope::Wave) == (scope == Scope::Wave);
+        let mut concerned: Vec<&mut Entry> = entries.iter_mut().filter(of_scope).collect();
+        let blocks: Vec<_> = concerned.iter().map(|entry| entry.operation.block).collect();
+        if blocks.is_empty() {
+            continue;
+        }
+        let parted = graph.parted(&blocks, varying(scope, launch));
+        for (entry, parted) in concerned.iter_mut().zip(parted) {
+            entry.depends.parted = parted;
+        }
+    }
+    entries
 }
 
 /// What the calls of a function depend on, by place.

@@ -1,0 +1,139 @@
+//! Two versions of a module: what a transform did to threads that meet in an operation, and to what a barrier keeps apart.
+//!
+//! | question | how it is answered | rules |
+//! |---|---|---|
+//! | do other threads execute an operation together? is a barrier gone, or moved over an access? are other bytes left? | [`executed`]: both versions of each kernel are executed in the same launches | PHX020 to PHX023 |
+//! | the same, of what is not executed in these launches | [`controlled`]: by what the execution of an operation depends on | PHX020, PHX021 |
+//! | do threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator? | [`parted`]: by the graph | PHX024 |
+//! | are these versions of one module? | by names | PHX025 |
+//! | what was not executed? | | PHX026 |
+//!
+//! A difference that was executed is a fact, and names threads; what the launches do not reach is judged by the code, and may be a false alarm.
+//!
+//! ```text
+//! phalanx check --against before.ll after.ll
+//!   warning[PHX021]: other threads than before execute @llvm.amdgcn.ballot.i64 together
+//!     threads 0 to 63 come here together, before threads 0 to 4 did
+//! ```
+//!
+//! Cost: launches are bounded by [`phalanx_simt::versions::Limits`], for each kernel with operations among threads; the rest is O(instructions), and
+//! one divergence of each version.
+
+mod controlled;
+mod executed;
+mod parted;
+mod words;
+
+use phalanx_analysis::check::{Level, Rule};
+use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
+use phalanx_ir::{GlobalName, InstId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Checker, Diagnostic, build::Told};
+use controlled::Earlier;
+
+/// A version of a module.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    /// The database that it is in.
+    pub db: &'a Database,
+    /// The module.
+    pub module: ModuleInput,
+}
+
+impl<'a> Side<'a> {
+    fn definitions(self) -> impl Iterator<Item = FunctionEntry> + 'a {
+        let all = self.module.functions(self.db).iter();
+        all.filter(|entry| entry.is_definition).copied()
+    }
+
+    fn name(self, name: GlobalName) -> String {
+        match name {
+            GlobalName::Named(symbol) => self.module.context(self.db).text(symbol).into_owned(),
+            GlobalName::Numbered(number) => number.to_string(),
+        }
+    }
+}
+
+/// Everything that there is to say about `after`, of its functions that are `selected`. `checker` makes diagnostics of a function of `after`.
+#[must_use]
+pub fn against<'a>(
+    before: Side<'_>,
+    after: Side<'_>,
+    selected: &[FunctionInput],
+    checker: &dyn Fn(FunctionInput) -> Checker<'a>,
+) -> Vec<Diagnostic> {
+    let names: FxHashSet<String> = before.definitions().map(|e| before.name(e.name)).collect();
+    let is_common = |entry: &FunctionEntry| names.contains(&after.name(entry.name));
+    let mut shared = after.definitions().filter(is_common).peekable();
+    if shared.peek().is_none() {
+        return vec![nothing_in_common(names.is_empty())];
+    }
+    let found = executed::compare(before, after, selected);
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    let mut changed: FxHashSet<(FunctionInput, InstId)> = FxHashSet::default();
+    let mut checkers: FxHashMap<FunctionInput, Checker<'a>> = FxHashMap::default();
+    for (function, mut told) in found.told {
+        if matches!(told.rule, Rule::BarrierBecameDivergent | Rule::GroupChanged) {
+            changed.insert((function, told.inst));
+            told.branch = controlled::deciding(after.db, function, told.inst);
+        }
+        let checker = checkers.entry(function).or_insert_with(|| checker(function));
+        diagnostics.push(checker.told(told));
+    }
+    let named = before.definitions().map(|entry| (before.name(entry.name), entry.input));
+    let earlier = Earlier::new(before.db, named);
+    for entry in after.definitions().filter(|entry| selected.contains(&entry.input)) {
+        let (name, function) = (after.name(entry.name), entry.input);
+        let is_settled = |inst: InstId| found.executed.contains(&(function, inst));
+        for finding in controlled::compare(&earlier, &name, after.db, function, &is_settled) {
+            // Groups that have changed are told already.
+            if changed.contains(&(function, finding.inst)) {
+                continue;
+            }
+            let checker = checkers.entry(function).or_insert_with(|| checker(function));
+            diagnostics.push(checker.diagnostic(&finding));
+        }
+    }
+    diagnostics
+}
+
+fn nothing_in_common(is_empty: bool) -> Diagnostic {
+    let message = match is_empty {
+        true => "the earlier module has no function with a body: nothing is compared",
+        false => "the modules have no function in common: nothing is compared",
+    };
+    Diagnostic {
+        code: Rule::NothingInCommon.code(),
+        rule: Rule::NothingInCommon.slug(),
+        level: Level::Warning.name(),
+        message: message.to_owned(),
+        function: String::new(),
+        location: super::Location::default(),
+        label: String::new(),
+        reasons: Vec::new(),
+        help: vec!["compare two versions of one module: functions are matched by name".to_owned()],
+        fingerprint: format!("{:016x}", fxhash::hash64(&Rule::NothingInCommon.code())),
+        suppression: None,
+    }
+}
+
+/// Whether nobody executes a function.
+fn is_dead(db: &Database, function: FunctionInput) -> bool {
+    let place = queries::call_place(db, function);
+    !queries::is_kernel(db, function) && place.is_closed && place.callers.is_empty()
+}
+
+/// What is said about an operation, with its reasons as text.
+fn told(rule: Rule, level: Level, inst: InstId, message: String) -> Told {
+    Told {
+        rule,
+        level,
+        inst,
+        message,
+        label: String::new(),
+        reasons: Vec::new(),
+        branch: None,
+        help: Vec::new(),
+    }
+}

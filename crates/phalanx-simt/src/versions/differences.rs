@@ -1,0 +1,211 @@
+//! What differs between the record of the version before and that of the version after.
+//!
+//! # Groups
+//!
+//! Of each operation it is counted how often each set of threads executed it together. A set that is there less often than before and a set that is
+//! there more often than before, with a thread in common, are a changed group. A set that is only missing was merged with another, or is dead; one
+//! that is only new was executed ahead of a branch that all its threads take.
+//!
+//! Where each set is there as often as before, the order counts as well: a loop whose header is split may have the same groups in other rounds. Of each
+//! thread the sets are compared in the order in which it was in them, unless each place by itself has the sequence of one before: then operations of one
+//! name have only changed places.
+//!
+//! # Accesses that barriers keep apart
+//!
+//! Let `e(a)` be the number of barriers that the thread of access `a` passed before. Two accesses of a workgroup with `e(a) < e(b)` are kept
+//! apart. The accesses of a thread to one place are matched by their order, where there are as many after as before. Then a barrier
+//! is gone, or was moved over an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched accesses. A barrier that moves over
+//! code without accesses changes none of these numbers' order. Loads of what nobody writes may be anywhere.
+//!
+//! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log accesses).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Change, Place,
+    record::{Cell, Group, Record, Series, Touch},
+};
+
+/// Accesses of one unit of memory of which every pair is looked at; of more, the first.
+const PAIRS: usize = 200;
+
+/// All differences, in a fixed order. Valid after both records are finished.
+pub(super) fn between(before: &Record, after: &Record) -> Vec<Change> {
+    let mut changes = groups(before, after);
+    changes.extend(apart(before, after));
+    changes.extend(memory(before, after));
+    changes
+}
+
+fn groups(before: &Record, after: &Record) -> Vec<Change> {
+    type Sets<'a> = Vec<(&'a Group, Place)>;
+    let more = |one: &'_ Record, than: &'_ Record| -> Vec<(Group, Place)> {
+        let is_more = |group: &Group, count: u32| {
+            than.company.get(group).is_none_or(|&(also, _)| also < count)
+        };
+        let all = one.company.iter().filter(|(group, _)| !before.unsettled.contains(&group.0));
+        let mut found: Vec<(Group, Place)> = all
+            .filter(|(group, (count, _))| is_more(group, *count))
+            .map(|(group, &(_, place))| (group.clone(), place))
+            .collect();
+        found.sort();
+        found
+    };
+    let (gone, new) = (more(before, after), more(after, before));
+    let gone: Sets<'_> = gone.iter().map(|(group, place)| (group, *place)).collect();
+    let mut changes: Vec<Change> = Vec::new();
+    for ((name, threads), at) in &new {
+        let shares = |(group, _): &&(&Group, Place)| {
+            group.0 == *name && group.1.iter().any(|thread| threads.binary_search(thread).is_ok())
+        };
+        if let Some((group, from)) = gone.iter().find(shares) {
+            changes.push(Change::Group {
+                from: *from,
+                at: *at,
+                before: group.1.to_vec(),
+                after: threads.to_vec(),
+                orders: after.orders(*at),
+            });
+        }
+    }
+    if gone.is_empty() && new.is_empty() {
+        let names = after.sequences.keys().filter(|name| !before.unsettled.contains(*name));
+        changes.extend(names.filter_map(|name| order(before, after, name)));
+    }
+    changes
+}
+
+/// The first execution of an operation that a thread makes in other company, where the company is the same on the whole.
+fn order(before: &Record, after: &Record, name: &str) -> Option<Change> {
+    let (old, new) = (before.sequences.get(name)?, after.sequences.get(name)?);
+    if before.traces.get(name) == after.traces.get(name) {
+        return None;
+    }
+    old.iter().find_map(|(thread, old)| {
+        let mut pairs = old.iter().zip(new.get(thread)?);
+        let ((was, from), (is, at)) = pairs.find(|((was, _), (is, _))| was != is)?;
+        let (before, orders) = (was.to_vec(), after.orders(*at));
+        Some(Change::Group { from: *from, at: *at, before, after: is.to_vec(), orders })
+    })
+}
+
+/// An access that both versions make.
+#[derive(Clone, Copy)]
+struct Matched<'a> {
+    series: &'a Series,
+    before: u32,
+    after: u32,
+    place: Place,
+}
+
+/// Accesses by workgroup, or by wave, with the barriers that count there.
+type Matches<'a> = FxHashMap<(u32, u32), Vec<Matched<'a>>>;
+
+fn apart(before: &Record, after: &Record) -> Vec<Change> {
+    let writes = before.accesses.keys().filter(|series| series.writes);
+    let written: FxHashSet<&Cell> = writes.map(|series| &series.cell).collect();
+    let mut by_workgroup: Matches<'_> = Matches::default();
+    let mut by_wave: Matches<'_> = Matches::default();
+    for (series, old) in &before.accesses {
+        let Some(new) = after.accesses.get(series).filter(|new| new.len() == old.len()) else {
+            continue;
+        };
+        if !written.contains(&series.cell) {
+            continue;
+        }
+        let (workgroup, wave) = before.home.get(&series.thread).copied().unwrap_or_default();
+        for (old, new) in old.iter().zip(new) {
+            let place = new.place;
+            let of = |before, after| Matched { series, before, after, place };
+            let all = |touch: &Touch| touch.workgroup + touch.wave;
+            let whole = of(old.workgroup, new.workgroup);
+            by_workgroup.entry((workgroup, 0)).or_default().push(whole);
+            if old.wave > 0 {
+                by_wave.entry((workgroup, wave)).or_default().push(of(all(old), all(new)));
+            }
+        }
+    }
+    let mut changes = Vec::new();
+    for matches in [by_workgroup, by_wave] {
+        let mut groups: Vec<_> = matches.into_iter().collect();
+        groups.sort_unstable_by_key(|(group, _)| *group);
+        for (_, mut matched) in groups {
+            matched
+                .sort_by(|a, b| (a.before, a.place, a.series).cmp(&(b.before, b.place, b.series)));
+            changes.extend(conflict(&matched).or_else(|| first_pair(&matched)));
+        }
+    }
+    changes
+}
+
+fn change(first: Matched<'_>, second: Matched<'_>, conflicts: bool) -> Change {
+    Change::Apart {
+        first: (first.series.thread, first.place),
+        second: (second.series.thread, second.place),
+        conflicts,
+    }
+}
+
+/// Two accesses that were kept apart and no longer are.
+fn first_pair(matched: &[Matched<'_>]) -> Option<Change> {
+    let mut latest: Option<Matched<'_>> = None;
+    for same in matched.chunk_by(|a, b| a.before == b.before) {
+        if let Some(first) = latest
+            && let Some(&second) = same.iter().find(|second| first.after >= second.after)
+        {
+            return Some(change(first, second, false));
+        }
+        let largest = same.iter().max_by_key(|access| access.after).copied();
+        latest = [latest, largest].into_iter().flatten().max_by_key(|access| access.after);
+    }
+    None
+}
+
+/// Two such accesses of the same bytes by different threads, one of which writes.
+fn conflict(matched: &[Matched<'_>]) -> Option<Change> {
+    let mut cells: FxHashMap<&Cell, Vec<Matched<'_>>> = FxHashMap::default();
+    let mut order = Vec::new();
+    for &access in matched {
+        let cell = cells.entry(&access.series.cell).or_insert_with(|| {
+            order.push(&access.series.cell);
+            Vec::new()
+        });
+        if cell.len() < PAIRS {
+            cell.push(access);
+        }
+    }
+    for cell in order {
+        let accesses = &cells[cell];
+        if accesses.iter().all(|access| access.series.thread == accesses[0].series.thread) {
+            continue;
+        }
+        for (at, &second) in accesses.iter().enumerate() {
+            let is_lost = |first: &&Matched<'_>| {
+                first.before < second.before
+                    && first.after >= second.after
+                    && first.series.thread != second.series.thread
+                    && (first.series.writes || second.series.writes)
+            };
+            if let Some(&first) = accesses[..at].iter().find(is_lost) {
+                return Some(change(first, second, true));
+            }
+        }
+    }
+    None
+}
+
+fn memory(before: &Record, after: &Record) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (object, old) in &before.memory {
+        let Some((_, new)) = after.memory.iter().find(|(also, _)| also == object) else { continue };
+        let differs = |&at: &usize| {
+            old.certain[at] && (old.bytes.get(at) != new.bytes.get(at) || !new.certain[at])
+        };
+        if old.bytes.len() == new.bytes.len()
+            && let Some(offset) = (0..old.bytes.len()).find(differs)
+        {
+            changes.push(Change::Memory { object: object.clone(), offset: offset as u64 });
+        }
+    }
+    changes
+}

@@ -1,0 +1,321 @@
+//! Two versions of a kernel, executed in the same launches.
+//!
+//! # What
+//!
+//! A transform has to keep three things of a kernel: which threads execute each operation among threads together, which accesses to
+//! memory a barrier keeps apart, and what is left in memory. [`compare`] runs the version before and the version after with the same
+//! [launches](inputs), [records](record) what happens, and lists what [differs](differences). A difference names the threads, so it is a fact about
+//! these two programs, not a possibility. That nothing differs in the launches that were tried is no proof.
+//!
+//! ```text
+//! before                               after
+//!   br i1 %c, label %a, label %e         %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+//! a:                                     %p = select i1 %c, i64 %v, i64 0
+//!   %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+//!   br label %e
+//!                                      => Change::Group: lanes 0 to 4 before, lanes 0 to 63 after
+//! ```
+//!
+//! # What counts
+//!
+//! | observed | it is a change when |
+//! |---|---|
+//! | groups of threads at operations of one name | a group is gone, and one that shares a thread with it is new |
+//! | accesses to memory that threads share, by the barriers that the thread has passed | two that a barrier kept apart are no longer kept apart |
+//! | bytes in memory at the end | they differ |
+//! | how it ends | only the later version hangs or faults |
+//!
+//! Operations that went, or came without taking the place of another, are no change by themselves: common operations are merged, dead
+//! ones are removed, and what may be speculated is, above a branch that all threads of the group take the same way.
+//!
+//! # Invariants
+//!
+//! - Only what the earlier version does in every order in which its threads advance is compared: each launch of it is made in
+//!   several [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not taken for a change.
+//! - Addresses are told apart by object and offset, since the versions may place their variables differently.
+//! - The answer is the same each time: launches follow from numbers.
+//!
+//! Cost: O(launches × steps), bounded by [`Limits`].
+
+mod differences;
+pub mod inputs;
+mod record;
+
+use phalanx_ir::InstId;
+use phalanx_target::{LaunchFacts, Scope};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    fault::{Failure, FaultKind},
+    launch::{Launch, Order, run},
+    program::Program,
+};
+pub use inputs::Described;
+use record::Record;
+
+/// A place in a program: number of the function, instruction.
+pub type Place = (usize, InstId);
+
+/// An operation among threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// What it is called; operations of one name are compared with each other.
+    pub name: String,
+    /// The threads that it is for.
+    pub scope: Scope,
+    /// Whether it keeps accesses before it apart from those after it.
+    pub orders: bool,
+}
+
+/// All operations of a program.
+pub type Operations = FxHashMap<Place, Operation>;
+
+/// A version of a module.
+#[derive(Clone, Copy)]
+pub struct Version<'a> {
+    /// The module.
+    pub program: &'a Program<'a>,
+    /// Its operations.
+    pub operations: &'a Operations,
+}
+
+/// How much is executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Launches that are compared.
+    pub launches: u32,
+    /// Launches that are tried.
+    pub tries: u32,
+    /// Instructions of one launch of the earlier version.
+    pub fuel: u64,
+    /// Instructions of all launches of the earlier version; [`Limits::LEAST`] launches are compared at any rate.
+    pub all: u64,
+}
+
+impl Limits {
+    /// Fewer launches are not taken for enough.
+    const LEAST: u32 = 3;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { launches: 12, tries: 30, fuel: 400_000, all: 3_000_000 }
+    }
+}
+
+/// What differs.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Change {
+    /// Other threads execute an operation together.
+    Group {
+        /// Where before.
+        from: Place,
+        /// Where after.
+        at: Place,
+        /// Who was together before, by number in the launch.
+        before: Vec<u32>,
+        /// Who is together after.
+        after: Vec<u32>,
+        /// Whether the operation orders accesses.
+        orders: bool,
+    },
+    /// Accesses are no longer kept apart by a barrier.
+    Apart {
+        /// What came before a barrier, by thread, and its place in the version after.
+        first: (u32, Place),
+        /// What came after it.
+        second: (u32, Place),
+        /// Whether they touch the same bytes, of different threads, and one writes.
+        conflicts: bool,
+    },
+    /// The bytes in memory differ.
+    Memory {
+        /// Which argument points there; else a variable.
+        object: Object,
+        /// The first byte that differs.
+        offset: u64,
+    },
+    /// Only the later version does not end well.
+    Failure(Failure),
+}
+
+/// Memory that threads share.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Object {
+    /// The buffer for an argument.
+    Argument(usize),
+    /// A variable of the module.
+    Variable(String),
+    /// Anything else, by region.
+    Other(&'static str),
+}
+
+/// A difference and the launch in which it was seen.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Seen {
+    /// What differs.
+    pub change: Change,
+    /// How the kernel was launched.
+    pub launch: Described,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// Launches that both versions were compared in.
+    pub launches: u32,
+    /// What differs; each operation once.
+    pub seen: Vec<Seen>,
+    /// Operations of the later version that were executed in a launch that was compared.
+    pub executed: FxHashSet<Place>,
+    /// Why launches could not be compared, one that was met last.
+    pub obstacle: Option<String>,
+}
+
+/// Executes a kernel of two versions. See the [module documentation](self).
+#[must_use]
+pub fn compare(
+    name: &str,
+    facts: &LaunchFacts,
+    before: Version<'_>,
+    after: Version<'_>,
+    limits: Limits,
+) -> Compared {
+    let mut compared = Compared::default();
+    if parameters(before.program, name) != parameters(after.program, name) {
+        compared.obstacle = Some("the versions have different parameters".to_owned());
+        return compared;
+    }
+    let named = inputs::named(before.program, name);
+    let mut told = FxHashSet::default();
+    let mut spent = 0;
+    for number in 0..limits.tries {
+        let is_spent = spent > limits.all && compared.launches >= Limits::LEAST;
+        if compared.launches >= limits.launches || is_spent {
+            break;
+        }
+        match once((name, facts, &named), before, after, (number, limits.fuel, &mut spent)) {
+            Ok((launch, changes, executed)) => {
+                compared.launches += 1;
+                compared.executed.extend(executed);
+                for change in changes {
+                    if told.insert(subject(&change)) {
+                        compared.seen.push(Seen { change, launch: launch.clone() });
+                    }
+                }
+            }
+            Err(Obstacle::Never(why)) => {
+                compared.obstacle = Some(why);
+                break;
+            }
+            Err(Obstacle::Launch(why)) => compared.obstacle = Some(why),
+        }
+    }
+    compared.seen = causes(compared.seen);
+    compared
+}
+
+/// Without what follows from the rest: other results where groups or barriers changed, accesses that a barrier keeps apart for fewer threads,
+/// accesses that do not conflict where others do.
+fn causes(mut seen: Vec<Seen>) -> Vec<Seen> {
+    let is_conflict = |seen: &Seen| matches!(seen.change, Change::Apart { conflicts: true, .. });
+    let has_conflict = seen.iter().any(is_conflict);
+    let parts = |seen: &Seen| matches!(seen.change, Change::Group { orders: true, .. });
+    let has_parted = seen.iter().any(parts);
+    let has_cause = seen.iter().any(|s| !matches!(s.change, Change::Memory { .. }));
+    seen.retain(|seen| match seen.change {
+        Change::Memory { .. } => !has_cause,
+        Change::Apart { conflicts, .. } => !has_parted && (conflicts || !has_conflict),
+        _ => true,
+    });
+    seen
+}
+
+/// Sizes of the parameters of a kernel, which have to be the same.
+fn parameters(program: &Program<'_>, name: &str) -> Option<Vec<u64>> {
+    let header = &program.code(program.function(name)?).header;
+    Some(header.params.iter().map(|&ty| program.shapes.store_size(ty)).collect())
+}
+
+/// What a change is about: each is told once.
+fn subject(change: &Change) -> (u8, Option<Place>, Option<Object>) {
+    match change {
+        Change::Group { at, .. } => (0, Some(*at), None),
+        Change::Apart { second, .. } => (1, Some(second.1), None),
+        Change::Memory { object, .. } => (2, None, Some(object.clone())),
+        Change::Failure(_) => (3, None, None),
+    }
+}
+
+/// Why a launch is not compared.
+enum Obstacle {
+    /// No launch can be.
+    Never(String),
+    /// This one cannot be.
+    Launch(String),
+}
+
+type Differences = (Described, Vec<Change>, FxHashSet<Place>);
+
+fn once(
+    (name, facts, named): (&str, &LaunchFacts, &[u64]),
+    before: Version<'_>,
+    after: Version<'_>,
+    (number, fuel, spent): (u32, u64, &mut u64),
+) -> Result<Differences, Obstacle> {
+    // Who depends on the order in which threads advance is found by another order.
+    let orders = [Order::Lockstep, Order::Turns(7), Order::Random(u64::from(number) + 1)];
+    let never = |why: FaultKind| Obstacle::Never(why.to_string());
+    let mut stable: Option<Record> = None;
+    let mut described = None;
+    for order in orders {
+        let mut made =
+            inputs::launch(before.program, name, facts, (number, named)).map_err(never)?;
+        made.launch = Launch { order, fuel, ..made.launch };
+        let what = made.described.clone();
+        let record = execute(before, name, made, spent).map_err(|failure| match failure {
+            Failure::Fault(fault) if matches!(fault.kind, FaultKind::Unsupported(_)) => {
+                Obstacle::Never(format!("{}", fault.kind))
+            }
+            Failure::Launch(what) => Obstacle::Never(what),
+            other => Obstacle::Launch(other.to_string()),
+        })?;
+        described = Some(what);
+        match &mut stable {
+            None => stable = Some(record),
+            Some(stable) => stable.keep_common(&record),
+        }
+    }
+    let (Some(stable), Some(described)) = (stable, described) else {
+        return Err(Obstacle::Never("no order".to_owned()));
+    };
+    let mut made = inputs::launch(after.program, name, facts, (number, named)).map_err(never)?;
+    made.launch.fuel = 8 * fuel;
+    match execute(after, name, made, &mut 0) {
+        Ok(record) => {
+            let executed = record.executed();
+            Ok((described, differences::between(&stable, &record), executed))
+        }
+        Err(Failure::Fault(fault)) if matches!(fault.kind, FaultKind::Unsupported(_)) => {
+            Err(Obstacle::Never(fault.kind.to_string()))
+        }
+        Err(Failure::Launch(what)) => Err(Obstacle::Never(what)),
+        Err(failure @ Failure::Fuel(_)) => Err(Obstacle::Launch(failure.to_string())),
+        Err(failure) => Ok((described, vec![Change::Failure(failure)], FxHashSet::default())),
+    }
+}
+
+fn execute(
+    version: Version<'_>,
+    name: &str,
+    made: inputs::Made,
+    spent: &mut u64,
+) -> Result<Record, Failure> {
+    let inputs::Made { launch, mut memory, buffers, .. } = made;
+    let mut record = Record::new(version, &buffers);
+    let result = run(version.program, name, &launch, &mut memory, &mut record);
+    *spent += result.as_ref().map_or(launch.fuel, |report| report.steps);
+    result?;
+    record.finish(&memory);
+    Ok(record)
+}
