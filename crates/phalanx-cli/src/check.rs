@@ -10,11 +10,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use phalanx::{
     ModuleId, Session,
+    analysis::check::coverage::Coverage,
     db::{Database, FunctionEntry, FunctionInput, queries},
     report::{
         check::{
-            Checker, Diagnostic, LogOptions, Run, Side, against, distinct, page, sarif,
-            write_summary, write_text,
+            Checker, Diagnostic, Judged, LogOptions, Run, Side, against, distinct, page, sarif,
+            write_judged, write_summary, write_text,
         },
         diagnostics::SourceText,
     },
@@ -62,29 +63,43 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
             worst = Status::Bad;
             continue;
         };
-        let found = match &args.against {
+        let (found, judged) = match &args.against {
             Some(before) => match check.against(&session, module, &source, before)? {
-                Some(found) => found,
+                Some(found) => (found, None),
                 None => {
                     worst = Status::Bad;
                     continue;
                 }
             },
-            None => check.examine(&session, module, &source)?,
+            None => {
+                let (found, judged) = check.examine(&session, module, &source)?;
+                (found, Some(judged))
+            }
         };
-        all.push((source, found));
+        all.push(Checked { source, found, judged });
     }
     if let Some(path) = &args.write_baseline {
         let told = |d: &&Diagnostic| d.suppression.is_none();
-        let diagnostics = all.iter().flat_map(|(_, found)| found).filter(told);
+        let diagnostics = all.iter().flat_map(|checked| &checked.found).filter(told);
         Baseline::of(diagnostics).write(path)?;
         return Ok(worst);
     }
     check.tell(&all, worst == Status::Bad)?;
-    let is_error = |(_, found): &(Source, Vec<Diagnostic>)| {
-        found.iter().any(|d| d.level == "error" && d.suppression.is_none())
+    let is_error = |checked: &Checked| {
+        let mut found = checked.found.iter();
+        found.any(|d| d.level == "error" && d.suppression.is_none())
+            || check.levels.denies_not_judged()
+                && checked.judged.as_ref().is_some_and(|judged| !judged.is_complete())
     };
     Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
+}
+
+/// A module that was checked.
+struct Checked {
+    source: Source,
+    found: Vec<Diagnostic>,
+    /// What was judged; nothing is in a comparison.
+    judged: Option<Judged>,
 }
 
 /// What is to be checked, and how findings are told.
@@ -139,10 +154,14 @@ impl<'a> Check<'a> {
         session: &Session,
         module: ModuleId,
         source: &Source,
-    ) -> anyhow::Result<Vec<Diagnostic>> {
+    ) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let entries = functions::select(session, module.input(), &self.args.function)?;
         let db = session.database();
-        let mut concerned: Vec<FunctionEntry> = Vec::new();
+        let mut judged = match self.args.function.is_empty() {
+            true => Judged::of_module(db, module.input()),
+            false => Judged::default(),
+        };
+        let mut concerned: Vec<(FunctionEntry, Coverage, bool)> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
             let mut found =
                 queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();
@@ -166,23 +185,35 @@ impl<'a> Check<'a> {
             session,
             &entries,
             (self.terminal, "checking"),
-            |db, entry| !all(db, entry.input).is_empty(),
-            |entry, is_concerned| {
-                concerned.extend(is_concerned.then_some(entry));
+            |db, entry| {
+                let coverage = queries::coverage(db, entry.input).unwrap_or_default();
+                (coverage, !all(db, entry.input).is_empty())
+            },
+            |entry, (coverage, has_findings)| {
+                let is_judged = coverage.gaps.is_empty() && queries::is_executed(db, entry.input);
+                if has_findings || !is_judged {
+                    concerned.push((entry, coverage, has_findings));
+                } else {
+                    judged.kernels += usize::from(queries::is_kernel(db, entry.input));
+                    judged.barriers += coverage.barriers;
+                }
                 Ok(())
             },
         )?;
         if concerned.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), judged));
         }
         let printer = session.printer(module);
         let mut found = Vec::new();
-        for entry in concerned {
+        for (entry, coverage, has_findings) in concerned {
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
-            let findings = all(db, entry.input);
-            found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
+            judged.add_function(db, entry.input, &coverage, &checker);
+            if has_findings {
+                let findings = all(db, entry.input);
+                found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
+            }
         }
-        Ok(self.keep(distinct(found)))
+        Ok((self.keep(distinct(found)), judged))
     }
 
     /// What became worse since another version of a module.
@@ -224,36 +255,51 @@ impl<'a> Check<'a> {
     }
 
     /// Tells what was found; `is_incomplete` when there is a module that could not be checked.
-    fn tell(&self, all: &[(Source, Vec<Diagnostic>)], is_incomplete: bool) -> anyhow::Result<()> {
+    fn tell(&self, all: &[Checked], is_incomplete: bool) -> anyhow::Result<()> {
         match self.args.format {
             CheckFormat::Text => {
                 let mut text = String::new();
-                for (source, found) in all {
-                    self.write(source, found, &mut text)?;
+                for checked in all {
+                    self.write(&checked.source, &checked.found, &mut text)?;
                 }
-                let found: Vec<Diagnostic> = all.iter().flat_map(|(_, d)| d.clone()).collect();
-                // That nothing was found is no news of a module that was not checked.
-                if !(found.is_empty() && is_incomplete) {
-                    write_summary(&found, &mut text)?;
+                let found: Vec<Diagnostic> = all.iter().flat_map(|c| c.found.clone()).collect();
+                let mut judged: Option<Judged> = None;
+                for one in all.iter().filter_map(|checked| checked.judged.clone()) {
+                    judged.get_or_insert_default().merge(one);
+                }
+                let name = all.first().map(|checked| checked.source.name.as_str());
+                match judged {
+                    Some(judged) => {
+                        write_judged(&found, &judged, name.unwrap_or_default(), &mut text)?;
+                    }
+                    // That nothing was found is no news of a module that was not checked.
+                    None if found.is_empty() && is_incomplete => {}
+                    None => write_summary(&found, &mut text)?,
                 }
                 self.terminal.out(&text)?;
             }
             CheckFormat::Json => {
-                let modules: Vec<serde_json::Value> = all
-                    .iter()
-                    .map(|(source, found)| {
-                        serde_json::json!({ "file": source.name, "diagnostics": found })
-                    })
-                    .collect();
+                let module = |checked: &Checked| {
+                    let mut value = serde_json::json!({
+                        "file": checked.source.name,
+                        "diagnostics": checked.found,
+                    });
+                    if let Some(judged) = &checked.judged {
+                        value["judged"] = serde_json::json!(judged);
+                    }
+                    value
+                };
+                let modules: Vec<serde_json::Value> = all.iter().map(module).collect();
                 self.terminal.out(&(serde_json::to_string_pretty(&modules)? + "\n"))?;
             }
             CheckFormat::Sarif => {
                 let runs: Vec<Run<'_>> = all
                     .iter()
-                    .map(|(source, found)| Run {
-                        module: &source.name,
-                        text: &source.text,
-                        diagnostics: found,
+                    .map(|checked| Run {
+                        module: &checked.source.name,
+                        text: &checked.source.text,
+                        diagnostics: &checked.found,
+                        judged: checked.judged.as_ref(),
                     })
                     .collect();
                 let options = LogOptions { pages: self.levels.pages(), is_incomplete };

@@ -51,6 +51,7 @@
 //! | [`llvm_rules`] | what LLVM 22's uniformity analysis takes for granted |
 
 pub mod address_space;
+pub mod assembly;
 pub mod calling_convention;
 pub mod inline_asm;
 pub mod intrinsics;

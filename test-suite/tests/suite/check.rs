@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 use phalanx_test_suite::kernels::{Manifest, Variant};
-use phalanx_testing::llvm_tools::{Outcome, Program, TIME_LIMIT};
+use phalanx_testing::llvm_tools::{self, Outcome, Program, TIME_LIMIT};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -286,8 +286,9 @@ fn levels_and_statuses() {
     let run = |arguments: &[&str]| {
         let arguments: Vec<&str> = arguments.iter().copied().chain([&*file]).collect();
         let outcome = check_in(folder.path(), &arguments);
-        let last = text(&outcome.stdout).lines().last().unwrap_or_default().to_owned();
-        (outcome.status, last)
+        let shown = text(&outcome.stdout);
+        let last = shown.lines().last().and_then(|line| line.split_once("; judged: "));
+        (outcome.status, last.unwrap_or_default().0.to_owned())
     };
     let is = |code: i32, last: &str| (Some(code), last.to_owned());
     assert_eq!(run(&[]), is(0, "1 note"));
@@ -298,6 +299,8 @@ fn levels_and_statuses() {
     assert_eq!(run(&["--level", "warning"]), is(0, "nothing found"));
     assert_eq!(run(&["--group", "1"]), is(0, "nothing found"));
     assert_eq!(run(&["--deny", "PHX999"]).0, Some(2));
+    assert_eq!(run(&["--strict"]), is(0, "1 warning"));
+    assert_eq!(run(&["--strict", "--allow", "PHX003"]), is(0, "nothing found"));
     // A file says the same, and the command line says it louder.
     fs::write(folder.path().join("phalanx.toml"), "[check]\ndeny = [\"PHX003\"]\n").expect("file");
     assert_eq!(run(&[]), is(1, "1 error"));
@@ -426,13 +429,120 @@ fn sarif_of_what_is_known() {
     assert_eq!(rule["helpUri"], "https://example.org/rules/PHX001.md");
 }
 
+/// The last lines say what was judged and what was not; `--deny not-judged` makes it an error.
+#[test]
+fn what_is_not_judged() {
+    let folder = tempfile::tempdir().expect("folder");
+    let run = |module: &str, arguments: &[&str]| {
+        fs::write(folder.path().join("m.ll"), module).expect("it can be written");
+        let outcome = check_in(folder.path(), &[arguments, &["m.ll"]].concat());
+        let shown = text(&outcome.stdout);
+        let from = shown.find("nothing found").unwrap_or_default();
+        (outcome.status, shown[from..].to_owned())
+    };
+    let nvptx = "target triple = \"nvptx64-nvidia-cuda\"\n";
+    let calls = format!(
+        "{nvptx}declare void @helper() convergent\n\
+         declare void @pure()\n\
+         declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n\
+         define ptx_kernel void @k(ptr %f) {{\n\
+           call void @helper()\n\
+           call void @helper()\n\
+           call void @pure()\n\
+           call void %f()\n\
+           call void asm sideeffect \"strange.op;\", \"\"()\n\
+           call void asm sideeffect \"bar.sync 0;\", \"\"()\n\
+           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n\
+           ret void\n\
+         }}\n\
+         define void @nobody_calls() {{\n\
+           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n\
+           ret void\n\
+         }}\n"
+    );
+    let (status, shown) = run(&calls, &[]);
+    assert_eq!(status, Some(0));
+    expect![[r#"
+        nothing found; judged: 1 kernel, 2 barriers
+        not judged: calls of `helper`, of which only a declaration is here: it may have a barrier (m.ll:6:1 and 1 more place)
+        not judged: calls through pointers: who is called is not known (m.ll:9:1)
+        not judged: inline assembly with `strange.op`: it may wait for other threads (m.ll:10:1)
+        not judged: `nobody_calls`, which no kernel of the module calls
+    "#]]
+    .assert_eq(&shown);
+    assert_eq!(run(&calls, &["--deny", "not-judged"]).0, Some(1));
+    let log = check_in(folder.path(), &["--format", "sarif", "m.ll"]);
+    let log: Value = serde_json::from_slice(&log.stdout).expect("JSON");
+    crate::sarif_format::validate(&log);
+    let told = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    assert_eq!(told[0]["descriptor"]["id"], "not-judged/unknown-callee");
+    assert_eq!(told[0]["locations"][0]["physicalLocation"]["region"]["startLine"], 6);
+    // All is judged: the twin of each.
+    let judged = format!("{nvptx}define ptx_kernel void @k() {{\n  ret void\n}}\n");
+    assert_eq!(run(&judged, &["--deny", "not-judged"]).0, Some(0));
+    let last = |module: &str| run(module, &[]).1;
+    expect![[r#"
+        nothing found; judged: 0 kernels, 0 barriers
+        not judged: the module has no function with a body
+    "#]]
+    .assert_eq(&last(""));
+    expect![[r#"
+        nothing found; judged: 0 kernels, 0 barriers
+        not judged: `x86_64-pc-linux-gnu` is not a GPU that is known
+        not judged: the module has no kernel
+    "#]]
+    .assert_eq(&last("target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }\n"));
+}
+
+/// A barrier in the branch by which threads leave is a mistake; one behind an early return is told.
+#[test]
+fn barriers_that_leaving_threads_skip() {
+    let Some(clang) = llvm_tools::require("clang") else { return };
+    let folder = tempfile::tempdir().expect("folder");
+    let check = |body: &str, flags: &[&str]| {
+        let source = format!(
+            "#define __kernel_n(n) __kernel void k(__global int *p, int n)\n\
+             __kernel_n(n) {{\n\
+               __local int s[64]; int i = __builtin_amdgcn_workitem_id_x();\n{body}}}\n"
+        );
+        fs::write(folder.path().join("k.cl"), source).expect("it can be written");
+        let target = ["-x", "cl", "-cl-std=CL2.0", "--target=amdgcn-amd-amdhsa", "-nogpulib"];
+        let rest = ["-S", "-emit-llvm", "-o", "k.ll", "k.cl"];
+        let arguments: Vec<&str> = [&target[..], flags, &rest].concat();
+        let run = clang.run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+        let outcome = run.expect("it starts");
+        assert!(outcome.success(), "{}", outcome.errors());
+        let shown = text(&check_in(folder.path(), &["k.ll"]).stdout);
+        let first = shown.lines().find(|line| line.contains("[PHX")).unwrap_or("");
+        first.split(':').next().unwrap_or_default().to_owned()
+    };
+    let barrier = "__builtin_amdgcn_s_barrier();";
+    let guarded = format!("if (i < n) {{ s[i] = p[i];\n{barrier}\np[i] = s[i ^ 1];\n}}\n");
+    let early = format!("if (i >= n)\nreturn;\ns[i] = p[i];\n{barrier}\np[i] = s[i ^ 1];\n");
+    let last = format!("if (i < n) {{\n{barrier}\n}}\n");
+    // Without optimisation an OpenCL kernel calls its code: what is behind that is not known there.
+    for level in ["-O1", "-O2"] {
+        assert_eq!(check(&guarded, &["-g", level]), "warning[PHX001]", "{level}");
+        assert_eq!(check(&early, &["-g", level]), "note[PHX003]", "{level}");
+        // Without scopes it counts whether anything follows.
+        for debug in ["-g0", "-gline-tables-only"] {
+            assert_eq!(check(&guarded, &[debug, level]), "note[PHX003]", "{level}");
+            assert_eq!(check(&early, &[debug, level]), "note[PHX003]", "{level}");
+            assert_eq!(check(&last, &[debug, level]), "warning[PHX001]", "{level}");
+        }
+    }
+    // By the rules of OpenCL all threads make all rounds of a loop with a barrier.
+    let rounds = format!("for (; i < n; i += 64) {{ s[i] = p[i];\n{barrier}\np[i] = s[i];\n}}\n");
+    assert!(check(&rounds, &["-g", "-O1"]).starts_with("warning"));
+}
+
 #[test]
 fn watching() {
     let folder = tempfile::tempdir().expect("folder");
     guarded(folder.path());
     let outcome = check_in(folder.path(), &["--watch", "--watch-rounds", "1", "guarded.ll"]);
     let shown = text(&outcome.stdout);
-    assert!(shown.contains("1 note\nguarded.ll: read in "), "{shown}");
+    assert!(shown.contains("1 note; judged: 1 kernel, 1 barrier\nguarded.ll: read in "), "{shown}");
     assert!(shown.contains(" ms, checked in "), "{shown}");
 }
 

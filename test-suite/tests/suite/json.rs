@@ -124,9 +124,11 @@ fn of_check() {
         "check --format json check/ll/nvptx_barriers.ll check/guarded.ll",
         "check --format json --performance --loads --suggest-launch ll/protocol_debug.nvptx.ll",
     ];
-    const INLINED: [&str; 2] = [
+    const INLINED: [&str; 4] = [
         "[].diagnostics[].location.inlined_at[]",
         "[].diagnostics[].reasons[].location.inlined_at[]",
+        "[].judged.not_judged[].location.inlined_at[]",
+        "[].judged.not_judged[].location.source",
     ];
     check("check --format json", &COMMANDS, &INLINED);
 }

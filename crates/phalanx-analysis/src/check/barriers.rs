@@ -50,7 +50,7 @@ use std::{
 };
 
 use phalanx_graph::{BitSet, Node};
-use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind, flow::block_of};
+use phalanx_ir::{InstId, Opcode, Value, ValueKind, flow::block_of};
 use phalanx_target::{Scope, SourceSet, intrinsics::Location};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -123,8 +123,8 @@ pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Findi
 /// Whether barriers of a function are judged in full: it has none of which only some threads are meant to take part, and calls nothing unknown.
 /// Then no finding means that it does not hang.
 #[must_use]
-pub fn are_judged(code: Code<'_>, callee: &dyn Fn(GlobalName) -> super::Callee) -> bool {
-    super::sites::sites(code, callee).iter().all(|site| match site.kind {
+pub fn are_judged(code: Code<'_>, calls: super::Calls<'_>) -> bool {
+    super::sites::sites(code, calls).iter().all(|site| match site.kind {
         SiteKind::Barrier { barrier, .. } => {
             !barrier.partial && barrier.scope == Scope::Workgroup && waits(barrier)
         }
@@ -387,37 +387,43 @@ pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
 
 /// Whether others can see that a block was executed.
 pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
-    let body = facts.code.body;
-    let does = |inst| match body.inst(inst).opcode {
-        Opcode::Store => !is_own(facts, body.operands(inst)[1]),
-        Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Invoke | Opcode::CallBr => true,
-        Opcode::Call => {
-            let found = called(facts.code, inst).and_then(|name| intrinsic(facts.code, name));
-            let Some(found) = found else { return true };
-            let memory = found.info.memory;
-            let is_own =
-                memory.location == Location::Argument && writes_its_own(facts, inst, found.base);
-            (memory.writes_memory() && !is_own) || found.info.convergent
-        }
-        _ => false,
-    };
-    let has_effect = body.block_insts(block_of(block)).any(does);
+    let mut insts = facts.code.body.block_insts(block_of(block));
+    let has_effect = insts.any(|inst| has_effect_itself(facts.code, inst));
     facts.reads_effect(block, has_effect);
     has_effect
 }
 
+/// Whether others can see that an instruction was executed.
+#[must_use]
+pub fn has_effect_itself(code: Code<'_>, inst: InstId) -> bool {
+    let body = code.body;
+    match body.inst(inst).opcode {
+        Opcode::Store => !is_own(code, body.operands(inst)[1]),
+        Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Invoke | Opcode::CallBr => true,
+        Opcode::Call => {
+            let found = called(code, inst).and_then(|name| intrinsic(code, name));
+            let Some(found) = found else { return true };
+            let memory = found.info.memory;
+            let is_own =
+                memory.location == Location::Argument && writes_its_own(code, inst, found.base);
+            (memory.writes_memory() && !is_own) || found.info.convergent
+        }
+        _ => false,
+    }
+}
+
 /// Whether an intrinsic that writes what its arguments point to writes to stack slots only.
-fn writes_its_own(facts: Facts<'_>, call: InstId, base: &str) -> bool {
-    let arguments = facts.code.body.call_args(call);
+fn writes_its_own(code: Code<'_>, call: InstId, base: &str) -> bool {
+    let arguments = code.body.call_args(call);
     // These read what their second argument points to.
     let copies = ["memcpy", "memmove"].iter().any(|name| base.starts_with(name));
     let written = if copies { &arguments[..arguments.len().min(1)] } else { arguments };
-    let mut pointers = written.iter().filter(|&&argument| is_pointer(facts, argument)).peekable();
-    pointers.peek().is_some() && pointers.all(|&pointer| is_own(facts, pointer))
+    let mut pointers = written.iter().filter(|&&argument| is_pointer(code, argument)).peekable();
+    pointers.peek().is_some() && pointers.all(|&pointer| is_own(code, pointer))
 }
 
-fn is_pointer(facts: Facts<'_>, value: Value) -> bool {
-    let Code { context, header, body, .. } = facts.code;
+fn is_pointer(code: Code<'_>, value: Value) -> bool {
+    let Code { context, header, body, .. } = code;
     let ty = match value.kind() {
         ValueKind::Inst(inst) => body.inst(inst).ty,
         ValueKind::Arg(position) => header.params[position as usize],
@@ -428,8 +434,8 @@ fn is_pointer(facts: Facts<'_>, value: Value) -> bool {
 }
 
 /// Whether an address is that of a stack slot. Looks through a few steps.
-fn is_own(facts: Facts<'_>, address: Value) -> bool {
-    let body = facts.code.body;
+fn is_own(code: Code<'_>, address: Value) -> bool {
+    let body = code.body;
     let mut at = address;
     for _ in 0..8 {
         let Some(inst) = at.as_inst() else { return false };

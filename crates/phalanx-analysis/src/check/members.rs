@@ -21,7 +21,7 @@ use super::{
     Facts, Finding, Geometry, Level, Rule,
     barriers::likely,
     launch::harmless,
-    sites::{Site, SiteKind},
+    sites::{Members, Site, SiteKind},
     witness::{Decision, constant, decision, named_come, witness},
 };
 
@@ -32,13 +32,16 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
         return None;
     }
     let arguments = facts.code.body.call_args(site.inst);
-    let mask = members.and_then(|at| arguments.get(usize::from(at)));
-    match mask.map(|&mask| constant(facts, mask)) {
-        // Computed: whoever did knows.
-        Some(None) => None,
-        Some(Some(lanes)) => missing(facts, site, lanes),
-        None => whoever(facts, site),
-    }
+    let lanes = match members {
+        None => return whoever(facts, site),
+        Some(Members::Argument(at)) => {
+            arguments.get(usize::from(at)).and_then(|&mask| constant(facts, mask))
+        }
+        Some(Members::Lanes(lanes)) => Some(lanes),
+        Some(Members::Computed) => None,
+    };
+    // A mask that is computed is taken to be right.
+    missing(facts, site, lanes?)
 }
 
 /// Branches that part threads of a wave before an operation, from the last on, and by what. Each is evaluated when it is asked for.

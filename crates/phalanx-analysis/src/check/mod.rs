@@ -9,6 +9,8 @@
 //! | module | rules |
 //! |---|---|
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
+//! | [`coverage`] | what of all this is judged, and what is not |
+//! | `assembly` | barriers and operations of a wave in inline assembly |
 //! | [`kinds`] | which threads a barrier is for, and how many |
 //! | `split` | arrivals at barriers and waits for them |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
@@ -33,8 +35,10 @@
 //! - A function has at most one finding per rule and instruction; they are in the order of the text.
 
 pub mod accesses;
+mod assembly;
 pub mod barriers;
 mod counted;
+pub mod coverage;
 mod judged;
 pub mod kinds;
 pub mod launch;
@@ -61,7 +65,7 @@ pub use accesses::{AccessCost, WaveCost};
 pub use judged::{Judged, Notes, Reads, Split, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
-pub use sites::{Callee, may_be_barrier, may_be_site, own_barriers};
+pub use sites::{Callee, Calls, may_be_barrier, may_be_site, own_barriers};
 pub use ways::is_undefined;
 use witness::Decision;
 pub use witness::Witness;
@@ -350,7 +354,7 @@ pub struct Operation {
 
 /// All operations among threads, calls of functions that may have one included, in the order of the text. O(instructions).
 #[must_use]
-pub fn operations(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<Operation> {
+pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
     let operation = |site: sites::Site| {
         let name = sites::called(code, site.inst).and_then(GlobalName::symbol);
         let scope = match site.kind {
@@ -369,7 +373,7 @@ pub fn operations(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<
             scope,
         }
     };
-    sites::sites(code, callee).into_iter().map(operation).collect()
+    sites::sites(code, calls).into_iter().map(operation).collect()
 }
 
 /// Operations of a function that rules are about, in the order of the text. They follow from calls alone, where these stand, and what is called.
@@ -379,19 +383,14 @@ pub struct Sites(Vec<sites::Site>);
 impl Sites {
     /// Those of a function. O(instructions).
     #[must_use]
-    pub fn new(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Sites {
-        Sites(sites::sites(code, callee))
+    pub fn new(code: Code<'_>, calls: Calls<'_>) -> Sites {
+        Sites(sites::sites(code, calls))
     }
 
     /// The same after these instructions have changed. None if it is what it was. See [`relisted`] for the cost.
     #[must_use]
-    pub fn after(
-        &self,
-        code: Code<'_>,
-        callee: &dyn Fn(GlobalName) -> Callee,
-        changed: &[InstId],
-    ) -> Option<Sites> {
-        let look = |inst| sites::site(code, inst, callee).into_iter().collect();
+    pub fn after(&self, code: Code<'_>, calls: Calls<'_>, changed: &[InstId]) -> Option<Sites> {
+        let look = |inst| sites::site(code, inst, calls).into_iter().collect();
         relisted(code, &self.0, |site| site.inst, changed, look).map(Sites)
     }
 

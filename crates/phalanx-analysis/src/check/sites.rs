@@ -5,11 +5,11 @@ use phalanx_ir::{
     Const, GlobalName, InstId, Value, attributes::AttrKind, constant::ConstKind, flow::node_of,
 };
 use phalanx_target::{
-    Transfer,
+    Architecture, Transfer,
     intrinsics::{self, Barrier, BarrierPhase, Intrinsic},
 };
 
-use super::kinds;
+use super::{assembly, kinds};
 use crate::lower::Code;
 
 /// What a function that is called does, as far as barriers are concerned.
@@ -21,6 +21,15 @@ pub enum Callee {
     Barrier,
     /// Nothing is known: it may.
     Unknown,
+}
+
+/// What rules ask about calls.
+#[derive(Clone, Copy)]
+pub struct Calls<'a> {
+    /// What is known of a function that is called.
+    pub callee: &'a dyn Fn(GlobalName) -> Callee,
+    /// Whose instructions inline assembly has. Asked only where there is some.
+    pub architecture: &'a dyn Fn() -> Architecture,
 }
 
 /// An operation.
@@ -40,8 +49,19 @@ pub(super) enum SiteKind {
     Call(GlobalName),
     /// A call of a function in which there may be one.
     Unknown,
-    /// An operation of a wave, and which argument names the threads that take part.
-    Group { members: Option<u8> },
+    /// An operation of a wave, and what names the threads that take part, if anything does.
+    Group { members: Option<Members> },
+}
+
+/// What names the threads that take part in an operation of a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Members {
+    /// An argument of the call.
+    Argument(u8),
+    /// A number in the text of inline assembly.
+    Lanes(u64),
+    /// Something that inline assembly computes.
+    Computed,
 }
 
 impl SiteKind {
@@ -52,28 +72,24 @@ impl SiteKind {
 }
 
 /// All operations, in the order of the text. O(instructions).
-pub(super) fn sites(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<Site> {
+pub(super) fn sites(code: Code<'_>, calls: Calls<'_>) -> Vec<Site> {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    insts.filter_map(|inst| site(code, inst, callee)).collect()
+    insts.filter_map(|inst| site(code, inst, calls)).collect()
 }
 
 /// What an instruction is, if rules are about it.
-pub(super) fn site(
-    code: Code<'_>,
-    inst: InstId,
-    callee: &dyn Fn(GlobalName) -> Callee,
-) -> Option<Site> {
+pub(super) fn site(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<Site> {
     let block = node_of(code.body.block_of(inst)?);
-    Some(Site { inst, block, kind: kind(code, inst, callee)? })
+    Some(Site { inst, block, kind: kind(code, inst, calls)? })
 }
 
 /// What a function does in its own code: a barrier there is one for which others wait, of all threads of a workgroup or more. O(instructions).
 #[must_use]
-pub fn own_barriers(code: Code<'_>) -> Callee {
+pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> Callee {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     let mut answer = Callee::Silent;
     for inst in insts {
-        match does(code, inst) {
+        match does(code, inst, architecture) {
             Callee::Silent => {}
             Callee::Unknown => answer = Callee::Unknown,
             Callee::Barrier => return Callee::Barrier,
@@ -82,15 +98,16 @@ pub fn own_barriers(code: Code<'_>) -> Callee {
     answer
 }
 
-/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call of nobody who is named.
+/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call of nobody who is named, and inline assembly.
 #[must_use]
 pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
-    does(code, inst) != Callee::Silent
+    assembly::of(code, inst).is_some()
+        || does(code, inst, &|| Architecture::Generic) != Callee::Silent
 }
 
 /// What an instruction does itself.
-fn does(code: Code<'_>, inst: InstId) -> Callee {
-    match kind(code, inst, &|_| Callee::Silent) {
+fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -> Callee {
+    match kind(code, inst, Calls { callee: &|_| Callee::Silent, architecture }) {
         Some(SiteKind::Barrier { barrier, .. })
             if !barrier.partial && barrier.phase != BarrierPhase::Wait =>
         {
@@ -107,19 +124,23 @@ fn does(code: Code<'_>, inst: InstId) -> Callee {
 pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() && {
         let found = called(code, inst).and_then(|name| intrinsic(code, name));
-        found.is_none() || kind(code, inst, &|_| Callee::Unknown).is_some()
+        let (callee, architecture) = (&|_| Callee::Unknown, &|| Architecture::Generic);
+        found.is_none() || kind(code, inst, Calls { callee, architecture }).is_some()
     }
 }
 
-fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> Option<SiteKind> {
+fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
     if !code.body.inst(inst).opcode.is_call() {
         return None;
+    }
+    if let Some(asm) = assembly::of(code, inst) {
+        return assembly::kind(code, inst, asm, (calls.architecture)());
     }
     let Some(name) = called(code, inst) else {
         return is_convergent(code, inst).then_some(SiteKind::Unknown);
     };
     let Some(intrinsic) = intrinsic(code, name) else {
-        return match callee(name) {
+        return match (calls.callee)(name) {
             Callee::Silent => None,
             Callee::Barrier => Some(SiteKind::Call(name)),
             Callee::Unknown => Some(SiteKind::Unknown),
@@ -129,7 +150,9 @@ fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> 
     if let Some(barrier) = info.barrier {
         if barrier.scope == phalanx_target::Scope::Wave {
             // One that takes a mask names its members in it; one without orders code only.
-            return barrier.partial.then_some(SiteKind::Group { members: Some(0) });
+            return barrier
+                .partial
+                .then_some(SiteKind::Group { members: Some(Members::Argument(0)) });
         }
         return Some(kinds::of_call(code, inst, intrinsic, barrier));
     }
@@ -144,7 +167,7 @@ fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> 
         }
         _ => return None,
     };
-    Some(SiteKind::Group { members })
+    Some(SiteKind::Group { members: members.map(Members::Argument) })
 }
 
 /// Who is called, if that is said by name.

@@ -13,6 +13,7 @@ Examples:
   phalanx check kernel.ll
   phalanx check --group 256 --level warning kernel.ll     what is known of the launch; no notes
   phalanx check --deny PHX003 --allow PHX005 kernel.ll
+  phalanx check --deny not-judged kernel.ll               fail where something could not be judged
   phalanx check --format sarif kernel.ll > kernel.sarif   for code scanning
   phalanx check --write-baseline known.json kernel.ll     then: --baseline known.json
   phalanx check --against before.ll after.ll              what a transform made worse
@@ -22,6 +23,8 @@ Examples:
 Findings in C, CUDA or OpenCL lines need debug information: compile with -g (-gline-tables-only is enough).
 A comment `phalanx: allow(PHX003)` on a line, or on the one before, keeps a finding from being reported.
 
+The last lines say how many kernels and barriers were judged, and what was not, and why.
+
 Exit status: 0 no errors, 1 errors, 2 bad usage or bad input.")]
 pub(crate) struct CheckArgs {
     /// LLVM IR files; `-` is standard input.
@@ -30,7 +33,7 @@ pub(crate) struct CheckArgs {
     /// Output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub(crate) format: CheckFormat,
-    /// Report findings of a rule as errors; a code, a name, or `all`.
+    /// Report findings of a rule as errors; a code, a name, `all` rules, or `not-judged`.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
     /// Report findings of a rule as warnings.
@@ -39,6 +42,9 @@ pub(crate) struct CheckArgs {
     /// Do not report findings of a rule.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
+    /// Report barriers after an early return as warnings: the languages want all threads there.
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Report nothing below a level.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelArg>,

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [check]
-//! deny = ["PHX003"]                    # an error
+//! deny = ["PHX003", "not-judged"]      # an error
 //! warn = ["divergent-group-operation"] # a warning
 //! allow = ["PHX007"]                   # not reported
 //! level = "warning"                    # nothing below this is reported
@@ -33,7 +33,12 @@ pub(super) struct Levels {
     least: Option<&'static str>,
     pages: Option<String>,
     exceptions: Vec<Exception>,
+    /// What becomes of what is not judged, from the strongest statement on.
+    not_judged: Vec<Option<&'static str>>,
 }
+
+/// The name of what is not judged, among those of rules.
+const NOT_JUDGED: &str = "not-judged";
 
 /// Where rules are allowed. A name that ends in `*` stands for all that begin like it; one that is not stated, for all.
 #[derive(Debug)]
@@ -98,6 +103,9 @@ impl Levels {
         if let Some(path) = file {
             levels.add_file(&path).with_context(|| path.display().to_string())?;
         }
+        if args.strict {
+            levels.stated.push((Rule::BarrierAfterExit, Some("warning")));
+        }
         Ok(levels)
     }
 
@@ -105,6 +113,10 @@ impl Levels {
         for name in names {
             if name == "all" {
                 self.stated.extend(Rule::ALL.iter().map(|&rule| (rule, level)));
+                continue;
+            }
+            if name == NOT_JUDGED {
+                self.not_judged.push(level);
                 continue;
             }
             let rule =
@@ -144,6 +156,11 @@ impl Levels {
             self.pages = Some(pages.context("`check.pages` is no address")?.to_owned());
         }
         Ok(())
+    }
+
+    /// Whether it is an error that something is not judged.
+    pub(super) fn denies_not_judged(&self) -> bool {
+        self.not_judged.first() == Some(&Some("error"))
     }
 
     /// Where the pages of rules are published.

@@ -101,11 +101,11 @@ impl Watched<'_> {
         }
         let Some(module) = self.module else { return Ok(()) };
         let parsed = start.elapsed();
-        let found = check.examine(&self.session, module, &source)?;
+        let (found, judged) = check.examine(&self.session, module, &source)?;
         let checked = start.elapsed();
         let mut text = String::new();
         check.write(&source, &found, &mut text)?;
-        phalanx::report::check::write_summary(&found, &mut text)?;
+        phalanx::report::check::write_judged(&found, &judged, &source.name, &mut text)?;
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         text += &format!(
             "{}: {again}read in {:.2} ms, checked in {:.2} ms\n\n",

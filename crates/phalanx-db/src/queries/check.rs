@@ -4,18 +4,20 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    check::{self, Callee, Facts, Finding, Judged, Operation, Sites, Split},
+    check::{
+        self, Callee, Calls, Facts, Finding, Judged, Operation, Sites, Split, coverage::Coverage,
+    },
     divergence::{Divergence, SourceSets},
     lower::Code,
 };
 use phalanx_graph::{Node, change::Change};
 use phalanx_ir::{GlobalName, attributes::AttrKind};
-use phalanx_target::{LaunchFacts, Scope, SourceSet, varying};
+use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
 use super::cut::{Cut, cut};
-use super::facts::{divergence, symbols};
+use super::facts::{divergence, symbols, target};
 use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
@@ -29,11 +31,11 @@ use salsa::Database as Db;
 
 /// What a function does in its own code, as far as barriers are concerned for which others wait: those of all threads of a workgroup or more.
 ///
-/// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* its only barrier goes, or a
+/// *Reads* `header`, `flow`, `body`; of a large function what changed; the target where there is inline assembly. *Changes when* its only barrier goes, or a
 /// first one comes; without one, the same of convergent calls that name nobody. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
-    let find = || check::own_barriers(code(db, function));
+    let find = || check::own_barriers(code(db, function), &|| architecture(db, function));
     if !function.is_large(db) {
         return find();
     }
@@ -107,7 +109,7 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     if sites.is_empty() {
         return Some(Arc::default());
     }
-    if !is_kernel(db, function) && !call_place(db, function).is_live {
+    if !is_executed(db, function) {
         return Some(Arc::default());
     }
     let cut = cut(db, function);
@@ -196,7 +198,9 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     let asked = RefCell::new(FxHashMap::default());
     let ask = |name| *asked.borrow_mut().entry(name).or_insert_with(|| callee(db, function, name));
     let code = code(db, function);
-    let find = || Arc::new(Sites::new(code, &ask));
+    let architecture = || architecture(db, function);
+    let calls = Calls { callee: &ask, architecture: &architecture };
+    let find = || Arc::new(Sites::new(code, calls));
     if !function.is_large(db) {
         return find();
     }
@@ -207,7 +211,7 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         if changed.concerned.is_empty() {
             return Followed::Kept;
         }
-        let new = sites.after(code, &ask, changed.concerned);
+        let new = sites.after(code, calls, changed.concerned);
         known.extend(asked.borrow_mut().drain());
         match new {
             Some(new) => {
@@ -256,15 +260,42 @@ pub fn slow_loads(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> 
 /// Whether no finding about barriers means that a function does not hang at one: see [`check::barriers::are_judged`]. Not a query.
 pub fn barriers_are_judged(db: &dyn Db, function: FunctionInput) -> bool {
     let callee = |name| callee(db, function, name);
-    let judged = |code: Code<'_>| check::barriers::are_judged(code, &callee);
+    let architecture = || architecture(db, function);
+    let calls = Calls { callee: &callee, architecture: &architecture };
+    let judged = |code: Code<'_>| check::barriers::are_judged(code, calls);
     with_code(db, function, NO_CALLEES, |code, _| judged(code)).unwrap_or(false)
+}
+
+/// What of a function's barriers is judged by [`diagnostics`]; none for a declaration. See
+/// [`check::coverage`]. Not a query.
+pub fn coverage(db: &dyn Db, function: FunctionInput) -> Option<Coverage> {
+    cfg(db, function)?;
+    let callee = |name| callee(db, function, name);
+    let architecture = || architecture(db, function);
+    let calls = Calls { callee: &callee, architecture: &architecture };
+    let symbols = symbols(db, function.module(db));
+    let is_defined = |name: GlobalName| {
+        symbols.get(&name).is_some_and(|callee| callee.flow(db).entry().is_some())
+    };
+    Some(check::coverage::coverage(code(db, function), calls, &is_defined))
+}
+
+/// Whether a function is executed for all that is known: a kernel, or a function that one calls, or others may. Not a query.
+pub fn is_executed(db: &dyn Db, function: FunctionInput) -> bool {
+    is_kernel(db, function) || call_place(db, function).is_live
 }
 
 /// Operations among threads, for comparisons: see [`check::operations`]. Not a query.
 pub fn group_operations(db: &dyn Db, function: FunctionInput) -> Vec<Operation> {
     let callee = |name| callee(db, function, name);
-    let found = with_code(db, function, NO_CALLEES, |code, _| check::operations(code, &callee));
+    let architecture = || architecture(db, function);
+    let calls = Calls { callee: &callee, architecture: &architecture };
+    let found = with_code(db, function, NO_CALLEES, |code, _| check::operations(code, calls));
     found.unwrap_or_default()
+}
+
+fn architecture(db: &dyn Db, function: FunctionInput) -> Architecture {
+    target(db, function.module(db)).architecture()
 }
 
 fn callee(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Callee {

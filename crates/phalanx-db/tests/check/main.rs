@@ -164,8 +164,12 @@ define internal void @assembly() {
   call void asm sideeffect "bar.sync 0;", ""() convergent
   ret void
 }
+define internal void @strange() {
+  call void asm sideeffect "strange.op;", ""()
+  ret void
+}
 define internal void @harmless() {
-  call void asm sideeffect "nop;", ""()
+  call void asm sideeffect "membar.cta;", ""()
   ret void
 }
 define internal void @through(ptr %callee) personality ptr null {
@@ -207,11 +211,12 @@ define ptx_kernel void @calls_by_alias() {
     }
     expect![[r#"
         plain: Silent, judged
-        assembly: Unknown, not judged
+        assembly: Barrier, judged
+        strange: Unknown, not judged
         harmless: Silent, judged
         through: Unknown, not judged
         by_alias: Unknown, not judged
-        calls_assembly: Unknown, not judged
+        calls_assembly: Barrier, judged
         calls_harmless: Silent, judged
         calls_through: Unknown, not judged
         calls_by_alias: Unknown, not judged

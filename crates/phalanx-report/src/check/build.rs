@@ -25,6 +25,7 @@ use phalanx_target::{
 use super::{
     Allowed, Diagnostic, Location, Reason, Sources, Suppression,
     allow::allows_in_comment,
+    guarded::{Guard, guard},
     place::line_of,
     words::{self, What},
 };
@@ -90,6 +91,10 @@ impl<'a> Checker<'a> {
     /// What there is to say about a finding, marked if the program says that it is known.
     #[must_use]
     pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
+        let skipped = self.skipped(finding);
+        let mut help = words::help(skipped.as_ref().unwrap_or(finding));
+        help.extend(skipped.is_some().then(|| words::LEAVES.to_owned()));
+        let finding = skipped.as_ref().unwrap_or(finding);
         let location = self.location(finding.inst);
         let is_allowed = self.is_allowed(finding.rule, finding.inst, &location);
         let what = self.what(finding);
@@ -101,7 +106,7 @@ impl<'a> Checker<'a> {
             function: self.name.clone(),
             label: words::label(finding, &what),
             reasons: self.reasons(finding),
-            help: words::help(finding),
+            help,
             fingerprint: String::new(),
             suppression: is_allowed.then_some(Suppression::InSource),
             location,
@@ -146,7 +151,33 @@ impl<'a> Checker<'a> {
         diagnostic
     }
 
-    fn location(&self, inst: InstId) -> Location {
+    /// The finding about a barrier that threads skip by leaving the kernel, where the barrier stands
+    /// in the branch by which they leave.
+    fn skipped(&self, finding: &Finding) -> Option<Finding> {
+        // What two waves load may be different only if memory changes between.
+        let is_likely = !(finding.sources - SourceSet::OPAQUE_WAVE).is_empty();
+        if finding.rule != Rule::BarrierAfterExit || !is_likely {
+            return None;
+        }
+        let rule = match guard(self.db, self.input, finding)? {
+            Guard::Branch => Rule::DivergentBarrier,
+            Guard::Loop => Rule::BarrierInDivergentLoop,
+        };
+        Some(Finding { rule, level: Level::Warning, ..finding.clone() })
+    }
+
+    /// The function that is checked, by its name in the source where that is known.
+    pub(super) fn function_name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// What a function is called in the source, or else in the module.
+    pub(super) fn name_of(&self, callee: GlobalName) -> String {
+        let source = self.source_name(callee);
+        source.unwrap_or_else(|| name(self.db, self.input, callee))
+    }
+
+    pub(super) fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
         let known = (&module.shell(self.db).metadata, &**module.context(self.db));
         Location::of(self.input.view(self.db), known, Some(&self.lines), inst)

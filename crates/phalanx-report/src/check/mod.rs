@@ -9,7 +9,9 @@
 mod allow;
 mod build;
 mod compare;
+mod coverage;
 mod distinct;
+mod guarded;
 mod pages;
 mod place;
 mod sarif;
@@ -22,6 +24,7 @@ pub use crate::analyze::Place;
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
 pub use compare::{Side, against};
+pub use coverage::{Judged, Unjudged, write_judged};
 pub use distinct::distinct;
 pub use pages::{page, page_of};
 pub use place::{Location, SourceFile, Sources};

@@ -12,7 +12,8 @@ use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
 
 use super::{
-    Diagnostic, Location, Reason, Sources, Suppression, page_of, place::line_of, text::word_end,
+    Diagnostic, Judged, Location, Reason, Sources, Suppression, Unjudged, page_of, place::line_of,
+    text::word_end,
 };
 
 /// What a log is about.
@@ -24,6 +25,8 @@ pub struct Run<'a> {
     pub text: &'a [u8],
     /// What was found.
     pub diagnostics: &'a [Diagnostic],
+    /// What was judged, where that was asked for.
+    pub judged: Option<&'a Judged>,
 }
 
 /// What a log says beside its results.
@@ -42,8 +45,11 @@ const BASE: &str = "SRCROOT";
 #[must_use]
 pub fn sarif(runs: &[Run<'_>], sources: &dyn Sources, options: LogOptions<'_>) -> Value {
     let mut results: Vec<Value> = Vec::new();
+    let mut notifications: Vec<Value> = Vec::new();
     for run in runs {
         let writer = Writer { run: *run, sources };
+        let not_judged = run.judged.into_iter().flat_map(|judged| &judged.not_judged);
+        notifications.extend(not_judged.map(|one| writer.notification(one)));
         results.extend(run.diagnostics.iter().map(|diagnostic| writer.result(diagnostic)));
     }
     let rules: Vec<Value> = Rule::ALL.iter().map(|&of| rule(of, options)).collect();
@@ -62,7 +68,10 @@ pub fn sarif(runs: &[Run<'_>], sources: &dyn Sources, options: LogOptions<'_>) -
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             } },
-            "invocations": [{ "executionSuccessful": !options.is_incomplete }],
+            "invocations": [{
+                "executionSuccessful": !options.is_incomplete,
+                "toolExecutionNotifications": notifications,
+            }],
             "originalUriBaseIds": { BASE: base },
             "columnKind": "unicodeCodePoints",
             "results": results,
@@ -106,6 +115,21 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// What was not judged: no result there does not mean that nothing is there to find.
+    fn notification(&self, one: &Unjudged) -> Value {
+        let nowhere = Location::default();
+        let mut place = self.location(one.location.as_ref().unwrap_or(&nowhere), "");
+        if let Some(function) = &one.function {
+            place["logicalLocations"] = json!([{ "name": function, "kind": "function" }]);
+        }
+        json!({
+            "descriptor": { "id": format!("not-judged/{}", one.reason) },
+            "level": "note",
+            "message": { "text": format!("not judged: {}", one.message) },
+            "locations": [place],
+        })
+    }
+
     fn result(&self, diagnostic: &Diagnostic) -> Value {
         let index = Rule::ALL.iter().position(|rule| rule.code() == diagnostic.code);
         let help: String = diagnostic.help.iter().map(|help| format!(" Help: {help}.")).collect();

@@ -99,7 +99,7 @@ fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
 }
 
 /// ` (kernel.cu:7:3)`
-fn shown(location: &Location, module: &str) -> String {
+pub(super) fn shown(location: &Location, module: &str) -> String {
     match (&location.source, location.ir.line) {
         (Some(place), _) => format!(" ({}:{}:{})", place.file, place.line, place.column),
         (None, 0) => String::new(),
@@ -167,11 +167,8 @@ pub(super) fn word_end(line: &[u8], start: usize) -> usize {
     (start + len.max(1)).min(line.len())
 }
 
-/// Writes how many there were of each level.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_summary(diagnostics: &[Diagnostic], out: &mut dyn Write) -> fmt::Result {
+/// How many there were of each level.
+pub(super) fn summary(diagnostics: &[Diagnostic]) -> String {
     let mut parts = Vec::new();
     for level in ["error", "warning", "note"] {
         let count = diagnostics.iter().filter(|d| d.level == level).count();
@@ -180,7 +177,15 @@ pub fn write_summary(diagnostics: &[Diagnostic], out: &mut dyn Write) -> fmt::Re
         }
     }
     match parts.is_empty() {
-        true => writeln!(out, "nothing found"),
-        false => writeln!(out, "{}", parts.join(", ")),
+        true => "nothing found".to_owned(),
+        false => parts.join(", "),
     }
+}
+
+/// Writes how many there were of each level.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_summary(diagnostics: &[Diagnostic], out: &mut dyn Write) -> fmt::Result {
+    writeln!(out, "{}", summary(diagnostics))
 }

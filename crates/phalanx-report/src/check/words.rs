@@ -214,6 +214,10 @@ fn list(names: &[&str]) -> String {
     }
 }
 
+/// What is to be said of a barrier that threads skip by leaving the kernel.
+pub(super) const LEAVES: &str = "the threads that skip it leave the kernel: current hardware does \
+     not wait for them, but CUDA and OpenCL leave it undefined";
+
 /// What could be done.
 pub(super) fn help(finding: &Finding) -> Vec<String> {
     let threads = sources::threads(finding.scope.name());

@@ -1,0 +1,120 @@
+//! What of a function's barriers the rules judge, and what they do not.
+//!
+//! A rule that finds nothing says something only about what it has looked at. Not judged are
+//!
+//! | what | why |
+//! |---|---|
+//! | a convergent function that is only declared | it may have a barrier |
+//! | a call through a pointer | nobody knows who is called |
+//! | inline assembly with an instruction that is not known, or with a barrier that is skipped inside | it may wait for others |
+//! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
+//! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
+//!
+//! ```text
+//! br i1 %divergent, label %a, label %b
+//! a:  call void @helper()        ; declare void @helper() convergent: no finding, and a Gap
+//! ```
+//!
+//! A call of a function that is defined here is no gap: what is not judged in it is a gap there.
+//! O(instructions).
+
+use phalanx_ir::{GlobalName, InstId};
+use phalanx_target::intrinsics::Family;
+
+use super::{
+    assembly,
+    sites::{self, Callee, Calls, SiteKind},
+};
+use crate::lower::Code;
+
+/// What is judged in one function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Coverage {
+    /// How many barriers of workgroups and clusters are judged.
+    pub barriers: usize,
+    /// What is not judged, in the order of the text.
+    pub gaps: Vec<Gap>,
+}
+
+/// A place that is not judged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// The call.
+    pub inst: InstId,
+    /// Why.
+    pub reason: NotJudged,
+}
+
+/// Why something is not judged.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum NotJudged {
+    /// A convergent function of which there is no definition that is certain to be the one called.
+    UnknownCallee(GlobalName),
+    /// A call through a pointer.
+    IndirectCall,
+    /// Inline assembly, with the instruction that is not known.
+    Assembly(String),
+    /// A barrier for some threads only.
+    PartialBarrier,
+    /// A wait for an object in memory.
+    BarrierObject,
+}
+
+/// What is judged in a function; `is_defined` tells for a function that is called by name whether it
+/// has a body here.
+#[must_use]
+pub fn coverage(
+    code: Code<'_>,
+    calls: Calls<'_>,
+    is_defined: &dyn Fn(GlobalName) -> bool,
+) -> Coverage {
+    let mut coverage = Coverage::default();
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    for inst in insts.filter(|&inst| code.body.inst(inst).opcode.is_call()) {
+        match gap(code, inst, calls, is_defined) {
+            Some(reason) => coverage.gaps.push(Gap { inst, reason }),
+            None => {
+                let site = sites::site(code, inst, calls);
+                let is_barrier =
+                    site.is_some_and(|site| matches!(site.kind, SiteKind::Barrier { .. }));
+                coverage.barriers += usize::from(is_barrier);
+            }
+        }
+    }
+    coverage
+}
+
+fn gap(
+    code: Code<'_>,
+    call: InstId,
+    calls: Calls<'_>,
+    is_defined: &dyn Fn(GlobalName) -> bool,
+) -> Option<NotJudged> {
+    if let Some(asm) = assembly::of(code, call) {
+        let unknown = assembly::unknown(code, asm, (calls.architecture)());
+        return unknown.map(NotJudged::Assembly).or_else(|| partial(code, call, calls));
+    }
+    let Some(name) = sites::called(code, call) else {
+        let is_indirect = code.body.callee(call).as_const().is_none();
+        return is_indirect.then_some(NotJudged::IndirectCall);
+    };
+    if let Some(intrinsic) = sites::intrinsic(code, name) {
+        let waits = |base: &str| {
+            base.starts_with("mbarrier.test.wait") || base.starts_with("mbarrier.try.wait")
+        };
+        if intrinsic.family == Family::Nvvm && waits(intrinsic.base) {
+            return Some(NotJudged::BarrierObject);
+        }
+        return partial(code, call, calls);
+    }
+    let is_unknown = (calls.callee)(name) == Callee::Unknown && !is_defined(name);
+    is_unknown.then_some(NotJudged::UnknownCallee(name))
+}
+
+/// A barrier to which nobody has to come together.
+fn partial(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
+    let SiteKind::Barrier { barrier, .. } = sites::site(code, call, calls)?.kind else {
+        return None;
+    };
+    (barrier.partial && !barrier.aligned).then_some(NotJudged::PartialBarrier)
+}

@@ -1,0 +1,215 @@
+//! What a check has judged, and what it has not: the last lines of its report.
+//!
+//! ```text
+//! nothing found; judged: 2 kernels, 3 barriers
+//! not judged: calls of `helper`, of which only a declaration is here (kernel.cu:6:40)
+//! ```
+//!
+//! Reasons that are equal are one line, with the first place and how many more there are. Lines are
+//! in the order of the functions in the module; what concerns the whole module comes first.
+
+use std::fmt::{self, Write};
+
+use phalanx_analysis::check::coverage::{Coverage, Gap, NotJudged};
+use phalanx_db::{Database, FunctionInput, ModuleInput, queries};
+use phalanx_target::{Architecture, Target};
+use serde::Serialize;
+
+use super::{Checker, Diagnostic, Location, text};
+
+/// The reason of a function with barriers that nobody calls.
+const NO_CALLER: &str = "no-caller";
+
+/// What was judged in one or more modules.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Judged {
+    /// Kernels that were looked at.
+    pub kernels: usize,
+    /// Barriers that were judged.
+    pub barriers: usize,
+    /// What was not judged.
+    pub not_judged: Vec<Unjudged>,
+}
+
+/// Something that was not judged, wherever it is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Unjudged {
+    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
+    /// `no-caller`, `no-kernel`, `unknown-target`, `no-function`.
+    pub reason: &'static str,
+    /// What is not judged, and why.
+    pub message: String,
+    /// In how many places.
+    pub places: usize,
+    /// The function that the first place is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The first place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+}
+
+impl Judged {
+    /// Begins with a module: says if its target is not known, or if it has nothing to judge.
+    #[must_use]
+    pub fn of_module(db: &Database, module: ModuleInput) -> Judged {
+        let mut judged = Judged::default();
+        let target = queries::target(db, module);
+        let mut defined = module.functions(db).iter().filter(|entry| entry.is_definition);
+        let Some(first) = defined.next() else {
+            judged.add("no-function", "the module has no function with a body".to_owned());
+            return judged;
+        };
+        let is_executed = |function: FunctionInput| queries::is_executed(db, function);
+        let is_executed = is_executed(first.input) || defined.any(|e| is_executed(e.input));
+        if target.architecture() == Architecture::Generic {
+            judged.add("unknown-target", unknown_target(target));
+        }
+        if !is_executed {
+            judged.add("no-kernel", "the module has no kernel".to_owned());
+        }
+        judged
+    }
+
+    fn add(&mut self, reason: &'static str, message: String) {
+        self.insert(Unjudged { reason, message, places: 1, function: None, location: None });
+    }
+
+    fn insert(&mut self, new: Unjudged) {
+        let same = |old: &&mut Unjudged| old.reason == new.reason && old.message == new.message;
+        match self.not_judged.iter_mut().find(same) {
+            Some(old) => old.places += new.places,
+            None => self.not_judged.push(new),
+        }
+    }
+
+    /// Adds a function.
+    pub fn add_function(
+        &mut self,
+        db: &Database,
+        function: FunctionInput,
+        coverage: &Coverage,
+        checker: &Checker<'_>,
+    ) {
+        let is_executed = queries::is_executed(db, function);
+        let name = checker.function_name();
+        if !is_executed {
+            // What clang makes of an OpenCL kernel for callers on the device: the kernel has its code.
+            let is_copy = name.starts_with("__clang_ocl_kern_imp_");
+            if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
+                let message = format!("`{name}`, which no kernel of the module calls");
+                self.insert(Unjudged {
+                    reason: NO_CALLER,
+                    message,
+                    places: 1,
+                    function: Some(name),
+                    location: None,
+                });
+            }
+            return;
+        }
+        self.kernels += usize::from(queries::is_kernel(db, function));
+        self.barriers += coverage.barriers;
+        for gap in &coverage.gaps {
+            self.insert(Unjudged {
+                reason: slug(&gap.reason),
+                message: message(gap, checker),
+                places: 1,
+                function: Some(name.clone()),
+                location: Some(checker.location(gap.inst)),
+            });
+        }
+    }
+
+    /// Adds what was judged of another module.
+    pub fn merge(&mut self, other: Judged) {
+        self.kernels += other.kernels;
+        self.barriers += other.barriers;
+        other.not_judged.into_iter().for_each(|one| self.insert(one));
+    }
+
+    /// Whether everything was judged.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.not_judged.is_empty()
+    }
+}
+
+fn unknown_target(target: &Target) -> String {
+    match target.triple() {
+        "" => "the module names no target".to_owned(),
+        triple => format!("`{triple}` is not a GPU that is known"),
+    }
+}
+
+fn slug(reason: &NotJudged) -> &'static str {
+    match reason {
+        NotJudged::UnknownCallee(_) => "unknown-callee",
+        NotJudged::IndirectCall => "indirect-call",
+        NotJudged::Assembly(_) => "inline-assembly",
+        NotJudged::PartialBarrier => "partial-barrier",
+        NotJudged::BarrierObject => "barrier-object",
+    }
+}
+
+fn message(gap: &Gap, checker: &Checker<'_>) -> String {
+    match &gap.reason {
+        NotJudged::UnknownCallee(name) => {
+            let name = checker.name_of(*name);
+            format!("calls of `{name}`, of which only a declaration is here: it may have a barrier")
+        }
+        NotJudged::IndirectCall => "calls through pointers: who is called is not known".to_owned(),
+        NotJudged::Assembly(text) => {
+            format!("inline assembly with `{text}`: it may wait for other threads")
+        }
+        NotJudged::PartialBarrier => {
+            "barriers for some threads only: who has to come is up to the program".to_owned()
+        }
+        NotJudged::BarrierObject => {
+            "waits for barriers in memory (`mbarrier`): who arrives is up to the program".to_owned()
+        }
+    }
+}
+
+/// Writes how many findings there were of each level, and what was judged, and what was not.
+/// `module` is the name of the text where there is one only.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_judged(
+    diagnostics: &[Diagnostic],
+    judged: &Judged,
+    module: &str,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    let counted = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    write!(out, "{}; judged: {}", text::summary(diagnostics), counted(judged.kernels, "kernel"))?;
+    writeln!(out, ", {}", counted(judged.barriers, "barrier"))?;
+    // Functions without a caller are one line, however many.
+    let is_uncalled = |one: &&Unjudged| one.reason == NO_CALLER;
+    let uncalled: Vec<&Unjudged> = judged.not_judged.iter().filter(is_uncalled).collect();
+    if let [first, _, ..] = uncalled.as_slice() {
+        let name = first.function.as_deref().unwrap_or_default();
+        let more = counted(uncalled.len() - 1, "more function");
+        writeln!(out, "not judged: `{name}` and {more} that no kernel of the module calls")?;
+    }
+    for one in &judged.not_judged {
+        if uncalled.len() > 1 && is_uncalled(&one) {
+            continue;
+        }
+        let place = one.location.as_ref().map(|location| text::shown(location, module));
+        let mut place = place.unwrap_or_default();
+        if one.places > 1 {
+            let more = counted(one.places - 1, "more place");
+            place = match place.strip_suffix(')') {
+                Some(start) => format!("{start} and {more})"),
+                None => format!(" (and {more})"),
+            };
+        }
+        writeln!(out, "not judged: {}{place}", one.message)?;
+    }
+    Ok(())
+}
