@@ -67,23 +67,41 @@ pub struct Apertures {
     shared: u64,
     private: u64,
     size: u64,
+    /// The null pointer of shared and of private memory, where it is not 0 that generic null
+    /// becomes there.
+    null: Option<u64>,
 }
 
 impl Apertures {
-    /// For generic pointers of this many bits.
+    /// For generic pointers of this many bits on an architecture.
+    ///
+    /// On AMD GPUs address 0 of shared and private memory is an address like others, and -1 is what
+    /// generic null is cast to and from (LLVM, *User Guide for AMDGPU Backend*, address spaces).
     #[must_use]
-    pub fn new(bits: u32) -> Apertures {
+    pub fn new(bits: u32, architecture: Architecture) -> Apertures {
+        let null = (architecture == Architecture::Amdgcn).then_some(0xffff_ffff);
         match bits {
-            0..=32 => Apertures { shared: 0xa000_0000, private: 0xc000_0000, size: 0x1000_0000 },
-            _ => Apertures { shared: 1 << 48, private: 2 << 48, size: 1 << 32 },
+            0..=32 => {
+                Apertures { shared: 0xa000_0000, private: 0xc000_0000, size: 0x1000_0000, null }
+            }
+            _ => Apertures { shared: 1 << 48, private: 2 << 48, size: 1 << 32, null },
         }
     }
 
-    /// The generic form of an address. Null stays null.
+    /// What generic null becomes in a region.
+    #[must_use]
+    pub fn null(self, region: Region) -> u64 {
+        match region {
+            Region::Shared | Region::Private => self.null.unwrap_or(0),
+            Region::Global | Region::Generic => 0,
+        }
+    }
+
+    /// The generic form of an address. The null pointer of the region becomes generic null.
     #[must_use]
     pub fn generic(self, region: Region, address: u64) -> u64 {
         match region {
-            _ if address == 0 => 0,
+            Region::Shared | Region::Private if Some(address) == self.null => 0,
             Region::Shared => self.shared.wrapping_add(address),
             Region::Private => self.private.wrapping_add(address),
             Region::Global | Region::Generic => address,
@@ -566,13 +584,26 @@ mod tests {
     }
 
     #[test]
+    fn null_of_a_region() {
+        let amd = Apertures::new(64, Architecture::Amdgcn);
+        let nvidia = Apertures::new(64, Architecture::Nvptx);
+        for region in [Region::Shared, Region::Private] {
+            assert_eq!((amd.null(region), amd.generic(region, 0xffff_ffff)), (0xffff_ffff, 0));
+            // Address 0 is one like others.
+            for apertures in [amd, nvidia] {
+                assert_eq!(apertures.resolve(apertures.generic(region, 0)), (region, 0));
+            }
+        }
+        assert_eq!((amd.null(Region::Global), amd.generic(Region::Global, 0)), (0, 0));
+    }
+
+    #[test]
     fn apertures_alias() {
         for bits in [32, 64] {
-            let apertures = Apertures::new(bits);
+            let apertures = Apertures::new(bits, Architecture::Nvptx);
             for region in [Region::Global, Region::Shared, Region::Private] {
                 let generic = apertures.generic(region, 0x1234);
                 assert_eq!(apertures.resolve(generic), (region, 0x1234));
-                assert_eq!(apertures.generic(region, 0), 0);
             }
         }
     }

@@ -97,7 +97,7 @@ impl<'m> Program<'m> {
             shapes,
             architecture,
             target: target.clone(),
-            apertures: Apertures::new(bits),
+            apertures: Apertures::new(bits, architecture),
             functions: Vec::new(),
             by_name: FxHashMap::default(),
             constants: Vec::new(),
@@ -414,8 +414,11 @@ impl<'m> Program<'m> {
             return Value::Bits(address.into());
         }
         let generic = self.apertures.generic(from, address);
-        if to == Region::Generic || generic == 0 {
+        if to == Region::Generic {
             return Value::Bits(generic.into());
+        }
+        if generic == 0 {
+            return Value::Bits(self.apertures.null(to).into());
         }
         let (region, offset) = self.apertures.resolve(generic);
         if region == to { Value::Bits(offset.into()) } else { Value::Poison }

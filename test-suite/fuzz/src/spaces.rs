@@ -166,7 +166,7 @@ impl Writer<'_> {
         let (n, a, b) = (self.name(), self.pointer(), self.pointer());
         let slot = self.slot();
         let object = self.rng.random_range(0..3u32);
-        match self.rng.random_range(0..16u32) {
+        match self.rng.random_range(0..19u32) {
             0 => self.line(&format!("%p{n} = select i1 %bit, ptr {a}, ptr {b}")),
             1 => {
                 self.line(&format!("%f{n} = getelementptr inbounds i32, ptr {a}, i64 4"));
@@ -217,6 +217,20 @@ impl Writer<'_> {
                 self.line(&format!("call void {copy}({to}, i64 8, i1 false)"));
                 self.line(&format!("%p{n} = load ptr, {slot} %slot{object}, align 8"));
             }
+            15 => self.from_null(n),
+            16 => {
+                // The number of the thread's own part of workgroup memory, or of the first part.
+                let number = ["%lds.n", "64"].choose(self.rng).copied().unwrap_or("64");
+                self.line(&format!("%i{n} = inttoptr i32 {number} to ptr addrspace(3)"));
+                self.line(&format!("%p{n} = addrspacecast ptr addrspace(3) %i{n} to ptr"));
+            }
+            17 => {
+                // Null of another space, which is not accessed: only where it leads is looked at.
+                let space = [1, 3, 5].choose(self.rng).copied().unwrap_or(3);
+                self.line(&format!("%q{n} = addrspacecast ptr addrspace({space}) null to ptr"));
+                self.line(&format!("%r{n} = select i1 %bit, ptr %q{n}, ptr {a}"));
+                self.line(&format!("%p{n} = freeze ptr {a}"));
+            }
             _ => {
                 self.line(&format!("%x{n} = insertvalue {{ i32, ptr }} undef, ptr {a}, 1"));
                 self.line(&format!("%y{n} = insertvalue {{ i32, ptr }} %x{n}, i32 1, 0"));
@@ -224,6 +238,21 @@ impl Writer<'_> {
             }
         }
         self.pointers.push(format!("%p{n}"));
+    }
+
+    /// An address that is made from the null pointer of a space, and leads into an object.
+    fn from_null(&mut self, n: u32) {
+        let (space, offset) = match self.kind {
+            Kind::Amdgcn if self.rng.random_bool(0.5) => (5, "%frame.n"),
+            Kind::Amdgcn | Kind::Nvptx => (3, "%lds.n"),
+        };
+        let null = match self.rng.random_bool(0.5) {
+            true => "null".to_owned(),
+            false => format!("inttoptr (i32 0 to ptr addrspace({space}))"),
+        };
+        let from = format!("ptr addrspace({space}) {null}, i32 {offset}");
+        self.line(&format!("%q{n} = getelementptr i8, {from}"));
+        self.line(&format!("%p{n} = addrspacecast ptr addrspace({space}) %q{n} to ptr"));
     }
 
     /// An access through a pointer, of what this thread alone touches; what is read goes to the output.
@@ -387,10 +416,12 @@ fn program_with(rng: &mut dyn RngCore, depth: u32, has_tests: bool) -> String {
     writer.line(
         "%lds.at = getelementptr inbounds [512 x i32], ptr addrspace(3) @lds, i32 0, i32 %own",
     );
+    writer.line("%lds.n = ptrtoint ptr addrspace(3) %lds.at to i32");
     writer.line("%lds.p = addrspacecast ptr addrspace(3) %lds.at to ptr");
     writer.line("%gp.p = getelementptr inbounds i32, ptr %gp, i32 %own");
     let frame = match kind {
         Kind::Amdgcn => {
+            writer.line("%frame.n = ptrtoint ptr addrspace(5) %frame to i32");
             writer.line("%frame.p = addrspacecast ptr addrspace(5) %frame to ptr");
             "%frame.p"
         }
@@ -531,7 +562,7 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
             module: &module,
             claims: &claims,
             model: SpaceModel::new(target.architecture()),
-            apertures: Apertures::new(64),
+            apertures: Apertures::new(64, target.architecture()),
             tally: Tally::default(),
         };
         let ended = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch).is_ok();

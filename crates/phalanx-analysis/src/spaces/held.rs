@@ -30,9 +30,10 @@ impl Rules<'_> {
     fn walk(&mut self, constant: Const) -> SpaceSet {
         let context = self.code.context;
         let mut all = SpaceSet::EMPTY;
-        let mut work = vec![(constant, SpaceSet::ALL)];
+        // With each part what it may lead to, and where a null in it leads.
+        let mut work = vec![(constant, SpaceSet::ALL, SpaceSet::NOWHERE)];
         let mut steps = 0;
-        while let Some((constant, mut bound)) = work.pop() {
+        while let Some((constant, mut bound, mut null)) = work.pop() {
             steps += 1;
             if steps > 1 << 12 {
                 return SpaceSet::ALL;
@@ -40,17 +41,19 @@ impl Rules<'_> {
             let data = context.const_data(constant);
             if let Class::Pointer(mask) = self.class(data.ty) {
                 bound = bound.and(SpaceSet::from_bits(mask as u16) | SpaceSet::NOWHERE);
+                if self.null_is_address(data.ty) {
+                    null |= SpaceSet::from_bits(self.all_of(data.ty) as u16);
+                }
             }
             match &data.kind {
-                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
-                    all |= SpaceSet::NOWHERE;
-                }
+                ConstKind::Undef | ConstKind::Poison => all |= SpaceSet::NOWHERE,
+                ConstKind::Null | ConstKind::Zero => all |= null.and(bound),
                 ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
-                    all |= SpaceSet::NOWHERE;
+                    all |= null.and(bound);
                 }
                 ConstKind::Global(name) => all |= bound.and(self.of_entity(*name, data.ty)),
                 ConstKind::Aggregate(_) | ConstKind::Splat(_) => {
-                    work.extend(data.kind.parts().iter().map(|&part| (part, bound)));
+                    work.extend(data.kind.parts().iter().map(|&part| (part, bound, null)));
                 }
                 ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
                     (
@@ -62,12 +65,12 @@ impl Rules<'_> {
                         Some(&base),
                     ) => {
                         if expr.opcode == Opcode::GetElementPtr {
-                            all |= SpaceSet::NOWHERE;
+                            all |= null.and(bound);
                         }
                         if !self.keeps_bits(expr.opcode, context.const_data(base).ty, data.ty) {
                             return SpaceSet::ALL.and(bound);
                         }
-                        work.push((base, bound));
+                        work.push((base, bound, null));
                     }
                     _ => all |= bound,
                 },

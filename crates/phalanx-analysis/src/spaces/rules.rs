@@ -18,6 +18,10 @@
 //! | a call | what the summary of the callee says, or a `returned` argument |
 //! | anything else | all that its type can address |
 //!
+//! **Null is an address** in every address space but number 0 (LLVM's `NullPointerIsDefined`), and in
+//! space 0 where the function is marked `null_pointer_is_valid`: a pointer that may be null leads to
+//! all that its type can address there.
+//!
 //! **A cast is a bound, not evidence**: `addrspacecast` to a space keeps of the set what the space has, and says nothing of the
 //! operand.
 //!
@@ -230,12 +234,34 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What the union of the inputs of an instruction is cut down to by its type.
+    /// Whether the null pointer of a type is an address like others: in all spaces but number 0, and
+    /// there in functions that are marked `null_pointer_is_valid`.
+    pub(super) fn null_is_address(&self, ty: Type) -> bool {
+        let context = self.code.context;
+        let scalar = match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => *elem,
+            _ => ty,
+        };
+        let attributes = context.function_attrs(self.code.header.attributes);
+        match context.type_kind(scalar).address_space() {
+            Some(0) => attributes.has(AttrKind::NullPointerIsValid),
+            space => space.is_some(),
+        }
+    }
+
+    /// What the union of the inputs of an instruction becomes by its type: memories that the type
+    /// cannot address go; and what may be null may be anywhere, where null is an address.
     pub(super) fn clamp(&mut self, inst: InstId, set: u64) -> u64 {
         let ty = self.code.body.inst(inst).ty;
-        match self.class(ty) {
-            Class::Pointer(mask) if mask != u64::from(SpaceSet::ALL.bits()) => restrict(set, mask),
-            _ => set,
+        let Class::Pointer(mask) = self.class(ty) else { return set };
+        let set = match mask != u64::from(SpaceSet::ALL.bits()) {
+            true => restrict(set, mask),
+            false => set,
+        };
+        let may_be_null = set & u64::from(SpaceSet::NOWHERE.bits()) != 0;
+        match may_be_null && self.null_is_address(ty) {
+            true => set | self.all_of(ty),
+            false => set,
         }
     }
 
