@@ -192,6 +192,10 @@ impl Words<'_> {
             Refusal::Acquire(_) => {
                 "stores of other threads may have become visible before".to_owned()
             }
+            Refusal::EarlierGrids => {
+                "an earlier grid may still write: the program waits for such (griddepcontrol.wait)"
+                    .to_owned()
+            }
             Refusal::TooFar => "too much happens before it to look through".to_owned(),
         }
     }

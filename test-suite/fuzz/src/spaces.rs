@@ -217,7 +217,7 @@ impl Writer<'_> {
                 self.line(&format!("call void {copy}({to}, i64 8, i1 false)"));
                 self.line(&format!("%p{n} = load ptr, {slot} %slot{object}, align 8"));
             }
-            15 => self.from_null(n),
+            15 => self.of_null(n),
             16 => {
                 // The number of the thread's own part of workgroup memory, or of the first part.
                 let number = ["%lds.n", "64"].choose(self.rng).copied().unwrap_or("64");
@@ -241,7 +241,7 @@ impl Writer<'_> {
     }
 
     /// An address that is made from the null pointer of a space, and leads into an object.
-    fn from_null(&mut self, n: u32) {
+    fn of_null(&mut self, n: u32) {
         let (space, offset) = match self.kind {
             Kind::Amdgcn if self.rng.random_bool(0.5) => (5, "%frame.n"),
             Kind::Amdgcn | Kind::Nvptx => (3, "%lds.n"),

@@ -420,7 +420,10 @@ impl Classifier<'_> {
     /// Why a store may happen before a load.
     fn clobbered(&mut self, inst: InstId) -> Option<Refusal> {
         if !self.facts.is_at_launch && !self.facts.omits(Omitted::Entry) {
-            return Some(Refusal::NoKernel);
+            return Some(match self.facts.writers.earlier_grids {
+                true => Refusal::EarlierGrids,
+                false => Refusal::NoKernel,
+            });
         }
         self.walked.push(inst);
         let (code, around, facts) = (self.code, self.around, self.facts);

@@ -64,6 +64,8 @@ pub enum Refusal {
     Acquire(InstId),
     /// There are too many definitions of memory before it.
     TooFar,
+    /// The program waits for earlier grids (`griddepcontrol.wait`): until then they may write.
+    EarlierGrids,
 }
 
 impl Refusal {
@@ -101,6 +103,7 @@ impl Refusal {
             Refusal::Clobbered(_) => "clobbered",
             Refusal::Acquire(_) => "acquire",
             Refusal::TooFar => "too-far",
+            Refusal::EarlierGrids => "earlier-grids",
         }
     }
 }

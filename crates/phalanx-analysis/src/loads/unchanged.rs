@@ -32,6 +32,9 @@ pub struct Writers<'a> {
     pub passed: Passed<'a>,
     /// Whether what callers pass does not change: all callers are known.
     pub is_unchanged_argument: &'a dyn Fn(u32) -> bool,
+    /// Whether kernels of the module may run while an earlier grid still writes: one waits for such
+    /// (programmatic dependent launch).
+    pub earlier_grids: bool,
     /// A rule that is left out; nothing but for tests.
     pub omitted: Option<Omitted>,
 }
@@ -120,7 +123,8 @@ impl<'a> Unchanged<'a> {
         let only_reads = attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone);
         let used = if only_reads { None } else { self.written(position) };
         let is_apart = attributes.has(AttrKind::NoAlias) || self.omits(Omitted::Aliases);
-        used.or((!is_apart).then_some(Refusal::Aliased(position)))
+        let changes = used.or((!is_apart).then_some(Refusal::Aliased(position)));
+        changes.or(self.facts.earlier_grids.then_some(Refusal::EarlierGrids))
     }
 
     /// Where the function writes through an argument, or loses it.

@@ -29,7 +29,7 @@ use super::follow::{around, fresh, locked};
 use super::layout::{Layout, block_layout, since};
 use super::promises::constant_variables;
 use super::surroundings::attributes_of_callees;
-use super::{call_place, code, starts_at_launch};
+use super::{call_place, code, loads::waits_for_grids, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -360,13 +360,13 @@ pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known of pointers, promises, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`call_place`], constant variables.
+/// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`waits_for_grids`], [`call_place`], constant variables.
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), attributes_of_callees(db, function));
     let _ = (call_place(db, function), constant_variables(db, function.module(db)));
-    let _ = starts_at_launch(db, function);
+    let _ = (starts_at_launch(db, function), waits_for_grids(db, function.module(db)));
     fresh()
 }
 

@@ -393,6 +393,7 @@ impl<'a> Around<'a> {
             variable: &|name| variable(db, function, name),
             passed: &|name, ty, position| passed_use(db, function, name, ty, position),
             is_unchanged_argument: &unchanged,
+            earlier_grids: waits_for_grids(db, function.module(db)),
             omitted: self.omitted,
         })
     }
@@ -525,12 +526,28 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
     found.unwrap_or_default()
 }
 
+/// Whether kernels of a module may run while an earlier grid still writes (programmatic dependent
+/// launch): the module declares `llvm.nvvm.griddepcontrol.wait`.
+///
+/// *Reads* [`symbols`]. *Changes when* the declaration comes or goes. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
+    let symbols = symbols(db, module);
+    let name = module.context(db).find_symbol(b"llvm.nvvm.griddepcontrol.wait");
+    name.is_some_and(|name| symbols.contains_key(&GlobalName::Named(name)))
+}
+
 /// Whether device memory, as a thread sees it, is as it was when the launch began whenever a function is entered: launches enter it, or all
 /// its callers are known and call it before anything else happens.
 ///
-/// *Reads* [`call_place`], [`called_at_launch`] of the callers. *Changes when* it does. *Cost* O(callers).
+/// Never where the module [waits for earlier grids](waits_for_grids): until then they may write.
+///
+/// *Reads* [`call_place`], [`called_at_launch`] of the callers, [`waits_for_grids`]. *Changes when* it does. *Cost* O(callers).
 #[salsa::tracked(returns(copy))]
 pub fn starts_at_launch(db: &dyn Db, function: FunctionInput) -> bool {
+    if waits_for_grids(db, function.module(db)) {
+        return false;
+    }
     let place = call_place(db, function);
     if is_entered_by_launches(db, function) {
         return true;

@@ -24,7 +24,7 @@ use super::facts::{affect_map, callees, control_divergence, divergence, flow_fac
 use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::launches::{is_kernel, launch_facts};
-use super::loads::written_by;
+use super::loads::{waits_for_grids, written_by};
 use super::memory::with_aliases;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{call_place, code, load_classes, memory_kinds, starts_at_launch};
@@ -142,8 +142,10 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
             })
         })?
     };
+    // Writes of an earlier grid are in no order with barriers of this one.
+    let is_alone = !waits_for_grids(db, function.module(db));
     let is_all = is_kernel(db, function) || is_all_of_kernels(db, function);
-    is_all.then(find).flatten().map_or_else(Arc::default, Arc::from)
+    (is_all && is_alone).then(find).flatten().map_or_else(Arc::default, Arc::from)
 }
 
 /// Whether a function is all that each of its callers does, which are kernels: clang makes a function of an OpenCL kernel, and a kernel that calls it.
