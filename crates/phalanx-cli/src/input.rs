@@ -8,6 +8,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
+use crate::file_kind;
+
 /// Text of a file and what it is called in messages.
 pub(crate) struct Source {
     pub(crate) name: String,
@@ -43,8 +45,8 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
     if text.len() as u64 > MAX_BYTES {
         bail!("{name} is larger than 4 GiB");
     }
-    if text.starts_with(b"BC\xC0\xDE") || text.starts_with(b"\xDE\xC0\x17\x0B") {
-        bail!("{name} is LLVM bitcode; phalanx reads textual IR (run llvm-dis on it first)");
+    if let Some(what) = file_kind::recognize(&text) {
+        bail!("{name} is {what}");
     }
     Ok(Source { name, text })
 }

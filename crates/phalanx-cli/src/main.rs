@@ -5,6 +5,7 @@ mod analyze;
 mod args;
 mod check;
 mod explain;
+mod file_kind;
 mod functions;
 mod graph;
 mod input;

@@ -84,6 +84,16 @@ impl Context {
         self.types.get(ty.raw())
     }
 
+    /// Whether vectors can hold values of this kind.
+    pub fn is_vector_element(&self, kind: &TypeKind) -> bool {
+        match kind {
+            TypeKind::Int(_) | TypeKind::Ptr(_) => true,
+            // The one target type that LLVM allows it for.
+            TypeKind::Target { name, .. } => self.bytes(*name) == b"llvm.test.vectorelement",
+            _ => kind.is_float(),
+        }
+    }
+
     /// The integer type `i<bits>`.
     pub fn int_type(&self, bits: u32) -> Type {
         match bits {

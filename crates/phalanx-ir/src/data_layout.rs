@@ -47,6 +47,8 @@ pub struct PointerLayout {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DataLayout {
     pointers: Vec<(u32, PointerLayout)>,
+    /// Names of address spaces: `p3(shared)`.
+    named_spaces: Vec<(Box<str>, u32)>,
     integers: Vec<(u32, Alignment)>,
     floats: Vec<(u32, Alignment)>,
     vectors: Vec<(u32, Alignment)>,
@@ -89,6 +91,7 @@ impl Default for DataLayout {
                     non_integral: false,
                 },
             )],
+            named_spaces: Vec::new(),
             integers: vec![
                 (1, align(1, 1)),
                 (8, align(1, 1)),
@@ -227,12 +230,23 @@ impl DataLayout {
         let digits = head.trim_start_matches(['e', 'u']);
         let flags = &head[..head.len() - digits.len()];
         // An address space may be named: `p3(shared)`.
-        let digits = match digits.split_once('(') {
-            Some((digits, name)) if name.ends_with(')') && name.len() > 1 => digits,
+        let (digits, name) = match digits.split_once('(') {
+            Some((digits, name)) if name.ends_with(')') && name.len() > 1 => {
+                (digits, Some(&name[..name.len() - 1]))
+            }
             Some(_) => return Err("expected `)` after the name of an address space"),
-            None => digits,
+            None => (digits, None),
         };
         let space = if digits.is_empty() { 0 } else { address_space(digits)? };
+        if let Some(name) = name {
+            if ["A", "G", "P"].contains(&name) {
+                return Err("the names A, G and P of address spaces have a meaning already");
+            }
+            if self.space_named(name).is_some() {
+                return Err("the name of the address space is that of another");
+            }
+            self.named_spaces.push((name.into(), space));
+        }
         let size =
             number(parts.next().ok_or(FORM)?, 24).filter(|size| *size > 0).ok_or("bad size")?;
         let abi = alignment_of(parts.next().ok_or(FORM)?, false)?;
@@ -259,6 +273,17 @@ impl DataLayout {
             PointerLayout { size, alignment, index_size, non_integral },
         );
         Ok(())
+    }
+
+    /// The address space that a pointer specification gives this name.
+    #[must_use]
+    pub fn space_named(&self, name: &str) -> Option<u32> {
+        self.named_spaces.iter().find(|(known, _)| **known == *name).map(|(_, space)| *space)
+    }
+
+    /// The names that pointer specifications give address spaces, in their order.
+    pub fn space_names(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.named_spaces.iter().map(|(name, space)| (&**name, *space))
     }
 
     /// The layout of pointers into an address space.

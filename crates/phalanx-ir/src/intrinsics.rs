@@ -10,6 +10,7 @@
 //! A table is expanded on the first look-up in its family, which takes a millisecond at most. A look-up hashes the name
 //! once per component.
 
+pub mod facts;
 pub mod signature;
 
 use std::sync::LazyLock;
@@ -83,8 +84,9 @@ const ELSEWHERE: [&str; 16] = [
 
 /// Beginnings of the names of intrinsics that LLVM 22 also reads with the signature, or under the name, of an older LLVM.
 /// They stay what they are here.
-const OLDER: [&str; 24] = [
+const OLDER: [&str; 26] = [
     "amdgcn.ldexp.",
+    "amdgcn.swmmac.i32.16x16x128.iu8",
     "amdgcn.wmma.i32.16x16x64.iu8",
     "dbg.value",
     "experimental.vector.partial.reduce.add.",
@@ -108,6 +110,7 @@ const OLDER: [&str; 24] = [
     "ptr.annotation",
     "stackprotectorcheck",
     "var.annotation",
+    "vector.splice.",
 ];
 
 /// Whether LLVM 22 also reads functions of this name that have another signature than its own intrinsic.

@@ -2,7 +2,7 @@
 //!
 //! Analyses and transforms may rely on these rules without looking. The verifier accepts what LLVM 22's accepts and
 //! rejects what it rejects, within the rules below; where LLVM has a message for a mistake, it is the same message.
-//! Debug information is carried, not judged.
+//! Debug information that describes code is carried, not judged.
 //!
 //! # Rules
 //!
@@ -53,6 +53,12 @@
 //! must have; tags of `!tbaa` lead from their base to the type of the access at their offset; scopes of aliasing have domains; module
 //! flags are well-formed, unique and meet what others require of them.
 //!
+//! **Debug information** ([`debug_info`]) Nodes that named metadata leads to: expressions have known operations with
+//! their operands, types and ranges have the fields that go together, compile units are listed.
+//!
+//! **Operands of intrinsics** ([`intrinsic_values`], [`call`]) Immediates are in their range; operands that a signature
+//! does not tell apart fit each other.
+//!
 //! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use them everywhere or
 //! nowhere; regions nest; a cycle has one heart, in its header.
 //!
@@ -67,6 +73,7 @@ mod call;
 mod constants;
 mod control;
 mod convergence;
+mod debug_info;
 mod eh;
 pub(crate) mod env;
 pub(crate) mod fault;
@@ -74,6 +81,7 @@ mod function;
 mod header;
 mod inline_asm;
 pub(crate) mod integrity;
+mod intrinsic_values;
 mod intrinsics;
 mod memory;
 mod metadata;

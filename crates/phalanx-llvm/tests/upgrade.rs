@@ -396,6 +396,67 @@ fn debug_calls_and_records_do_not_mix() {
 }
 
 #[test]
+fn a_debug_call_with_an_offset() {
+    let text = |offset: u32| {
+        let call = format!("metadata i32 %x, i64 {offset}, metadata");
+        let text = WITH_CALLS.replace("metadata i32 %x, metadata", &call);
+        assert_ne!(text, WITH_CALLS);
+        text.replace(
+            "declare void @llvm.dbg.value(metadata, metadata",
+            "declare void @llvm.dbg.value(metadata, i64, metadata",
+        )
+    };
+    for (offset, count) in [(0, 1), (8, 0)] {
+        let read = ours(text(offset).as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let read = String::from_utf8_lossy(&read).into_owned();
+        assert_eq!(read.matches("#dbg_value").count(), count, "{read}");
+        assert!(!read.contains("call void @llvm.dbg.value"), "{read}");
+    }
+}
+
+#[test]
+fn the_end_of_a_coroutine() {
+    check(
+        "declare void @llvm.coro.end(ptr, i1, ...)",
+        "call void (ptr, i1, ...) @llvm.coro.end(ptr null, i1 false)",
+        &expect![[r#"
+              call void @llvm.coro.end(ptr null, i1 false, token none)
+        "#]],
+    );
+    check(
+        "declare i1 @llvm.coro.end(ptr, i1)",
+        "call i1 @llvm.coro.end(ptr null, i1 false)",
+        &expect![[r#"
+              call void @llvm.coro.end(ptr null, i1 false, token none)
+        "#]],
+    );
+}
+
+#[test]
+fn minimum_numbers_are_no_atomicrmw() {
+    check(
+        "declare float @llvm.amdgcn.global.atomic.fmin.num.f32.p1.f32(ptr addrspace(1), float)",
+        "%r = call float @llvm.amdgcn.global.atomic.fmin.num.f32.p1.f32(ptr addrspace(1) %g, \
+         float %f)",
+        &expect![[r#"
+              %r = call float @llvm.amdgcn.global.atomic.fmin.num.f32.p1.f32(ptr addrspace(1) %g, float %f)
+        "#]],
+    );
+}
+
+#[test]
+fn attributes_of_masked_accesses() {
+    check(
+        "declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <4 x i1>, <4 x i32>)",
+        "%r = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr nonnull %p, i32 8, <4 x i1> %m, \
+         <4 x i32> %v)",
+        &expect![[r#"
+              %r = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 8 %p, <4 x i1> %m, <4 x i32> %v)
+        "#]],
+    );
+}
+
+#[test]
 fn annotations_become_attributes() {
     let text = "define void @f(ptr %p) {\n  ret void\n}\n!nvvm.annotations = !{!0, !1}\n\
         !0 = !{ptr @f, !\"kernel\", i32 1}\n!1 = !{ptr @f, !\"reqntidx\", i32 32, !\"maxntidy\", i32 4}\n";

@@ -115,3 +115,31 @@ fn signatures_are_llvms() {
     assert!(wrong.is_empty() && more.is_empty(), "LLVM has {wrong:#?}, we have more {more:#?}");
     assert!(ours.len() > 4_000);
 }
+
+#[test]
+fn ranges_and_speculation_are_llvms() {
+    let Some(records) = Records::load() else { return };
+    let all = records.0.as_object().unwrap();
+    let intrinsics = all.iter().filter(|(_, record)| Records::has_class(record, "Intrinsic"));
+    for (name, record) in intrinsics {
+        let (name, _) = signature(&records, name, record);
+        let properties = record["IntrProperties"].as_array().unwrap();
+        let mut ranges = Vec::new();
+        for property in properties.iter().map(|property| records.record(property)) {
+            // Position 0 is the result.
+            let at = property["ArgNo"].as_i64().unwrap_or(0);
+            if Records::has_class(property, "Range") && at > 0 {
+                let end = |name: &str| property[name].as_i64().unwrap();
+                ranges.push((usize::try_from(at - 1).unwrap(), end("Lower"), end("Upper")));
+            }
+        }
+        ranges.sort_unstable();
+        let ours = intrinsics::facts::immediate_ranges(name.as_bytes());
+        let mut ours: Vec<_> = ours.map(|r| (r.argument, r.low, r.high)).collect();
+        ours.sort_unstable();
+        assert_eq!(ours, ranges, "{name}");
+        let is_speculatable = properties.iter().any(|p| p["def"] == "IntrSpeculatable");
+        let ours = intrinsics::facts::is_speculatable(name.as_bytes());
+        assert_eq!(ours, is_speculatable, "{name}");
+    }
+}

@@ -48,6 +48,12 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CorpusFile>> {
         Err(error) => return Err(error).context("cannot read ORACLE.tsv"),
     };
     let mut out = Vec::new();
+    llvm_files(folder, &mut out)?;
+    out.into_iter().map(|(name, path)| describe(name, path, &table)).collect()
+}
+
+/// All `.ll` files below a folder: the name relative to it, and the path; in the order of names.
+pub(super) fn llvm_files(folder: &Path, out: &mut Vec<(String, PathBuf)>) -> anyhow::Result<()> {
     let mut open = vec![folder.to_owned()];
     while let Some(here) = open.pop() {
         for entry in
@@ -63,7 +69,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CorpusFile>> {
         }
     }
     out.sort();
-    out.into_iter().map(|(name, path)| describe(name, path, &table)).collect()
+    Ok(())
 }
 
 fn describe(name: String, path: PathBuf, table: &str) -> anyhow::Result<CorpusFile> {

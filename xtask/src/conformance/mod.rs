@@ -20,6 +20,7 @@ mod classify;
 mod corpus;
 mod facts;
 mod filecheck;
+mod llvm_tests;
 mod random;
 mod report;
 mod roundtrip;
@@ -72,6 +73,18 @@ pub(crate) struct Options {
     /// Use this binary instead of the workspace's.
     #[arg(long, value_name = "FILE")]
     phalanx: Option<PathBuf>,
+    /// Read, verify and print every file of LLVM's test tree (`llvm/test`) instead of the sections.
+    #[arg(long, value_name = "DIR")]
+    llvm_tests: Option<PathBuf>,
+    /// Of LLVM's test tree, this many files that the seed chooses.
+    #[arg(long, value_name = "N", requires = "llvm_tests")]
+    sample: Option<usize>,
+    /// Keep LLVM's answers about its test tree in this file, and use those that are there.
+    #[arg(long, value_name = "FILE", requires = "llvm_tests")]
+    verdicts: Option<PathBuf>,
+    /// Workers for LLVM's test tree; as many as there are cores by default.
+    #[arg(long, value_name = "N", requires = "llvm_tests")]
+    jobs: Option<usize>,
     /// Put opt-22 in our place: tests this chore, and must find nothing.
     #[arg(long)]
     self_test: bool,
@@ -102,6 +115,9 @@ struct Tools {
 
 /// Runs the chore and prints its report.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(folder) = &options.llvm_tests {
+        return llvm_tests::run(folder, options);
+    }
     let Some(tools) = tools(options)? else { bail!("conformance needs LLVM 22: opt") };
     let version = tools.opt.run(["--version"], &[])?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();

@@ -72,7 +72,7 @@ fn canonical(tools: &Tools, text: &[u8]) -> anyhow::Result<Result<Vec<u8>, Strin
 }
 
 /// The first line that is not the same, with its number in the original.
-fn first_difference(wanted: &[u8], found: &[u8]) -> Option<String> {
+pub(super) fn first_difference(wanted: &[u8], found: &[u8]) -> Option<String> {
     let lines = |text: &[u8]| -> Vec<String> {
         let text = String::from_utf8_lossy(text).into_owned();
         text.lines().filter(|line| !line.starts_with("; ModuleID")).map(str::to_owned).collect()

@@ -46,7 +46,8 @@ fields! {
     IsDefinition "isDefinition", IsImplicitCode "isImplicitCode", IsLocal "isLocal", IsOptimized "isOptimized",
     IsUnsigned "isUnsigned", KeyInstructions "keyInstructions", Kind "kind", Language "language", Line "line",
     LinkageName "linkageName", LowerBound "lowerBound", Macros "macros", Name "name",
-    NameTableKind "nameTableKind", Nodes "nodes", Numerator "numerator", Offset "offset", Operands "operands",
+    NameTableKind "nameTableKind", Nodes "nodes", NumExtraInhabitants "num_extra_inhabitants",
+    Numerator "numerator", Offset "offset", Operands "operands",
     Producer "producer", PtrAuthAuthenticatesNullValues "ptrAuthAuthenticatesNullValues",
     PtrAuthExtraDiscriminator "ptrAuthExtraDiscriminator",
     PtrAuthIsAddressDiscriminated "ptrAuthIsAddressDiscriminated", PtrAuthIsaPointer "ptrAuthIsaPointer",
@@ -298,6 +299,7 @@ nodes! {
         opt(Align, U32),
         opt(DataSize, U32),
         opt(Encoding, ENCODING),
+        opt(NumExtraInhabitants, U32),
         opt(Flags, FLAGS),
     ] [Size];
     FixedPointType "DIFixedPointType" [
@@ -352,6 +354,7 @@ nodes! {
         opt(Size, FieldType::NodeOrUint),
         opt(Align, U32),
         opt(Offset, FieldType::NodeOrUint),
+        opt(NumExtraInhabitants, U32),
         opt(Flags, FLAGS),
         opt(Elements, FieldType::Node),
         opt(RuntimeLang, LANGUAGE),

@@ -232,8 +232,9 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
         return Ok(());
     }
     ensure!(
-        !set.has(AttrKind::ImmArg) || set.attributes().len() == 1,
-        "Attribute 'immarg' is incompatible with other attributes"
+        !set.has(AttrKind::ImmArg)
+            || set.attributes().len() == 1 + usize::from(set.has(AttrKind::Range)),
+        "Attribute 'immarg' is incompatible with other attributes except the 'range' attribute"
     );
     let passing = [
         set.has(AttrKind::ByVal),

@@ -3,16 +3,18 @@
 use crate::{
     attributes::{AttrKind, AttrList},
     call_conv::CallConv,
-    constant::ConstKind,
+    constant::{Const, ConstKind},
+    function::FunctionHeader,
     inst::{InstFlags, Opcode},
-    intrinsics::{Signature, lookup},
+    intrinsics::{Signature, facts, lookup},
     types::{Type, TypeKind},
     value::{Value, ValueKind},
     verify::{
         attrs::{self, Subject},
         env::Env,
         fault::{Check, Related, ensure},
-        inline_asm, intrinsics,
+        inline_asm, intrinsic_values, intrinsics,
+        types::Types,
         view::InstView,
     },
 };
@@ -74,9 +76,13 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     }
     let own = types.context.function_attrs(info.attributes);
     let callee_attributes = callee.map_or(AttrList::EMPTY, |header| header.attributes);
+    let is_speculatable = |header: &FunctionHeader| {
+        // LLVM gives an intrinsic its own attributes, whatever its declaration says.
+        let own = is_intrinsic && facts::is_speculatable(env.name_bytes(header.name));
+        own || types.context.function_attrs(header.attributes).has(AttrKind::Speculatable)
+    };
     ensure!(
-        !own.has(AttrKind::Speculatable)
-            || types.context.function_attrs(callee_attributes).has(AttrKind::Speculatable),
+        !own.has(AttrKind::Speculatable) || callee.is_some_and(is_speculatable),
         "speculatable attribute may not apply to call sites"
     );
     let known = callee
@@ -84,6 +90,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         .and_then(|header| lookup(env.name_bytes(header.name)).signature());
     if is_intrinsic {
         immediates(env, inst, known, callee_attributes)?;
+        immediate_ranges(env, inst, callee_attributes)?;
     } else {
         for &ty in &params[..] {
             ensure!(ty != Type::METADATA, "Function has metadata parameter but isn't an intrinsic");
@@ -103,6 +110,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     preallocated(env, inst)?;
     if let Some(header) = callee.filter(|_| is_intrinsic) {
         intrinsics::call(env, inst, known, header)?;
+        intrinsic_values::call(env, inst, header)?;
     }
     if let Some(ConstKind::InlineAsm(asm)) =
         inst.callee().as_const().map(|callee| &types.context.const_data(callee).kind)
@@ -149,8 +157,12 @@ fn immediates(
 ) -> Check {
     let context = env.types.context;
     let declared = context.attr_list_data(attributes);
+    let name = callee_name(env, inst);
     for (at, &arg) in inst.args().iter().enumerate() {
-        let is_known = known.is_some_and(|signature| signature.is_immediate(at));
+        let is_known = match known {
+            Some(signature) => signature.is_immediate(at),
+            None => facts::is_immediate_elsewhere(name, at),
+        };
         if is_known || context.attr_set_data(declared.param(at)).has(AttrKind::ImmArg) {
             let is_immediate =
                 arg.as_const().is_some_and(|constant| attrs::is_immediate(&env.types, constant));
@@ -162,6 +174,45 @@ fn immediates(
         }
     }
     Ok(())
+}
+
+/// Immediates are in the range that the intrinsic, or its declaration, gives for them.
+fn immediate_ranges(env: &Env<'_>, inst: &InstView<'_>, attributes: AttrList) -> Check {
+    let types = &env.types;
+    let number = |at: usize| {
+        let constant = inst.args().get(at).and_then(|arg| arg.as_const())?;
+        signed(types, constant)
+    };
+    let in_range = |at: usize, low: i64, high: i64| {
+        let Some(found) = number(at) else { return Ok(()) };
+        ensure!(
+            low <= found && found < high,
+            format!("immarg value {found} out of range [{low}, {high})"),
+            Related::Value(inst.args()[at])
+        );
+        Ok(())
+    };
+    for range in facts::immediate_ranges(callee_name(env, inst)) {
+        in_range(range.argument, range.low, range.high)?;
+    }
+    let declared = &types.context.attr_list_data(attributes).params;
+    for (at, &set) in declared.iter().enumerate() {
+        let set = types.context.attr_set_data(set);
+        let ends = set.range().filter(|_| set.has(AttrKind::ImmArg));
+        let ends = ends.and_then(|(low, high)| Some((signed(types, low)?, signed(types, high)?)));
+        if let Some((low, high)) = ends {
+            in_range(at, low, high)?;
+        }
+    }
+    Ok(())
+}
+
+/// An integer of at most 64 bits, by its sign.
+pub(crate) fn signed(types: &Types<'_>, constant: Const) -> Option<i64> {
+    let bits = types.bits(types.context.const_data(constant).ty).filter(|bits| *bits <= 64)?;
+    let value = types.const_int(constant)?;
+    let unused = 64 - bits as u32;
+    Some((value << unused).cast_signed() >> unused)
 }
 
 /// Bundles that may occur once, and what LLVM calls a second one.
@@ -176,6 +227,17 @@ const SINGLE_BUNDLES: [(&[u8], &str); 9] = [
     (b"gc-live", "Multiple gc-live operand bundles"),
     (b"clang.arc.attachedcall", "Multiple \"clang.arc.attachedcall\" operand bundles"),
 ];
+
+/// Whether an operand is what a `clang.arc.attachedcall` bundle calls: it may be an intrinsic.
+pub(crate) fn is_attached_call(env: &Env<'_>, inst: &InstView<'_>, at: usize) -> bool {
+    let Some(call) = inst.call else { return false };
+    let context = env.types.context;
+    let Some(&operand) = inst.operands.get(at) else { return false };
+    at >= call.args as usize
+        && inst.bundles().any(|(tag, operands)| {
+            context.bytes(tag) == b"clang.arc.attachedcall" && operands.contains(&operand)
+        })
+}
 
 fn bundles(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let mut seen = [false; SINGLE_BUNDLES.len()];

@@ -4,6 +4,7 @@ use crate::{
     attributes::AttrKind,
     call_conv::CallConv,
     function::{FunctionHeader, FunctionRef},
+    intrinsics::{Lookup, lookup},
     module::{DllStorage, Linkage, Visibility},
     types::{Type, TypeKind},
     verify::{
@@ -38,7 +39,11 @@ pub(crate) fn check(
         is_intrinsic: env.is_intrinsic(header.name),
         is_inline_asm: false,
     };
-    run(attrs::check(env, header.attributes, subject));
+    // LLVM replaces what a declaration says of an intrinsic that it knows.
+    let known = lookup(env.name_bytes(header.name));
+    if !subject.is_intrinsic || matches!(known, Lookup::Unknown) {
+        run(attrs::check(env, header.attributes, subject));
+    }
     run(own_attributes(env, function));
     run(convention(env, header));
     run(presence(env, function));

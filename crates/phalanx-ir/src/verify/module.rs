@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
+    body::{Body, InstId},
     constant::{Const, ConstKind},
     context::Context,
     function::FunctionRef,
@@ -13,6 +14,7 @@ use crate::{
     value::Value,
     verify::{
         constants::Constants,
+        debug_info,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
         header, metadata,
@@ -80,6 +82,7 @@ pub(crate) fn check(
     }
     metadata::module_flags(module, env, &mut run);
     metadata::named(env, &mut run);
+    debug_info::named(env, &mut run);
     for target in &module.block_addresses {
         run(block_address(env, target, functions));
     }
@@ -243,10 +246,22 @@ fn is_null(context: &Context, constant: Const) -> bool {
     }
 }
 
+/// Whether a variable of this name is a list that LLVM reads, which nothing may refer to.
+fn is_list_of_llvm(name: &[u8]) -> bool {
+    const LISTS: [&[u8]; 4] =
+        [b"llvm.used", b"llvm.compiler.used", b"llvm.global_ctors", b"llvm.global_dtors"];
+    LISTS.contains(&name)
+}
+
 /// Variables whose names LLVM gives a meaning to.
 fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
     let types = &env.types;
     let me = || Related::Global(variable.name);
+    ensure!(
+        !is_list_of_llvm(env.name_bytes(variable.name)) || !env.misused.contains(&variable.name),
+        "invalid uses of intrinsic global variable",
+        me()
+    );
     let element = match types.kind(variable.ty) {
         TypeKind::Array { elem, .. } => Some(*elem),
         _ => None,
@@ -399,15 +414,22 @@ pub(crate) fn misused_intrinsics(
 ) -> FxHashSet<GlobalName> {
     let (module, context) = (env.module, env.types.context);
     let mut misused = FxHashSet::default();
-    if !functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
+    let lists: FxHashSet<GlobalName> = module
+        .variables
+        .iter()
+        .map(|variable| variable.name)
+        .filter(|&name| is_list_of_llvm(env.name_bytes(name)))
+        .collect();
+    if lists.is_empty() && !functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
         return misused;
     }
+    let is_special = |name: GlobalName| env.is_intrinsic(name) || lists.contains(&name);
     let mut seen = FxHashSet::default();
     let mut note = |constant: Const| {
         let is_known = (constant.raw() as usize) < context.const_count();
         if is_known && seen.insert(constant) {
             let names = names_in(context, constant);
-            misused.extend(names.into_iter().filter(|&name| env.is_intrinsic(name)));
+            misused.extend(names.into_iter().filter(|&name| is_special(name)));
         }
     };
     for variable in &module.variables {
@@ -428,11 +450,24 @@ pub(crate) fn misused_intrinsics(
                 {
                     operands = others;
                 }
-                operands.iter().filter_map(|value| value.as_const()).for_each(&mut note);
+                let attached = attached_callees(context, body, inst);
+                let others = operands.iter().filter(|value| !attached.contains(value));
+                others.filter_map(|value| value.as_const()).for_each(&mut note);
             }
         }
     }
     misused
+}
+
+/// What `clang.arc.attachedcall` bundles of a call name: functions that are called later, so they
+/// may be intrinsics.
+fn attached_callees(context: &Context, body: &Body, inst: InstId) -> Vec<Value> {
+    if !body.inst(inst).opcode.is_call() {
+        return Vec::new();
+    }
+    let tagged = |tag| context.bytes(tag) == b"clang.arc.attachedcall";
+    let bundles = body.bundles(inst).filter(|&(tag, _)| tagged(tag));
+    bundles.flat_map(|(_, operands)| operands.to_vec()).collect()
 }
 
 fn is_call_by_own_type(env: &Env<'_>, callee: Value, function_type: Type) -> bool {

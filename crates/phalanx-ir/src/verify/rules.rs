@@ -78,7 +78,7 @@ fn operands(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             ValueKind::Const(constant) => {
                 let intrinsic = env.function_of(constant).filter(|f| env.is_intrinsic(f.name));
                 ensure!(
-                    at == callee_at || intrinsic.is_none(),
+                    at == callee_at || intrinsic.is_none() || call::is_attached_call(env, inst, at),
                     "Cannot take the address of an intrinsic!"
                 );
                 ensure!(

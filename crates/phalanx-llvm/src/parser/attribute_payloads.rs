@@ -84,17 +84,24 @@ impl Parser<'_> {
         let mut effects = MemoryEffects::NONE;
         let mut seen_location = false;
         loop {
+            let named = |name: &[u8]| {
+                MemoryLocation::from_text(name).filter(|&l| l != MemoryLocation::Other)
+            };
+            // The colon is a token of its own behind white space.
             let location = match self.label_name() {
-                Some(name) => {
-                    MemoryLocation::from_text(&name).filter(|&l| l != MemoryLocation::Other)
-                }
-                None => None,
+                Some(name) => named(&name),
+                None => self.word().and_then(named),
             };
             if self.at(TokenKind::Label) && location.is_none() {
                 return Err(self.expected_memory_effect("a kind of memory"));
             }
             if location.is_some() {
-                self.bump();
+                if !self.at(TokenKind::Label) {
+                    self.bump();
+                    self.expect(TokenKind::Colon)?;
+                } else {
+                    self.bump();
+                }
                 seen_location = true;
             }
             let Some(access) = self.word().and_then(Access::from_text) else {

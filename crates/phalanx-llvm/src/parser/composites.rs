@@ -43,7 +43,7 @@ impl Parser<'_> {
                 self.same_types(elem, base, start, "vector")?;
                 let len = (self.constants.elements.len() - base) as u32;
                 let kind = self.context.type_kind(elem);
-                if !kind.is_float() && !matches!(kind, TypeKind::Int(_) | TypeKind::Ptr(_)) {
+                if !self.context.is_vector_element(kind) {
                     let elem = self.type_name(elem);
                     let message = format!("a vector cannot hold elements of type `{elem}`");
                     return Err(self.error(self.span_from(start), message));

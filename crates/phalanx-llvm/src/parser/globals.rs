@@ -217,6 +217,14 @@ impl<'a> Parser<'a> {
         ty: Type,
         index: GlobalIndex,
     ) -> PResult<GlobalName> {
+        // `@""` is no name: it is numbered like a global without one.
+        let token = match token.kind {
+            TokenKind::Global if self.token_name(token).is_empty() => {
+                let number = self.globals.next_number;
+                Token { kind: TokenKind::GlobalId, number, ..token }
+            }
+            _ => token,
+        };
         if token.kind == TokenKind::GlobalId {
             if token.number < self.globals.next_number {
                 let message =

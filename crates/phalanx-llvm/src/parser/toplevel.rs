@@ -164,6 +164,7 @@ impl Parser<'_> {
             alloca: parsed.alloca_space(),
             globals: parsed.global_space(),
             program: parsed.program_space(),
+            named: parsed.space_names().map(|(n, space)| (n.as_bytes().into(), space)).collect(),
         };
         Ok(())
     }

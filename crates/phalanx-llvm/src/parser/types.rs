@@ -37,11 +37,13 @@ pub(crate) struct TypeState<'a> {
 }
 
 /// What a data layout says about address spaces.
-#[derive(Copy, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct AddressSpaces {
     pub(crate) alloca: u32,
     pub(crate) globals: u32,
     pub(crate) program: u32,
+    /// Names that the layout gives.
+    pub(crate) named: Vec<(Box<[u8]>, u32)>,
 }
 
 #[derive(Copy, Clone)]
@@ -414,7 +416,7 @@ impl<'a> Parser<'a> {
 
     fn is_vector_element(&self, ty: Type) -> bool {
         let kind = self.context.type_kind(ty);
-        kind.is_float() || matches!(kind, TypeKind::Int(_) | TypeKind::Ptr(_))
+        self.context.is_vector_element(kind)
     }
 
     /// Whether this is a function type.
@@ -434,9 +436,14 @@ impl<'a> Parser<'a> {
                 b"A" => self.types.address_spaces.alloca,
                 b"G" => self.types.address_spaces.globals,
                 b"P" => self.types.address_spaces.program,
-                _ => {
-                    return Err(self
-                        .error(span, "the address spaces with names are \"A\", \"G\" and \"P\""));
+                name => {
+                    let named = &self.types.address_spaces.named;
+                    let Some(&(_, space)) = named.iter().find(|(known, _)| **known == *name) else {
+                        let message = "the address spaces with names are \"A\", \"G\", \"P\" and \
+                                       those that the data layout names";
+                        return Err(self.error(span, message));
+                    };
+                    space
                 }
             }
         } else {

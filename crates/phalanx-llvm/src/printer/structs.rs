@@ -11,7 +11,7 @@
 use phalanx_ir::{
     AttrList, AttrSet, Const, ConstKind, Context, Module, Opcode, Type, TypeKind, Value, ValueKind,
     function::FunctionRef,
-    metadata::{LocalMetadata, MetadataId},
+    metadata::{DebugRecord, LocalMetadata, MetadataId},
     types::{StructBody, StructName},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -110,6 +110,34 @@ impl<'a> Walk<'a> {
                 self.node(node);
             }
         }
+        // LLVM's own order does not come here; but its reader wants a definition of every name.
+        for &function in functions {
+            self.records(function);
+            for attachment in &function.header.metadata {
+                self.node(attachment.node);
+            }
+        }
+        for attachment in self.module.variables.iter().flat_map(|variable| &variable.metadata) {
+            self.node(attachment.node);
+        }
+    }
+
+    /// Constants in debug records.
+    fn records(&mut self, function: FunctionRef<'_>) {
+        for &block in function.flow.order() {
+            for inst in function.body.block_insts(block) {
+                for record in function.extras.debug_records_before(inst) {
+                    match record {
+                        DebugRecord::Variable(variable) => self.local(&variable.value),
+                        DebugRecord::Assign(assign) => {
+                            self.local(&assign.value);
+                            self.local(&assign.address);
+                        }
+                        DebugRecord::Label { .. } => {}
+                    }
+                }
+            }
+        }
     }
 
     fn function(&mut self, function: FunctionRef<'_>) {
@@ -143,21 +171,26 @@ impl<'a> Walk<'a> {
     fn operand(&mut self, function: FunctionRef<'_>, operand: Value) {
         match operand.kind() {
             ValueKind::Const(constant) => self.constant(constant),
-            ValueKind::Metadata(id) => match function.body.local_metadata(id) {
-                LocalMetadata::Node(node) => self.node(*node),
-                LocalMetadata::Value(value) => {
-                    if let Some(constant) = value.as_const() {
-                        self.constant(constant);
-                    }
-                }
-                LocalMetadata::ArgList(values) => {
-                    for constant in values.iter().filter_map(|value| value.as_const()) {
-                        self.constant(constant);
-                    }
-                }
-                LocalMetadata::String(_) => {}
-            },
+            ValueKind::Metadata(id) => self.local(function.body.local_metadata(id)),
             ValueKind::Inst(_) | ValueKind::Arg(_) | ValueKind::Block(_) => {}
+        }
+    }
+
+    /// Metadata as an operand, or in a debug record.
+    fn local(&mut self, metadata: &LocalMetadata) {
+        match metadata {
+            LocalMetadata::Node(node) => self.node(*node),
+            LocalMetadata::Value(value) => {
+                if let Some(constant) = value.as_const() {
+                    self.constant(constant);
+                }
+            }
+            LocalMetadata::ArgList(values) => {
+                for constant in values.iter().filter_map(|value| value.as_const()) {
+                    self.constant(constant);
+                }
+            }
+            LocalMetadata::String(_) => {}
         }
     }
 

@@ -26,8 +26,12 @@ pub(super) enum Arg {
     Zero,
     /// `i1 false`
     False,
+    /// `token none`
+    NoToken,
     /// An argument, and a power of two to which it is known to be aligned by the constant argument at another position.
     Aligned(usize, usize),
+    /// The same, without other attributes; an alignment of 0 stands for 1.
+    OnlyAligned(usize, usize),
 }
 
 /// What becomes of the calls of an intrinsic.
@@ -47,6 +51,8 @@ pub(super) enum Rule {
     InvariantLoad,
     /// `llvm.lifetime.*` with a size: without it for an allocation, gone otherwise.
     Lifetime,
+    /// `llvm.coro.end` without the results of the coroutine, or with one of its own that is not used.
+    CoroutineEnd,
     /// Rotation: both inputs of a funnel shift are the same.
     Rotate(&'static str),
     /// The distance of the rotation by half the width.
@@ -172,6 +178,10 @@ fn amdgcn(name: &str) -> Option<Rule> {
         ("flat.atomic.fmin.", RmwOp::FMin),
         ("flat.atomic.fmax.", RmwOp::FMax),
     ];
+    // `fmin.num` and `fmax.num` differ from `atomicrmw` in what they make of signalling NaNs.
+    if name.contains("num") {
+        return None;
+    }
     let found = ATOMICS.iter().find(|(prefix, _)| name.starts_with(prefix))?;
     Some(Rule::AgentAtomic(found.1))
 }
@@ -195,9 +205,9 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
         ("masked", 4) => {
             let (at, args) =
                 if name.starts_with("masked.load.") || name.starts_with("masked.gather.") {
-                    (1, vec![Arg::Aligned(0, 1), Arg::Old(2), Arg::Old(3)])
+                    (1, vec![Arg::OnlyAligned(0, 1), Arg::Old(2), Arg::Old(3)])
                 } else if name.starts_with("masked.store.") || name.starts_with("masked.scatter.") {
-                    (2, vec![Arg::Old(0), Arg::Aligned(1, 2), Arg::Old(3)])
+                    (2, vec![Arg::Old(0), Arg::OnlyAligned(1, 2), Arg::Old(3)])
                 } else {
                     return None;
                 };
@@ -211,6 +221,9 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
             let given = (0..count).map(Arg::Old);
             let args = given.chain([Arg::False, Arg::False]).take(4).collect();
             Some(Rule::Call(name.to_string(), args))
+        }
+        ("coro", 2) if name == "coro.end" && matches!(ret, Type::VOID | Type::I1) => {
+            Some(Rule::CoroutineEnd)
         }
         ("flt", 0) if name == "flt.rounds" => Some(Rule::Rename("get.rounding".to_string())),
         ("invariant", 1) if name.starts_with("invariant.group.barrier") => {

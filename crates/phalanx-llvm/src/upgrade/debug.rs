@@ -4,8 +4,10 @@
 //! `#dbg_value(i32 %x, !7, !DIExpression(), !9)` before the next instruction. A call without a place in the source program is
 //! left as it is, for the verifier to refuse.
 
+use std::sync::Arc;
+
 use phalanx_ir::{
-    ConstKind, Function, GlobalName, InstId, Module, Opcode, Value, ValueKind,
+    ConstKind, Context, Function, GlobalName, InstId, Module, Opcode, Value, ValueKind,
     metadata::{
         DebugAssign, DebugRecord, DebugVariable, DebugVariableKind, LocalMetadata, MetadataId, kind,
     },
@@ -32,10 +34,12 @@ pub(super) fn upgrade(parsed: &mut Parsed) -> Result<(), (usize, InstId)> {
     if forms.is_empty() {
         return Ok(());
     }
+    let context = Arc::clone(&module.context);
     let has_records = module.functions.iter().any(|f| !f.extras.debug_records.is_empty());
     let mut is_complete = true;
     for (index, function) in module.functions.iter_mut().enumerate() {
-        is_complete &= rewrite(function, &forms, has_records).map_err(|inst| (index, inst))?;
+        is_complete &=
+            rewrite(&context, function, &forms, has_records).map_err(|inst| (index, inst))?;
     }
     if is_complete {
         let names: FxHashSet<GlobalName> = forms.values().map(|&(name, _)| name).collect();
@@ -73,12 +77,14 @@ struct Rewritten {
 
 /// Whether no such call is left.
 fn rewrite(
+    context: &Context,
     function: &mut Function,
     forms: &FxHashMap<Value, (GlobalName, Form)>,
     has_records: bool,
 ) -> Result<bool, InstId> {
     let Function { flow, body, extras, .. } = function;
     let mut rewritten: Vec<Rewritten> = Vec::new();
+    let mut dropped = Vec::new();
     let mut is_complete = true;
     for &block in flow.order() {
         // Calls that wait for the instruction their record is to stand before.
@@ -105,6 +111,19 @@ fn rewrite(
                     _ => None,
                 })
                 .collect();
+            let mut operands = operands;
+            // Before there were expressions, the offset into the variable was an operand.
+            if matches!(form, Form::Variable(DebugVariableKind::Value))
+                && operands.len() == 4
+                && operands[1].is_none()
+            {
+                operands.remove(1);
+                if !is_zero(context, body.call_args(inst)[1]) {
+                    // LLVM drops what has another offset than 0.
+                    dropped.push(inst);
+                    continue;
+                }
+            }
             match location.and_then(|location| record(form, &operands, location.node)) {
                 Some(record) => rewritten.push(Rewritten { call: inst, before: inst, record }),
                 None => is_complete = false,
@@ -114,10 +133,12 @@ fn rewrite(
         is_complete &= waiting == rewritten.len();
         rewritten.truncate(waiting);
     }
-    if rewritten.is_empty() {
+    if rewritten.is_empty() && dropped.is_empty() {
         return Ok(is_complete);
     }
-    let gone: FxHashSet<InstId> = rewritten.iter().map(|call| call.call).collect();
+    let calls = rewritten.iter().map(|call| call.call);
+    let gone: FxHashSet<InstId> = calls.chain(dropped.iter().copied()).collect();
+    dropped.into_iter().for_each(|call| body.unlink(call));
     extras.attachments.retain(|(inst, _)| !gone.contains(inst));
     for Rewritten { call, before, record } in rewritten {
         body.unlink(call);
@@ -125,6 +146,14 @@ fn rewrite(
     }
     extras.debug_records.sort_by_key(|&(before, _)| before);
     Ok(is_complete)
+}
+
+fn is_zero(context: &Context, value: Value) -> bool {
+    let kind = value.as_const().map(|constant| &context.const_data(constant).kind);
+    match kind {
+        Some(ConstKind::Int(number)) => number.to_u64() == Some(0),
+        kind => matches!(kind, Some(ConstKind::Zero)),
+    }
 }
 
 fn record(

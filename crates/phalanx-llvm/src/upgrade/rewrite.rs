@@ -125,6 +125,18 @@ impl Site<'_> {
                 return Some(());
             }
             Rule::Call(name, args) => return self.change_call(old, declarations, name, args),
+            Rule::CoroutineEnd => {
+                // LLVM refuses a module that uses, or names, the result.
+                let result = Value::inst(self.inst);
+                let is_used = |inst: InstId| self.body.operands(inst).contains(&result);
+                let is_named = self.extras.names.inst(self.inst).is_some();
+                if ret == Type::I1 && (is_named || self.body.all_ids().any(is_used)) {
+                    return None;
+                }
+                self.body.inst_mut(self.inst).ty = Type::VOID;
+                let args = [Arg::Old(0), Arg::Old(1), Arg::NoToken];
+                return self.change_call(old, declarations, "coro.end", &args);
+            }
             _ => {}
         }
         // The rest becomes something else, which cannot be done for an `invoke` or with operand bundles.
@@ -133,7 +145,7 @@ impl Site<'_> {
             return None;
         }
         match &old.rule {
-            Rule::Rename(_) | Rule::Call(..) => None,
+            Rule::Rename(_) | Rule::Call(..) | Rule::CoroutineEnd => None,
             Rule::Replace(name, args) => {
                 let operands = self.pick(args)?;
                 self.become_call(old, declarations, name, ret, &operands)
@@ -251,9 +263,12 @@ impl Site<'_> {
     fn pick(&self, args: &[Arg]) -> Option<Vec<Value>> {
         args.iter()
             .map(|arg| match *arg {
-                Arg::Old(at) | Arg::Aligned(at, _) => self.arg(at),
+                Arg::Old(at) | Arg::Aligned(at, _) | Arg::OnlyAligned(at, _) => self.arg(at),
                 Arg::Zero => Some(self.context.int_const(Type::I32, 0).into()),
                 Arg::False => Some(self.context.int_const(Type::I1, 0).into()),
+                Arg::NoToken => {
+                    Some(self.context.constant(Type::TOKEN, ConstKind::NoneToken).into())
+                }
             })
             .collect()
     }
@@ -348,10 +363,11 @@ impl Site<'_> {
                 Arg::Old(at) | Arg::Aligned(at, _) => {
                     sets.params.get(at).copied().unwrap_or(AttrSet::EMPTY)
                 }
-                Arg::Zero | Arg::False => AttrSet::EMPTY,
+                Arg::OnlyAligned(..) | Arg::Zero | Arg::False | Arg::NoToken => AttrSet::EMPTY,
             };
             let align = match *arg {
                 Arg::Aligned(_, at) => self.constant_arg(at)?,
+                Arg::OnlyAligned(_, at) => self.constant_arg(at)?.max(1),
                 _ => 0,
             };
             params.push(if align.is_power_of_two() {

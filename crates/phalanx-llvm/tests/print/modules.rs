@@ -284,3 +284,101 @@ define void @b() addrspace(1) {
 "#,
     );
 }
+
+#[test]
+fn types_that_only_debug_information_names() {
+    check(
+        r#"
+%s = type { float, %a }
+%a = type { i32 }
+
+define void @f() !dbg !3 {
+    #dbg_value(%s poison, !6, !DIExpression(), !7)
+  ret void
+}
+
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, isOptimized: false, runtimeVersion: 0, emissionKind: FullDebug)
+!1 = !DIFile(filename: "x.c", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "f", scope: !1, file: !1, line: 1, type: !4, spFlags: DISPFlagDefinition, unit: !0)
+!4 = !DISubroutineType(types: !5)
+!5 = !{}
+!6 = !DILocalVariable(name: "x", scope: !3, file: !1, line: 1)
+!7 = !DILocation(line: 1, scope: !3)
+"#,
+    );
+}
+
+#[test]
+fn names_of_address_spaces() {
+    check_becomes(
+        r#"
+target datalayout = "p2(shared):32:32"
+
+@a = addrspace("shared") global i32 0
+"#,
+        r#"
+target datalayout = "p2(shared):32:32"
+
+@a = addrspace(2) global i32 0
+"#,
+    );
+}
+
+#[test]
+fn empty_names_are_numbers() {
+    check_becomes(
+        r#"
+@"" = global i8 1
+@a = global ptr @0
+
+declare void @""()
+"#,
+        r#"
+@0 = global i8 1
+@a = global ptr @0
+
+declare void @1()
+"#,
+    );
+}
+
+#[test]
+fn a_space_before_the_colon_of_memory_effects() {
+    check_becomes(
+        "define void @f() memory(argmem : write) {\n  ret void\n}\n",
+        r#"
+; Function Attrs: memory(argmem: write)
+define void @f() #0 {
+  ret void
+}
+
+attributes #0 = { memory(argmem: write) }
+"#,
+    );
+}
+
+#[test]
+fn vectors_of_a_target_type() {
+    check(
+        r#"
+define <2 x target("llvm.test.vectorelement")> @f(<2 x target("llvm.test.vectorelement")> %x) {
+  ret <2 x target("llvm.test.vectorelement")> %x
+}
+"#,
+    );
+}
+
+#[test]
+fn extra_inhabitants() {
+    check(
+        r#"
+!named = !{!0}
+
+!0 = !DIBasicType(name: "B", size: 1, encoding: DW_ATE_unsigned, num_extra_inhabitants: 254)
+"#,
+    );
+}

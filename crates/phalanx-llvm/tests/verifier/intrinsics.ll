@@ -408,3 +408,275 @@ define i32 @f() {
   %a = call i32 @llvm.get.dynamic.area.offset.i32()
   ret i32 %a
 }
+
+;; immediate below its range
+;= immarg value 16 out of range [24, 257)
+declare void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32)
+define void @f() {
+  call void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 16)
+  ret void
+}
+
+;; immediate in its range
+;= ok
+declare void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32)
+define void @f() {
+  call void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 256)
+  ret void
+}
+
+;; immediate in its range that is no multiple
+;= reg_count argument to nvvm.setmaxnreg must be in multiples of 8
+declare void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32)
+define void @f() {
+  call void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 31)
+  ret void
+}
+
+;; range of a declaration
+;= ok
+declare void @llvm.test.immarg.range.intrinsic.i32(i32 immarg range(i32 -2, 14))
+define void @f() {
+  call void @llvm.test.immarg.range.intrinsic.i32(i32 -2)
+  ret void
+}
+
+;; range of a declaration not met
+;= immarg value 14 out of range [-2, 14)
+declare void @llvm.test.immarg.range.intrinsic.i32(i32 immarg range(i32 -2, 14))
+define void @f() {
+  call void @llvm.test.immarg.range.intrinsic.i32(i32 14)
+  ret void
+}
+
+;; immediate of another target
+;= immarg operand has non-immediate parameter
+declare i32 @llvm.arm.mrc(i32, i32, i32, i32, i32)
+define void @f(i32 %a) {
+  %x = call i32 @llvm.arm.mrc(i32 %a, i32 0, i32 0, i32 0, i32 0)
+  ret void
+}
+
+;; speculatable call of an intrinsic that is
+;= ok
+declare i32 @llvm.umin.i32(i32, i32)
+define i32 @f(i32 %a) {
+  %r = call i32 @llvm.umin.i32(i32 %a, i32 3) speculatable
+  ret i32 %r
+}
+
+;; speculatable call of an intrinsic that is not
+;= speculatable attribute may not apply to call sites
+declare void @llvm.sideeffect()
+define void @f() {
+  call void @llvm.sideeffect() speculatable
+  ret void
+}
+
+;; attributes of a declaration that LLVM replaces
+;= ok
+declare i32 @llvm.umin.i32(i32 captures(none), i32 nonnull)
+define i32 @f(i32 %a) {
+  %r = call i32 @llvm.umin.i32(i32 %a, i32 3)
+  ret i32 %r
+}
+
+;; bytes of a single byte
+;= bswap must be an even number of bytes
+define i8 @f(i8 %x) {
+  %r = call i8 @llvm.bswap.i8(i8 %x)
+  ret i8 %r
+}
+
+;; bytes of a vector
+;= ok
+define <2 x i16> @f(<2 x i16> %x) {
+  %r = call <2 x i16> @llvm.bswap.v2i16(<2 x i16> %x)
+  ret <2 x i16> %r
+}
+
+;; mask as wide as addresses
+;= ok
+target datalayout = "p3:32:32"
+define ptr addrspace(3) @f(ptr addrspace(3) %p, i32 %m) {
+  %r = call ptr addrspace(3) @llvm.ptrmask.p3.i32(ptr addrspace(3) %p, i32 %m)
+  ret ptr addrspace(3) %r
+}
+
+;; mask wider than addresses
+;= llvm.ptrmask intrinsic second argument bitwidth must match pointer index type size of first argument
+target datalayout = "p3:32:32"
+define ptr addrspace(3) @f(ptr addrspace(3) %p, i64 %m) {
+  %r = call ptr addrspace(3) @llvm.ptrmask.p3.i64(ptr addrspace(3) %p, i64 %m)
+  ret ptr addrspace(3) %r
+}
+
+;; masks of a scalar
+;= llvm.ptrmask intrinsic arguments must be both scalars or both vectors
+define ptr @f(ptr %p, <2 x i64> %m) {
+  %r = call ptr @llvm.ptrmask.p0.v2i64(ptr %p, <2 x i64> %m)
+  ret ptr %r
+}
+
+;; three-way comparison in one bit
+;= result type must be at least 2 bits wide
+define i1 @f(i32 %a) {
+  %r = call i1 @llvm.ucmp.i1.i32(i32 %a, i32 3)
+  ret i1 %r
+}
+
+;; three-way comparison of vectors of other lengths
+;= return type and arguments must have the same number of elements
+define <2 x i8> @f(<4 x i32> %a) {
+  %r = call <2 x i8> @llvm.ucmp.v2i8.v4i32(<4 x i32> %a, <4 x i32> %a)
+  ret <2 x i8> %r
+}
+
+;; part of a vector
+;= ok
+define <2 x i32> @f(<4 x i32> %a) {
+  %r = call <2 x i32> @llvm.vector.extract.v2i32.v4i32(<4 x i32> %a, i64 2)
+  ret <2 x i32> %r
+}
+
+;; part of a vector at an odd place
+;= vector_extract index must be a constant multiple of the result type's known minimum vector length.
+define <2 x i32> @f(<4 x i32> %a) {
+  %r = call <2 x i32> @llvm.vector.extract.v2i32.v4i32(<4 x i32> %a, i64 1)
+  ret <2 x i32> %r
+}
+
+;; part of a vector beyond its end
+;= subvector operand of vector_insert would overrun the vector being inserted into.
+define <4 x i32> @f(<4 x i32> %a, <2 x i32> %b) {
+  %r = call <4 x i32> @llvm.vector.insert.v4i32.v2i32(<4 x i32> %a, <2 x i32> %b, i64 4)
+  ret <4 x i32> %r
+}
+
+;; rounding of a truncation
+;= ok
+define half @f(float %a) {
+  %r = call half @llvm.fptrunc.round.f16.f32(float %a, metadata !"round.upward")
+  ret half %r
+}
+
+;; rounding of a truncation as the environment says
+;= unsupported rounding mode argument
+define half @f(float %a) {
+  %r = call half @llvm.fptrunc.round.f16.f32(float %a, metadata !"round.dynamic")
+  ret half %r
+}
+
+;; constrained operations
+;= ok
+define float @f(float %a) strictfp {
+  %r = call float @llvm.experimental.constrained.fadd.f32(float %a, float %a, metadata !"round.dynamic", metadata !"fpexcept.strict") strictfp
+  %s = call float @llvm.experimental.constrained.ceil.f32(float %a, metadata !"fpexcept.strict") strictfp
+  %t = call i1 @llvm.experimental.constrained.fcmp.f32(float %a, float %a, metadata !"oeq", metadata !"fpexcept.strict") strictfp
+  ret float %r
+}
+
+;; constrained operation with an unknown rounding
+;= invalid rounding mode argument
+define float @f(float %a) strictfp {
+  %r = call float @llvm.experimental.constrained.fadd.f32(float %a, float %a, metadata !"round.some", metadata !"fpexcept.strict") strictfp
+  ret float %r
+}
+
+;; constrained operation with unknown exceptions
+;= invalid exception behavior argument
+define float @f(float %a) strictfp {
+  %r = call float @llvm.experimental.constrained.ceil.f32(float %a, metadata !"fpexcept.some") strictfp
+  ret float %r
+}
+
+;; predicated conversion of another length
+;= VP cast intrinsic first argument and result vector lengths must be equal
+define <2 x i32> @f(<4 x float> %a, <2 x i1> %m, i32 %n) {
+  %r = call <2 x i32> @llvm.vp.fptosi.v2i32.v4f32(<4 x float> %a, <2 x i1> %m, i32 %n)
+  ret <2 x i32> %r
+}
+
+;; cooperative atomic in workgroup memory
+;= cooperative atomic intrinsics require a generic or global pointer
+define i32 @f(ptr addrspace(3) %p) {
+  %r = call i32 @llvm.amdgcn.cooperative.atomic.load.32x4B.p3(ptr addrspace(3) %p, i32 0, metadata !0)
+  ret i32 %r
+}
+!0 = !{!""}
+
+;; cooperative atomic in global memory
+;= ok
+define i32 @f(ptr addrspace(1) %p) {
+  %r = call i32 @llvm.amdgcn.cooperative.atomic.load.32x4B.p1(ptr addrspace(1) %p, i32 0, metadata !0)
+  ret i32 %r
+}
+!0 = !{!""}
+
+;; cooperative atomic without a scope
+;= cooperative atomic intrinsics require that the last argument is a metadata string
+define i32 @f(ptr addrspace(1) %p) {
+  %r = call i32 @llvm.amdgcn.cooperative.atomic.load.32x4B.p1(ptr addrspace(1) %p, i32 0, metadata !0)
+  ret i32 %r
+}
+!0 = !{}
+
+;; exclusive load without a type of element
+;= Intrinsic requires elementtype attribute on first argument.
+define i32 @f(ptr %p) {
+  %r = call i32 @llvm.arm.ldrex.p0(ptr %p)
+  ret i32 %r
+}
+
+;; exclusive load with a type of element
+;= ok
+define i32 @f(ptr %p) {
+  %r = call i32 @llvm.arm.ldrex.p0(ptr elementtype(i32) %p)
+  ret i32 %r
+}
+
+;; length of vectors of none
+;= get_vector_length: VF must be positive
+define i32 @f(i32 %n) {
+  %r = call i32 @llvm.experimental.get.vector.length.i32(i32 %n, i32 0, i1 false)
+  ret i32 %r
+}
+
+;; assumptions
+;= ok
+define void @f(ptr %p) {
+  call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 8), "nonnull"(ptr %p) ]
+  ret void
+}
+
+;; assumption of what is no attribute
+;= tags must be valid attribute names
+define void @f(ptr %p) {
+  call void @llvm.assume(i1 true) [ "alignment"(ptr %p, i64 8) ]
+  ret void
+}
+
+;; assumption of an alignment without a number
+;= alignment assumptions should have 2 or 3 arguments
+define void @f(ptr %p) {
+  call void @llvm.assume(i1 true) [ "align"(ptr %p) ]
+  ret void
+}
+
+;; attached call of an intrinsic
+;= ok
+define ptr @f() {
+  %r = call ptr @g() [ "clang.arc.attachedcall"(ptr @llvm.objc.retainAutoreleasedReturnValue) ]
+  ret ptr %r
+}
+declare ptr @g()
+declare ptr @llvm.objc.retainAutoreleasedReturnValue(ptr)
+
+;; intrinsic in another bundle
+;= Cannot take the address of an intrinsic!
+define void @f() {
+  call void @g() [ "other"(ptr @llvm.trap) ]
+  ret void
+}
+declare void @g()
+declare void @llvm.trap()

@@ -367,3 +367,109 @@ define ptr @f(i64 %x) {
   ret ptr %p
 }
 !0 = !{i32 1}
+
+;; expression that swaps nothing
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_swap)
+
+;; expressions
+;= ok
+!named = !{!0, !1, !2, !3, !4, !5}
+!0 = !DIExpression(DW_OP_constu, 1, DW_OP_swap)
+!1 = !DIExpression(DW_OP_stack_value, DW_OP_LLVM_fragment, 0, 8)
+!2 = !DIExpression(DW_OP_LLVM_arg, 0, DW_OP_LLVM_entry_value, 1)
+!3 = !DIExpression(DW_OP_breg5, 8, DW_OP_deref, DW_OP_LLVM_convert, 16, DW_ATE_signed)
+!4 = !DIExpression()
+!5 = !DIExpression(DW_OP_LLVM_implicit_pointer)
+
+;; expression without its operand
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_plus_uconst)
+
+;; expression that goes on behind its fragment
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_LLVM_fragment, 0, 8, DW_OP_deref)
+
+;; expression that goes on behind its value
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_stack_value, DW_OP_deref)
+
+;; operation that LLVM does not know
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_lit5)
+
+;; entry value that does not come first
+;= invalid expression
+!named = !{!0}
+!0 = !DIExpression(DW_OP_deref, DW_OP_LLVM_entry_value, 1)
+
+;; address space of a pointer type
+;= ok
+!named = !{!0}
+!0 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: null, dwarfAddressSpace: 1)
+
+;; address space of a member
+;= DWARF address space only applies to pointer or reference types
+!named = !{!0}
+!0 = !DIDerivedType(tag: DW_TAG_typedef, baseType: null, dwarfAddressSpace: 1)
+
+;; structure passed both ways
+;= invalid reference flags
+!named = !{!0}
+!0 = !DICompositeType(tag: DW_TAG_structure_type, flags: DIFlagTypePassByReference | DIFlagTypePassByValue)
+
+;; rank of a structure
+;= rank can only appear in array type
+!named = !{!0}
+!0 = !DICompositeType(tag: DW_TAG_structure_type, rank: !1)
+!1 = !DIExpression()
+
+;; parameters of a template that are none
+;= invalid template parameter
+!named = !{!0}
+!0 = !DICompositeType(tag: DW_TAG_structure_type, templateParams: !1)
+!1 = !{!0}
+
+;; range with a count and an end
+;= Subrange can have any one of count or upperBound
+!named = !{!0}
+!0 = !DISubrange(count: 3, upperBound: 4)
+
+;; generic range without a step
+;= GenericSubrange must contain stride
+!named = !{!0}
+!0 = !DIGenericSubrange(lowerBound: !1, upperBound: !1)
+!1 = !DIExpression()
+
+;; compile unit that is not listed
+;= DICompileUnit not listed in llvm.dbg.cu
+!named = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1)
+!1 = !DIFile(filename: "a.c", directory: "/")
+
+;; compile unit that is listed
+;= ok
+!llvm.dbg.cu = !{!0}
+!named = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1)
+!1 = !DIFile(filename: "a.c", directory: "/")
+!llvm.module.flags = !{!2}
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+
+;; place in a tuple
+;= ok
+!llvm.dbg.cu = !{!3}
+!llvm.module.flags = !{!6}
+!named = !{!0}
+!0 = !{!1}
+!1 = !DILocation(line: 1, scope: !2)
+!2 = distinct !DISubprogram(name: "f", scope: !4, file: !4, line: 1, type: !5, unit: !3)
+!3 = distinct !DICompileUnit(language: DW_LANG_C99, file: !4)
+!4 = !DIFile(filename: "a.c", directory: "/")
+!5 = !DISubroutineType(types: !{})
+!6 = !{i32 2, !"Debug Info Version", i32 3}

@@ -284,3 +284,17 @@ declare void @llvm.phalanx.unknown()
 ;; variable of a scalable predicate in an array
 ;= Globals cannot contain scalable types
 @g = external global [2 x target("aarch64.svcount")]
+
+;; list of used globals that is used
+;= invalid uses of intrinsic global variable
+@llvm.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"
+define ptr @f() {
+  ret ptr @llvm.used
+}
+
+;; list of used globals
+;= ok
+@llvm.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"
+define void @f() {
+  ret void
+}
