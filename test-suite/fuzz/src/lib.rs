@@ -8,6 +8,7 @@
 //! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
 //! Targets that ask LLVM do nothing but say so where it is not installed.
 
+pub mod against;
 pub mod data_flow;
 pub mod definition;
 pub mod edits;

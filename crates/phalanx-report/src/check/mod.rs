@@ -73,7 +73,7 @@ pub enum Suppression {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
     /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because` (a link of the chain of causes), `origin` (the
-    /// last link of a chain about memory: where that comes in).
+    /// last link of a chain about memory: where that comes in), `before` (what an earlier version did), `launch` (in which that was seen).
     pub kind: &'static str,
     /// What holds there.
     pub message: String,

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Bytes of a buffer that an argument points to.
-const BYTES: u64 = 1 << 15;
+const BYTES: u64 = 1 << 18;
 
 /// Bytes of workgroup memory for an argument or an array without a size.
 const SHARED: u64 = 1 << 13;
@@ -147,10 +147,16 @@ fn block(facts: &LaunchFacts, wave: u32, number: u32, numbers: &mut Numbers) -> 
         [4 * wave, 1, 1],
         [4, 4, 4],
         [5, 1, 1],
+        [12, 1, 1],
+        [20, 1, 1],
+        [4, 3, 1],
+        [8, 1, 1],
     ];
     let choice = match number {
         0 => shapes[0],
         1 => shapes[1],
+        // Few threads part as many do, and take less time.
+        _ if numbers.below(3) > 0 => numbers.one_of(&shapes[7..], shapes[7]),
         _ => numbers.one_of(&shapes, shapes[0]),
     };
     let mut size = [0, 1, 2].map(|d| match facts.workgroup_size[d] {
@@ -299,7 +305,8 @@ fn scalar(
                 _ => numbers.below(9),
             };
             // Bits of flags are independent of each other now and then.
-            let value = if numbers.below(12) == 0 { numbers.next() } else { value };
+            let value = if numbers.below(4) == 0 { numbers.below(256) } else { value };
+            let value = if numbers.below(5) == 0 { numbers.next() } else { value };
             Value::Bits(u128::from(value) & mask(*bits))
         }
         Shape::Float(kind) => {

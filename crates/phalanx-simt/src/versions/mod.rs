@@ -30,8 +30,9 @@
 //!
 //! # Invariants
 //!
-//! - Only what the earlier version does in every order in which its threads advance is compared: each launch of it is made in
-//!   several [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not taken for a change.
+//! - Only what the earlier version does in every order in which its threads advance is compared: a launch of it with a race or an atomic access is made in
+//!   several [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not taken for a change. Memory is not compared
+//!   after a launch in which threads [race](crate::races).
 //! - Addresses are told apart by object and offset, since the versions may place their variables differently.
 //! - The answer is the same each time: launches follow from numbers.
 //!
@@ -88,7 +89,7 @@ pub struct Limits {
     pub tries: u32,
     /// Instructions of one launch of the earlier version.
     pub fuel: u64,
-    /// Instructions of all launches of the earlier version; [`Limits::LEAST`] launches are compared at any rate.
+    /// Instructions of all launches of the earlier version; twice as many again, until [`Limits::LEAST`] launches are compared.
     pub all: u64,
 }
 
@@ -99,7 +100,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { launches: 12, tries: 30, fuel: 400_000, all: 3_000_000 }
+        Limits { launches: 40, tries: 60, fuel: 200_000, all: 800_000 }
     }
 }
 
@@ -172,6 +173,15 @@ pub struct Compared {
     pub obstacle: Option<String>,
 }
 
+/// The order of most launches.
+const LONG: Order = Order::Turns(4096);
+
+/// Instructions of a thread. Who meets whom is found among all rounds of the loops around, so many rounds take long.
+const PER_THREAD: u64 = 4_000;
+
+/// A kernel that takes more instructions in two launches is not launched in random order.
+const SHORT: u64 = 60_000;
+
 /// Executes a kernel of two versions. See the [module documentation](self).
 #[must_use]
 pub fn compare(
@@ -190,7 +200,9 @@ pub fn compare(
     let mut told = FxHashSet::default();
     let mut spent = 0;
     for number in 0..limits.tries {
-        let is_spent = spent > limits.all && compared.launches >= Limits::LEAST;
+        // Launches that have no end use up as much as is there for all.
+        let least = if spent > 2 * limits.all { 0 } else { Limits::LEAST };
+        let is_spent = spent > limits.all && compared.launches >= least;
         if compared.launches >= limits.launches || is_spent {
             break;
         }
@@ -263,23 +275,33 @@ fn once(
     after: Version<'_>,
     (number, fuel, spent): (u32, u64, &mut u64),
 ) -> Result<Differences, Obstacle> {
-    // Who depends on the order in which threads advance is found by another order.
-    let orders = [Order::Lockstep, Order::Turns(7), Order::Random(u64::from(number) + 1)];
+    // Who depends on the order in which threads advance is found by another order. Long turns come first: groups are looked at after each.
+    let orders = [LONG, Order::Turns(16), Order::Random(u64::from(number) + 1)];
+    let start = *spent;
     let never = |why: FaultKind| Obstacle::Never(why.to_string());
     let mut stable: Option<Record> = None;
     let mut described = None;
     for order in orders {
+        let is_long = matches!(order, Order::Random(_)) && *spent - start > SHORT;
+        if is_long || stable.as_ref().is_some_and(Record::is_settled) {
+            break;
+        }
         let mut made =
             inputs::launch(before.program, name, facts, (number, named)).map_err(never)?;
+        let threads = made.launch.block.iter().chain(&made.launch.grid).product::<u32>();
+        let fuel = fuel.min(PER_THREAD * u64::from(threads));
         made.launch = Launch { order, fuel, ..made.launch };
         let what = made.described.clone();
-        let record = execute(before, name, made, spent).map_err(|failure| match failure {
-            Failure::Fault(fault) if matches!(fault.kind, FaultKind::Unsupported(_)) => {
-                Obstacle::Never(format!("{}", fault.kind))
-            }
-            Failure::Launch(what) => Obstacle::Never(what),
-            other => Obstacle::Launch(other.to_string()),
-        })?;
+        let record =
+            execute(before, (name, stable.is_none()), made, spent).map_err(
+                |failure| match failure {
+                    Failure::Fault(fault) if matches!(fault.kind, FaultKind::Unsupported(_)) => {
+                        Obstacle::Never(format!("{}", fault.kind))
+                    }
+                    Failure::Launch(what) => Obstacle::Never(what),
+                    other => Obstacle::Launch(other.to_string()),
+                },
+            )?;
         described = Some(what);
         match &mut stable {
             None => stable = Some(record),
@@ -290,8 +312,10 @@ fn once(
         return Err(Obstacle::Never("no order".to_owned()));
     };
     let mut made = inputs::launch(after.program, name, facts, (number, named)).map_err(never)?;
-    made.launch.fuel = 8 * fuel;
-    match execute(after, name, made, &mut 0) {
+    let threads = made.launch.block.iter().chain(&made.launch.grid).product::<u32>();
+    made.launch =
+        Launch { order: LONG, fuel: 8 * fuel.min(PER_THREAD * u64::from(threads)), ..made.launch };
+    match execute(after, (name, false), made, &mut 0) {
         Ok(record) => {
             let executed = record.executed();
             Ok((described, differences::between(&stable, &record), executed))
@@ -307,12 +331,12 @@ fn once(
 
 fn execute(
     version: Version<'_>,
-    name: &str,
+    (name, looks_for_races): (&str, bool),
     made: inputs::Made,
     spent: &mut u64,
 ) -> Result<Record, Failure> {
     let inputs::Made { launch, mut memory, buffers, .. } = made;
-    let mut record = Record::new(version, &buffers);
+    let mut record = Record::new(version, &buffers, looks_for_races);
     let result = run(version.program, name, &launch, &mut memory, &mut record);
     *spent += result.as_ref().map_or(launch.fuel, |report| report.steps);
     result?;

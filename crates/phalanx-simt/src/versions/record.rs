@@ -12,6 +12,7 @@ use std::{
     rc::Rc,
 };
 
+use phalanx_ir::inst::Ordering;
 use phalanx_target::Scope;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
@@ -19,7 +20,8 @@ use super::{Object, Operations, Place, Version, inputs::Buffer};
 use crate::{
     convergence::Key,
     memory::{Memory, Region},
-    observe::{Access, AccessKind, Moment, Observer},
+    observe::{Access, AccessKind, Moment, Observer, Phase},
+    races::Races,
     value::Value,
 };
 
@@ -101,10 +103,14 @@ pub(super) struct Record {
     /// Operations whose groups depend on the order in which threads advance.
     pub(super) unsettled: FxHashSet<String>,
     pub(super) memory: Vec<(Object, Bytes)>,
+    /// Of the launch that is looked at for races.
+    races: Option<Races>,
+    has_atomics: bool,
 }
 
 impl Record {
-    pub(super) fn new(version: Version<'_>, buffers: &[Buffer]) -> Self {
+    /// Nothing so far. Of a launch in which threads race, memory is not certain, if that is looked for.
+    pub(super) fn new(version: Version<'_>, buffers: &[Buffer], looks_for_races: bool) -> Self {
         let mut objects: Vec<Range> = version
             .program
             .placed()
@@ -136,6 +142,8 @@ impl Record {
             traces: BTreeMap::new(),
             unsettled: FxHashSet::default(),
             memory: Vec::new(),
+            races: looks_for_races.then(Races::new),
+            has_atomics: false,
         }
     }
 
@@ -178,6 +186,7 @@ impl Record {
             self.traces.entry(name.clone()).or_default().push(trace.finish());
         }
         self.traces.values_mut().for_each(|traces| traces.sort_unstable());
+        let is_racy = self.races.as_ref().is_some_and(|races| !races.found().is_empty());
         for range in self.objects.iter().filter(|range| range.region == Region::Global) {
             let size = range.end - range.start;
             let (Ok(bytes), Ok(poison)) =
@@ -185,12 +194,17 @@ impl Record {
             else {
                 continue;
             };
-            let certain = poison.iter().map(|&is_poison| !is_poison).collect();
+            let certain = poison.iter().map(|&is_poison| !is_poison && !is_racy).collect();
             self.memory.push((range.object.clone(), Bytes { bytes: bytes.to_vec(), certain }));
         }
         if self.kept > ACCESSES {
             self.accesses.clear();
         }
+    }
+
+    /// Whether nothing depends on the order in which threads advance: no race was found, and nothing is atomic.
+    pub(super) fn is_settled(&self) -> bool {
+        !self.has_atomics && self.races.as_ref().is_some_and(|races| races.found().is_empty())
     }
 
     /// Whether an operation orders accesses.
@@ -251,7 +265,35 @@ impl Observer for Record {
         self.home.insert(thread, (workgroup, wave));
     }
 
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
+        if let Some(races) = &mut self.races {
+            races.fence(at, ordering);
+        }
+    }
+
+    fn meet(&mut self, threads: &[u32]) {
+        if let Some(races) = &mut self.races {
+            races.meet(threads);
+        }
+    }
+
+    fn arrive(&mut self, thread: u32, phase: Phase) {
+        if let Some(races) = &mut self.races {
+            races.arrive(thread, phase);
+        }
+    }
+
+    fn pass(&mut self, thread: u32, phase: Phase) {
+        if let Some(races) = &mut self.races {
+            races.pass(thread, phase);
+        }
+    }
+
     fn access(&mut self, at: Moment<'_>, access: &Access) {
+        if let Some(races) = &mut self.races {
+            races.access(at, access);
+        }
+        self.has_atomics |= access.ordering != Ordering::NotAtomic;
         self.kept += 1;
         if self.kept > ACCESSES {
             return;

@@ -100,7 +100,7 @@ impl Names {
     }
 
     /// The convergent operations of a function.
-    fn classes(&mut self, code: &Code<'_>) -> Classes {
+    pub(crate) fn classes(&mut self, code: &Code<'_>) -> Classes {
         let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
         let mut classes = Classes::default();
         for inst in all.filter(|&inst| code.is_convergent(inst)) {

@@ -1,0 +1,95 @@
+//! Two versions of random programs: what differs is reported, what does not is not.
+
+use phalanx_fuzz::against::{
+    self, LLVM, Mistake, OURS, Tally, by_llvm, by_us, hidden, mistaken, shown,
+};
+use phalanx_testing::llvm_tools;
+use rand::{SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
+
+/// How many programs: more when a campaign asks.
+fn seeds(few: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
+    let first: u64 =
+        std::env::var("PHALANX_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or_default();
+    first..first + asked.unwrap_or(few)
+}
+
+/// All that differs is reported, and hardly anything else.
+fn judge(what: &str, tally: &Tally) {
+    println!("{what}: {}", tally.line());
+    for text in tally.missed.iter().take(2) {
+        println!("missed: {text}");
+    }
+    for text in tally.false_alarms.iter().take(2) {
+        println!("false alarm: {text}");
+    }
+    assert!(tally.missed.is_empty(), "{what}: {}", tally.line());
+    let equal = tally.silent + tally.parted + tally.false_alarms.len() as u64;
+    assert!(tally.false_alarms.len() as u64 <= equal / 100, "{what}: {}", tally.line());
+}
+
+#[test]
+fn deliberate_mistakes() {
+    let mut tally = Tally::default();
+    for seed in seeds(40) {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let before = against::program(rng);
+        let Some(&mistake) = Mistake::ALL.choose(rng) else { continue };
+        for _ in 0..8 {
+            if let Some(after) = mistaken(&before, mistake, rng) {
+                tally.add(&before, &after, &format!("{mistake:?}"), seed);
+                break;
+            }
+        }
+    }
+    judge("mistakes", &tally);
+    assert!(tally.right > 3 && tally.silent > 5, "{}", tally.line());
+}
+
+#[test]
+fn passes_of_ours() {
+    let mut tally = Tally::default();
+    for seed in seeds(40) {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let before = against::program(rng);
+        let Some(&passes) = OURS.choose(rng) else { continue };
+        if let Some(after) = by_us(&before, passes) {
+            tally.add(&before, &after, passes, seed);
+        }
+    }
+    judge("ours", &tally);
+    assert!(tally.silent > 10, "{}", tally.line());
+}
+
+#[test]
+fn passes_of_llvm() {
+    let Some(opt) = llvm_tools::require("opt") else { return };
+    let mut tally = Tally::default();
+    for seed in seeds(40) {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let before = against::program(rng);
+        let Some(&passes) = LLVM.choose(rng) else { continue };
+        if let Some(after) = by_llvm(&opt, &before, passes) {
+            tally.add(&before, &after, passes, seed);
+        }
+    }
+    judge("LLVM's", &tally);
+    assert!(tally.silent > 10, "{}", tally.line());
+}
+
+/// LLVM does not know that votes and barriers are special.
+#[test]
+fn passes_of_llvm_that_are_misled() {
+    let Some(opt) = llvm_tools::require("opt") else { return };
+    let mut tally = Tally::default();
+    for seed in seeds(40) {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let before = against::program(rng);
+        let Some(&passes) = LLVM.choose(rng) else { continue };
+        if let Some(after) = by_llvm(&opt, &hidden(&before), passes) {
+            tally.add(&before, &shown(&after), passes, seed);
+        }
+    }
+    judge("misled", &tally);
+    assert!(tally.right > 3 && tally.silent > 10, "{}", tally.line());
+}
