@@ -345,7 +345,7 @@ pub struct Tally {
     pub false_alarms: Vec<String>,
     /// Pairs that are only reported for hardware that joins threads at post-dominators.
     pub parted: u64,
-    /// Pairs in which a barrier was moved over accesses by mistake, and which only that is said of: no race is known to follow.
+    /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has seen it in a launch, the law in none of its own.
     pub moved: u64,
     /// Pairs of which no launch says anything.
     pub unknown: u64,
@@ -384,7 +384,9 @@ impl Tally {
             Some(Some(_)) if is_loud("") => self.right += 1,
             Some(Some(what)) => self.missed.push(say(&what)),
             Some(None)
-                if is_mistake && found.iter().all(|(code, ..)| *code == "PHX022") && others =>
+                if is_mistake
+                    && found.iter().all(|(code, ..)| ["PHX020", "PHX022"].contains(code))
+                    && others =>
             {
                 self.moved += 1;
             }
