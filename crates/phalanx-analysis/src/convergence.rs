@@ -27,10 +27,12 @@ use phalanx_ir::{
     constant::ConstKind,
     flow::node_of,
 };
-use phalanx_target::{Scope, Transfer, intrinsics};
+use phalanx_target::{
+    Architecture, IntrinsicInfo, Scope, Transfer, inline_asm::Assembly, intrinsics,
+};
 use rustc_hash::FxHashMap;
 
-use crate::lower::Code;
+use crate::lower::{Code, read_assembly};
 pub use tokens::TokenKind;
 use tokens::Tokens;
 
@@ -216,7 +218,14 @@ pub fn is_convergent(
         return true;
     }
     let Some(constant) = body.const_callee(call) else { return false };
-    let ConstKind::Global(name) = context.const_data(constant).kind else { return false };
+    let name = match &context.const_data(constant).kind {
+        ConstKind::Global(name) => *name,
+        // Whether the text has a barrier is not up to the attribute.
+        ConstKind::InlineAsm(asm) => {
+            return read_assembly(code, asm, Architecture::Generic).convergent;
+        }
+        _ => return false,
+    };
     callee(name).is_some_and(marked) || {
         let found = name.symbol().and_then(|symbol| intrinsics::lookup(context.bytes(symbol)));
         found.is_some_and(|found| found.info.convergent || found.info.llvm_convergent)
@@ -226,8 +235,25 @@ pub fn is_convergent(
 /// Among which threads a call communicates, where a table of the target says so.
 fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     let callee = code.body.const_callee(call)?;
-    let ConstKind::Global(name) = code.context.const_data(callee).kind else { return None };
-    let info = intrinsics::lookup(code.context.bytes(name.symbol()?))?.info;
+    let name = match &code.context.const_data(callee).kind {
+        ConstKind::Global(name) => *name,
+        ConstKind::InlineAsm(asm) => {
+            return scope_of_assembly(&read_assembly(code, asm, Architecture::Generic));
+        }
+        _ => return None,
+    };
+    scope_of(intrinsics::lookup(code.context.bytes(name.symbol()?))?.info)
+}
+
+/// The widest scope of what a text does, where all of it is known.
+fn scope_of_assembly(assembly: &Assembly) -> Option<Scope> {
+    if assembly.may_hide_barrier() || assembly.is_convergent_otherwise {
+        return None;
+    }
+    assembly.operations.iter().filter_map(|operation| scope_of(operation.intrinsic.info)).max()
+}
+
+fn scope_of(info: &IntrinsicInfo) -> Option<Scope> {
     if let Some(barrier) = info.barrier {
         return Some(barrier.scope);
     }

@@ -8,7 +8,10 @@ use phalanx_ir::{
     BlockId, Const, ConstKind, Context, Function, GlobalName, InstData, InstFlags, InstId, Module,
     Opcode, Type, ValueKind, attributes::AttrList, constant::ConstExpr, inst::OperandRange,
 };
-use phalanx_target::{Architecture, Target};
+use phalanx_target::{
+    Architecture, Target,
+    inline_asm::{AsmValue, Assembly},
+};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -51,6 +54,8 @@ pub(crate) struct Code<'m> {
     pub(crate) cycles: Option<Cycles>,
     /// By instruction number.
     pub(crate) callees: FxHashMap<InstId, Callee>,
+    /// What the intrinsic is given that an instruction of inline assembly is.
+    pub(crate) in_assembly: FxHashMap<InstId, Vec<AsmValue>>,
     /// Convergence control tokens are used.
     pub(crate) is_controlled: bool,
 }
@@ -437,6 +442,7 @@ impl<'m> Program<'m> {
         let cfg = function.flow.cfg();
         let cycles = cfg.as_ref().map(Cycles::new);
         let mut callees = FxHashMap::default();
+        let mut in_assembly = FxHashMap::default();
         let mut is_controlled = false;
         let processor = self.context().function_attr_text(function.header.attributes, "target-cpu");
         let processor = processor.and_then(|name| std::str::from_utf8(name).ok());
@@ -445,6 +451,10 @@ impl<'m> Program<'m> {
             for inst in function.body.block_insts(block) {
                 if function.body.inst(inst).opcode.is_call() {
                     let mut callee = self.callee(function, inst);
+                    if let Some((known, arguments)) = self.assembly(function, inst) {
+                        callee = Callee::Intrinsic(known);
+                        in_assembly.insert(inst, arguments);
+                    }
                     if let Callee::Intrinsic(Intrinsic::Collective(Collective::Pull { lanes })) =
                         &mut callee
                     {
@@ -455,7 +465,34 @@ impl<'m> Program<'m> {
                 }
             }
         }
-        Code { function, cfg, cycles, callees, is_controlled }
+        Code { function, cfg, cycles, callees, in_assembly, is_controlled }
+    }
+
+    /// The intrinsic that inline assembly is, where it is one instruction, and its arguments:
+    /// those of the call, or numbers.
+    fn assembly(&self, function: &Function, call: InstId) -> Option<(Intrinsic, Vec<AsmValue>)> {
+        let context = self.context();
+        let callee = function.body.const_callee(call)?;
+        let ConstKind::InlineAsm(asm) = &context.const_data(callee).kind else { return None };
+        let read = Assembly::read(
+            self.architecture,
+            &context.text(asm.template),
+            &context.text(asm.constraints),
+        );
+        let [operation] = &read.operations[..] else { return None };
+        let is_result = |&id: &usize| matches!(read.values[id], AsmValue::Result { index: 0, .. });
+        let is_given =
+            |id: &usize| matches!(read.values[*id], AsmValue::Argument(_) | AsmValue::Integer(_));
+        let is_whole = read.is_operations
+            && operation.predicate.is_none()
+            && read.results.len() <= 1
+            && read.results.iter().all(is_result)
+            && operation.arguments.iter().all(is_given);
+        let found = operation.intrinsic;
+        // Overloads have no other meaning.
+        let known = Intrinsic::from_name(&format!("{}{}", found.family.prefix(), found.base))?;
+        let arguments = operation.arguments.iter().map(|&id| read.values[id].clone()).collect();
+        is_whole.then_some((known, arguments))
     }
 
     fn callee(&self, function: &Function, call: InstId) -> Callee {

@@ -10,8 +10,16 @@
 //! Syntax (LangRef, *Inline Asm Constraint String*): comma-separated; `=` marks an output, `~` a clobber, `!` a label;
 //! then `*` for an operand that is passed in memory, `&` and `%`; then codes: a letter, `^` and two letters, `@n` and n
 //! letters, `{register}`, or the number of an output to share a register with; `|` separates alternatives.
+//!
+//! What the instructions do is read by [`Assembly::read`].
+
+mod gcn;
+mod ptx;
+mod text;
 
 use std::fmt;
+
+pub use text::{Assembly, Id as AsmId, Operation as AsmOperation, Origins, Value as AsmValue};
 
 use crate::intrinsics::LlvmUniformity;
 use crate::target::{Architecture, Target};

@@ -282,7 +282,7 @@ pub struct Entry {
 }
 
 /// An intrinsic found by name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intrinsic {
     /// The family.
     pub family: Family,

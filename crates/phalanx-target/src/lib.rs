@@ -47,11 +47,10 @@
 //! | [`target`] | triples, processors, wave width |
 //! | [`address_space`] | meaning, sharing, containment and overlap of address spaces |
 //! | [`calling_convention`] | kernels, shaders, uniform arguments |
-//! | [`inline_asm`] | constraint strings and the registers of results |
+//! | [`inline_asm`] | inline assembly: constraints, registers of results, what the instructions do |
 //! | [`llvm_rules`] | what LLVM 22's uniformity analysis takes for granted |
 
 pub mod address_space;
-pub mod assembly;
 pub mod calling_convention;
 pub mod inline_asm;
 pub mod intrinsics;

@@ -190,6 +190,8 @@ fn assembly_by_register_class() {
 define amdgpu_kernel void @k() {
   %s = call i32 asm "s_mov_b32 $0, 7", "=s"()
   %v = call i32 asm "v_mov_b32 $0, 7", "=v"()
+  %lane = call i32 asm "v_mov_b32 $0, v0", "=v"()
+  %wave = call i32 asm "s_mov_b32 $0, s4", "=s"()
   %both = call { i32, i32 } asm "; $0 $1", "=s,=v"()
   %first = extractvalue { i32, i32 } %both, 0
   %second = extractvalue { i32, i32 } %both, 1
@@ -197,8 +199,10 @@ define amdgpu_kernel void @k() {
 }
 "#,
         &expect![[r#"
-            s: {opaque.wave}
-            v: {opaque.thread}
+            s: {}
+            v: {}
+            lane: {opaque.thread}
+            wave: {opaque.wave}
             both: {opaque.thread}
             first: {opaque.wave}
             second: {opaque.thread}

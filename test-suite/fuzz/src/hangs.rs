@@ -237,7 +237,32 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
                 Kind::Amdgcn => String::new(),
                 Kind::Nvptx => format!("i32 {}", out.len() % 3),
             };
-            let _ = writeln!(out, "  call void {name}{number})");
+            // In every other one the text of assembly says it, whatever attributes do.
+            let _ = match (rng.random_ratio(1, 2), kind) {
+                (false, _) => writeln!(out, "  call void {name}{number})"),
+                (true, Kind::Amdgcn) => writeln!(
+                    out,
+                    "  call void asm sideeffect \"; all of them\\0As_barrier ; s_nop 0\", \"~{{memory}}\"()"
+                ),
+                (true, Kind::Nvptx) => {
+                    let number = out.len() % 3;
+                    let (text, constraint, argument) = match rng.random_range(0..3) {
+                        0 => (format!("bar.sync {number};"), "", String::new()),
+                        1 => (
+                            "{ barrier.cta.sync.aligned $0; }".to_owned(),
+                            "n",
+                            format!("i32 {number}"),
+                        ),
+                        _ => {
+                            (format!("// all\\0Abarrier.sync.aligned {number};"), "", String::new())
+                        }
+                    };
+                    writeln!(
+                        out,
+                        "  call void asm sideeffect \"{text}\", \"{constraint}\"({argument})"
+                    )
+                }
+            };
         }
         let condition = line.strip_prefix("  br i1 ").and_then(|rest| rest.split_once(','));
         match condition.filter(|_| is_in_program && rng.random_ratio(1, 3)) {

@@ -126,14 +126,15 @@ fn texts() {
     }
 }
 
-/// Barriers that are not simply for all threads of a workgroup.
+/// Barriers that are not simply for all threads of a workgroup, and those in assembly.
 #[test]
 fn kinds_of_barriers() {
-    for target in ["nvptx", "amdgcn"] {
-        let name = format!("ll/{target}_barriers.ll");
+    let targets = ["nvptx_barriers", "amdgcn_barriers", "nvptx_assembly", "amdgcn_assembly"];
+    for target in targets {
+        let name = format!("ll/{target}.ll");
         let source = fs::read_to_string(folder().join(&name)).expect("source");
         let shown = text(&check_in(&folder(), &[&name]).stdout);
-        expect_file![folder().join(format!("expected/{target}_barriers.txt"))].assert_eq(&shown);
+        expect_file![folder().join(format!("expected/{target}.txt"))].assert_eq(&shown);
         let found = findings(&folder(), &[&name]);
         let functions: BTreeSet<&str> =
             found.iter().map(|finding| finding["function"].as_str().expect("a name")).collect();

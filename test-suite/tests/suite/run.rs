@@ -248,6 +248,50 @@ fn halves_of_a_barrier_order_accesses() {
     }
 }
 
+/// Assembly of one instruction that an intrinsic stands for is executed; other text is refused by name.
+#[test]
+fn assembly() {
+    check(
+        &[
+            "semantics/assembly.ll",
+            "@known",
+            "--block",
+            "40",
+            "--grid",
+            "2",
+            "--arg",
+            "buf:i32:zero*4",
+        ],
+        0,
+        expect![[r#"
+            argument 0: 4 x i32
+                 0:  1 39  8  0
+            880 instructions, 8 group operations, 2 barriers
+        "#]],
+    );
+    check(
+        &["semantics/assembly.ll", "@hangs", "--block", "64"],
+        1,
+        expect![[r#"
+            semantics/assembly.ll: error: hang: 64 threads wait at barriers that cannot be satisfied
+            semantics/assembly.ll:23:3: note: here: threads 0-63
+               |
+            23 |   call void asm sideeffect "barrier.sync $0;", "r"(i32 %number) convergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+    check(
+        &["semantics/assembly.ll", "@unknown", "--block", "4"],
+        1,
+        expect![[r#"
+            semantics/assembly.ll:28:3: error: thread 0: not interpreted: a call of inline assembly `bar.sync 0; frobnicate;`
+               |
+            28 |   call void asm sideeffect "bar.sync 0; frobnicate;", ""() convergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+}
+
 #[test]
 fn a_barrier_that_opens_early() {
     check(

@@ -51,7 +51,11 @@ use std::{
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, flow::block_of};
-use phalanx_target::{Scope, SourceSet, intrinsics::Location};
+use phalanx_target::{
+    Scope, SourceSet,
+    intrinsics::Location,
+    transfer::{Operands, TransferContext},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -59,10 +63,10 @@ use super::{
     kinds::{self, Counted},
     launch::harmless,
     rounds::Rounds,
-    sites::{Site, SiteKind, called, intrinsic, waits},
+    sites::{Site, SiteKind, called, condition, intrinsic, waits},
     witness::{Decision, decision, witness},
 };
-use crate::lower::{Code, pointer_space};
+use crate::lower::{Code, Numbering, pointer_space};
 
 /// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
 #[derive(Debug)]
@@ -222,6 +226,12 @@ impl<'a> Check<'a> {
             deciding.extend(self.rounds.deciding(facts, cycle, site.block));
         }
         let mut worst: Option<Finding> = None;
+        let within = conditional(facts, site, scope);
+        if !within.is_empty() {
+            let level = likely(facts, within);
+            let found = Finding::new(Rule::DivergentBarrier, level, site.inst, scope);
+            worst = Some(Finding { sources: within, ..found });
+        }
         for branch in deciding {
             let sources = facts.parting(branch, scope);
             if sources.is_empty() {
@@ -363,6 +373,50 @@ fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -
         let count = targets.iter().filter(stays).count();
         count > 0 && count < targets.len()
     })
+}
+
+/// What decides within assembly whether an operation is executed, of what varies among the threads of a scope.
+pub(super) fn conditional(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
+    /// Special registers are read without operands.
+    struct None;
+    impl Operands for None {
+        fn count(&self) -> usize {
+            0
+        }
+        fn sources(&self, _: usize) -> SourceSet {
+            SourceSet::EMPTY
+        }
+        fn constant(&self, _: usize) -> Option<u64> {
+            Option::None
+        }
+        fn may_be_private(&self, _: usize) -> bool {
+            false
+        }
+    }
+    let Some((read, origins)) = condition(facts, site) else { return SourceSet::EMPTY };
+    let mut sources = SourceSet::EMPTY;
+    if origins.is_anything {
+        sources |= SourceSet::OPAQUE_THREAD;
+    }
+    let context = TransferContext::new(facts.launch, false);
+    for operation in origins.operations.iter().map(|&at| &read.operations[at]) {
+        sources |= match operation.arguments.is_empty() {
+            true => operation.intrinsic.info.result.evaluate(&None, &context),
+            false => SourceSet::OPAQUE_THREAD,
+        };
+    }
+    let numbering = Numbering::new(facts.code.header);
+    let arguments = facts.code.body.call_args(site.inst);
+    for &position in &origins.arguments {
+        let argument = arguments.get(position as usize);
+        let number = argument.and_then(|&argument| numbering.operand(argument));
+        if let Some(number) = number {
+            let of = facts.divergence.value(number);
+            facts.reads_value(number, of);
+            sources |= of;
+        }
+    }
+    sources & facts.varying(scope)
 }
 
 /// Which of two findings about one barrier says more.

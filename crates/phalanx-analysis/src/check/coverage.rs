@@ -6,7 +6,7 @@
 //! |---|---|
 //! | a convergent function that is only declared | it may have a barrier |
 //! | a call through a pointer | nobody knows who is called |
-//! | inline assembly with an instruction that is not known, or with a barrier that is skipped inside | it may wait for others |
+//! | inline assembly with an instruction that is not known | it may wait for others |
 //! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
 //! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
 //!
@@ -21,10 +21,7 @@
 use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::intrinsics::Family;
 
-use super::{
-    assembly,
-    sites::{self, Callee, Calls, SiteKind},
-};
+use super::sites::{self, Callee, Calls, Site, SiteKind};
 use crate::lower::Code;
 
 /// What is judged in one function.
@@ -74,10 +71,9 @@ pub fn coverage(
         match gap(code, inst, calls, is_defined) {
             Some(reason) => coverage.gaps.push(Gap { inst, reason }),
             None => {
-                let site = sites::site(code, inst, calls);
-                let is_barrier =
-                    site.is_some_and(|site| matches!(site.kind, SiteKind::Barrier { .. }));
-                coverage.barriers += usize::from(is_barrier);
+                let sites = sites::sites_at(code, inst, calls);
+                let is_barrier = |site: &&Site| matches!(site.kind, SiteKind::Barrier { .. });
+                coverage.barriers += sites.iter().filter(is_barrier).count();
             }
         }
     }
@@ -90,8 +86,8 @@ fn gap(
     calls: Calls<'_>,
     is_defined: &dyn Fn(GlobalName) -> bool,
 ) -> Option<NotJudged> {
-    if let Some(asm) = assembly::of(code, call) {
-        let unknown = assembly::unknown(code, asm, (calls.architecture)());
+    if let Some(asm) = sites::inline_assembly(code, call) {
+        let unknown = sites::may_hide_barrier(code, asm, (calls.architecture)());
         return unknown.map(NotJudged::Assembly).or_else(|| partial(code, call, calls));
     }
     let Some(name) = sites::called(code, call) else {
@@ -113,8 +109,9 @@ fn gap(
 
 /// A barrier to which nobody has to come together.
 fn partial(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
-    let SiteKind::Barrier { barrier, .. } = sites::site(code, call, calls)?.kind else {
-        return None;
+    let is_partial = |site: &Site| match site.kind {
+        SiteKind::Barrier { barrier, .. } => barrier.partial && !barrier.aligned,
+        _ => false,
     };
-    (barrier.partial && !barrier.aligned).then_some(NotJudged::PartialBarrier)
+    sites::sites_at(code, call, calls).iter().any(is_partial).then_some(NotJudged::PartialBarrier)
 }

@@ -282,7 +282,12 @@ impl Judged {
         // Sites are in the order of the text.
         let order: FxHashMap<InstId, usize> =
             self.sites.0.iter().map(|site| site.inst).zip(0..).collect();
-        found.sort_by_key(|finding| (order.get(&finding.inst).copied(), finding.rule));
+        found.sort_by_key(|finding| {
+            let place = order.get(&finding.inst).copied();
+            (place, finding.rule, std::cmp::Reverse(finding.level))
+        });
+        // Of several operations in one text the worst is said.
+        found.dedup_by_key(|finding| (finding.inst, finding.rule));
         self.findings = found.into();
     }
 }

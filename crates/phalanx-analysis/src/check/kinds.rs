@@ -16,7 +16,7 @@
 //!
 //! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_*`.
 
-use phalanx_ir::{InstId, TypeKind, constant::ConstKind};
+use phalanx_ir::{TypeKind, constant::ConstKind};
 use phalanx_target::{
     Scope,
     intrinsics::{Barrier, BarrierPhase, Family, Intrinsic},
@@ -25,10 +25,10 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Facts, Finding, Level, Rule,
-    sites::{Site, SiteKind, called, integer, intrinsic},
+    sites::{Argument, Site, SiteKind, called, inline_assembly, integer, intrinsic},
     witness::exact_size,
 };
-use crate::lower::Code;
+use crate::lower::{Code, read_assembly};
 
 /// Why no launch has the threads that a barrier waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,16 +52,24 @@ pub enum CountFault {
 /// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.
 pub(super) fn of_call(
     code: Code<'_>,
-    inst: InstId,
     intrinsic: Intrinsic,
     mut barrier: Barrier,
+    arguments: &[Argument],
 ) -> SiteKind {
-    let arguments = code.body.call_args(inst);
-    let constant = |at: usize| arguments.get(at).and_then(|&value| integer(code, value));
+    let constant = |at: usize| match *arguments.get(at)? {
+        Argument::Value(value) => integer(code, value),
+        Argument::Integer(number) => Some(number as u32 as u64),
+        Argument::Computed => None,
+    };
     let (mut number, mut threads) = (None, None);
     match (intrinsic.family, intrinsic.base) {
         (Family::Amdgcn, "s.barrier.signal" | "s.barrier.signal.isfirst" | "s.barrier.wait") => {
-            match arguments.first().and_then(|&value| signed(code, value)) {
+            let signal = match arguments.first() {
+                Some(&Argument::Value(value)) => signed(code, value),
+                Some(&Argument::Integer(number)) => Some(number),
+                _ => None,
+            };
+            match signal {
                 Some(-1) => {}
                 // One wave of each workgroup signals; which, is up to the program.
                 Some(-3) => {
@@ -175,7 +183,12 @@ pub(super) fn calls_are_known(facts: Facts<'_>, waiting: &[&Site]) -> bool {
         _ => false,
     };
     let code = facts.code;
-    let is_intrinsic = |inst| called(code, inst).and_then(|name| intrinsic(code, name)).is_some();
+    let architecture = facts.target.architecture();
+    let is_intrinsic = |inst| {
+        called(code, inst).and_then(|name| intrinsic(code, name)).is_some()
+            || inline_assembly(code, inst)
+                .is_some_and(|asm| !read_assembly(code, asm, architecture).may_hide_barrier())
+    };
     let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     waiting.iter().any(is_counted)
         && insts.all(|inst| !code.body.inst(inst).opcode.is_call() || is_intrinsic(inst))

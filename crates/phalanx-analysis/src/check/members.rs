@@ -19,29 +19,42 @@ use phalanx_target::{Scope, SourceSet};
 
 use super::{
     Facts, Finding, Geometry, Level, Rule,
-    barriers::likely,
+    barriers::{conditional, likely},
     launch::harmless,
-    sites::{Members, Site, SiteKind},
+    sites::{Argument, Site, SiteKind, arguments},
     witness::{Decision, constant, decision, named_come, witness},
 };
 
 /// What there is to say about an operation of a wave.
 pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Group { members } = site.kind else { return None };
+    let arguments = arguments(facts, site);
+    let mask = members.and_then(|at| arguments.get(usize::from(at)).copied());
+    let conditional = conditional(facts, site, Scope::Wave);
+    if !conditional.is_empty() {
+        let (rule, level) = match mask {
+            Some(_) => (Rule::MissingMembers, likely(facts, conditional)),
+            None => (Rule::DivergentGroupOperation, Level::Note),
+        };
+        return Some(Finding {
+            sources: conditional,
+            ..Finding::new(rule, level, site.inst, Scope::Wave)
+        });
+    }
     if !facts.is_parted(site.block, Scope::Wave) {
         return None;
     }
-    let arguments = facts.code.body.call_args(site.inst);
-    let lanes = match members {
-        None => return whoever(facts, site),
-        Some(Members::Argument(at)) => {
-            arguments.get(usize::from(at)).and_then(|&mask| constant(facts, mask))
-        }
-        Some(Members::Lanes(lanes)) => Some(lanes),
-        Some(Members::Computed) => None,
+    let lanes = |mask| match mask {
+        Argument::Value(mask) => constant(facts, mask),
+        Argument::Integer(mask) => Some(mask as u64),
+        Argument::Computed => None,
     };
-    // A mask that is computed is taken to be right.
-    missing(facts, site, lanes?)
+    match mask.map(lanes) {
+        // Computed: whoever did knows.
+        Some(None) => None,
+        Some(Some(lanes)) => missing(facts, site, lanes),
+        None => whoever(facts, site),
+    }
 }
 
 /// Branches that part threads of a wave before an operation, from the last on, and by what. Each is evaluated when it is asked for.

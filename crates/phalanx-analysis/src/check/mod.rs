@@ -10,7 +10,6 @@
 //! |---|---|
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`coverage`] | what of all this is judged, and what is not |
-//! | `assembly` | barriers and operations of a wave in inline assembly |
 //! | [`kinds`] | which threads a barrier is for, and how many |
 //! | `split` | arrivals at barriers and waits for them |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
@@ -35,7 +34,6 @@
 //! - A function has at most one finding per rule and instruction; they are in the order of the text.
 
 pub mod accesses;
-mod assembly;
 pub mod barriers;
 mod counted;
 pub mod coverage;
@@ -365,7 +363,10 @@ pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
         Operation {
             inst: site.inst,
             block: site.block,
-            name: name.map(|name| code.context.text(name).into_owned()).unwrap_or_default(),
+            name: name.map_or_else(
+                || sites::named_in_assembly(code, &site, calls),
+                |name| code.context.text(name).into_owned(),
+            ),
             is_barrier: !matches!(
                 site.kind,
                 sites::SiteKind::Group { .. } | sites::SiteKind::Unknown
@@ -390,7 +391,7 @@ impl Sites {
     /// The same after these instructions have changed. None if it is what it was. See [`relisted`] for the cost.
     #[must_use]
     pub fn after(&self, code: Code<'_>, calls: Calls<'_>, changed: &[InstId]) -> Option<Sites> {
-        let look = |inst| sites::site(code, inst, calls).into_iter().collect();
+        let look = |inst| sites::sites_at(code, inst, calls).into_iter().collect();
         relisted(code, &self.0, |site| site.inst, changed, look).map(Sites)
     }
 

@@ -2,15 +2,21 @@
 
 use phalanx_graph::Node;
 use phalanx_ir::{
-    Const, GlobalName, InstId, Value, attributes::AttrKind, constant::ConstKind, flow::node_of,
+    Const, GlobalName, InstId, Value,
+    attributes::AttrKind,
+    constant::{ConstKind, InlineAsm},
+    flow::node_of,
 };
 use phalanx_target::{
     Architecture, Transfer,
+    inline_asm::{AsmValue, Assembly, Origins},
     intrinsics::{self, Barrier, BarrierPhase, Intrinsic},
 };
 
-use super::{assembly, kinds};
-use crate::lower::Code;
+use smallvec::SmallVec;
+
+use super::{Facts, kinds};
+use crate::lower::{Code, read_assembly};
 
 /// What a function that is called does, as far as barriers are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +44,19 @@ pub(super) struct Site {
     pub(super) inst: InstId,
     pub(super) block: Node,
     pub(super) kind: SiteKind,
+    /// Which of the operations of inline assembly it is.
+    pub(super) in_assembly: Option<u32>,
+}
+
+/// An argument of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Argument {
+    /// A value of the function.
+    Value(Value),
+    /// A number in the text of assembly.
+    Integer(i64),
+    /// Something that assembly computes.
+    Computed,
 }
 
 /// What it is.
@@ -49,19 +68,8 @@ pub(super) enum SiteKind {
     Call(GlobalName),
     /// A call of a function in which there may be one.
     Unknown,
-    /// An operation of a wave, and what names the threads that take part, if anything does.
-    Group { members: Option<Members> },
-}
-
-/// What names the threads that take part in an operation of a wave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Members {
-    /// An argument of the call.
-    Argument(u8),
-    /// A number in the text of inline assembly.
-    Lanes(u64),
-    /// Something that inline assembly computes.
-    Computed,
+    /// An operation of a wave, and which argument names the threads that take part.
+    Group { members: Option<u8> },
 }
 
 impl SiteKind {
@@ -74,13 +82,109 @@ impl SiteKind {
 /// All operations, in the order of the text. O(instructions).
 pub(super) fn sites(code: Code<'_>, calls: Calls<'_>) -> Vec<Site> {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    insts.filter_map(|inst| site(code, inst, calls)).collect()
+    insts.flat_map(|inst| sites_at(code, inst, calls)).collect()
 }
 
-/// What an instruction is, if rules are about it.
-pub(super) fn site(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<Site> {
-    let block = node_of(code.body.block_of(inst)?);
-    Some(Site { inst, block, kind: kind(code, inst, calls)? })
+/// What an instruction is, as far as rules are about it: assembly can be more than one thing.
+pub(super) fn sites_at(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> SmallVec<[Site; 1]> {
+    let Some(block) = code.body.block_of(inst).map(node_of) else { return SmallVec::new() };
+    let Some(asm) = inline_assembly(code, inst) else {
+        let kind = kind(code, inst, calls);
+        let site = |kind| Site { inst, block, kind, in_assembly: None };
+        return kind.map(site).into_iter().collect();
+    };
+    let architecture = (calls.architecture)();
+    let mut found = SmallVec::new();
+    if may_hide_barrier(code, asm, architecture).is_some() {
+        found.push(Site { inst, block, kind: SiteKind::Unknown, in_assembly: None });
+        return found;
+    }
+    if !is_read_on(architecture) {
+        return found;
+    }
+    let read = read_assembly(code, asm, architecture);
+    for (at, operation) in (0..).zip(&read.operations) {
+        let arguments = arguments_in(code, inst, &read, at);
+        if let Some(kind) = kind_of(code, operation.intrinsic, &arguments) {
+            found.push(Site { inst, block, kind, in_assembly: Some(at) });
+        }
+    }
+    found
+}
+
+/// What assembly may do that nobody knows, in the words of its text; none if it waits for nobody, or if it is known for whom.
+pub(super) fn may_hide_barrier(
+    code: Code<'_>,
+    asm: &InlineAsm,
+    architecture: Architecture,
+) -> Option<String> {
+    let text = code.context.text(asm.template);
+    if text.trim().is_empty() {
+        return None;
+    }
+    if !is_read_on(architecture) {
+        return Some(text.trim().to_owned());
+    }
+    read_assembly(code, asm, architecture).unknown.into_iter().next()
+}
+
+/// Whether texts are read on a target.
+const fn is_read_on(architecture: Architecture) -> bool {
+    matches!(architecture, Architecture::Amdgcn | Architecture::Nvptx)
+}
+
+/// The assembly that a call executes.
+pub(super) fn inline_assembly<'a>(code: Code<'a>, inst: InstId) -> Option<&'a InlineAsm> {
+    if !code.body.inst(inst).opcode.is_call() {
+        return None;
+    }
+    match &code.context.const_data(code.body.const_callee(inst)?).kind {
+        ConstKind::InlineAsm(asm) => Some(asm),
+        _ => None,
+    }
+}
+
+/// The arguments of an operation.
+pub(super) fn arguments(facts: Facts<'_>, site: &Site) -> Vec<Argument> {
+    let (code, architecture) = (facts.code, facts.target.architecture());
+    match (site.in_assembly, inline_assembly(code, site.inst)) {
+        (Some(at), Some(asm)) => {
+            arguments_in(code, site.inst, &read_assembly(code, asm, architecture), at)
+        }
+        _ => code.body.call_args(site.inst).iter().copied().map(Argument::Value).collect(),
+    }
+}
+
+/// The intrinsic that an operation of assembly is, by name; empty for other operations.
+pub(super) fn named_in_assembly(code: Code<'_>, site: &Site, calls: Calls<'_>) -> String {
+    let asm = inline_assembly(code, site.inst)
+        .map(|asm| read_assembly(code, asm, (calls.architecture)()));
+    let operation = site.in_assembly.zip(asm).and_then(|(at, read)| {
+        read.operations.get(at as usize).map(|operation| operation.intrinsic)
+    });
+    operation.map_or_else(String::new, |found| format!("{}{}", found.family.prefix(), found.base))
+}
+
+fn arguments_in(code: Code<'_>, inst: InstId, read: &Assembly, at: u32) -> Vec<Argument> {
+    let arguments = code.body.call_args(inst);
+    let argument = |&id: &usize| match read.values[id] {
+        AsmValue::Integer(number) => Argument::Integer(number),
+        AsmValue::Argument(position) => arguments
+            .get(position as usize)
+            .map_or(Argument::Computed, |&value| Argument::Value(value)),
+        _ => Argument::Computed,
+    };
+    let operation = read.operations.get(at as usize);
+    operation.map_or_else(Vec::new, |operation| operation.arguments.iter().map(argument).collect())
+}
+
+/// What is known of a condition within assembly under which an operation is executed: none if there is no condition.
+pub(super) fn condition(facts: Facts<'_>, site: &Site) -> Option<(Assembly, Origins)> {
+    let asm = inline_assembly(facts.code, site.inst)?;
+    let read = read_assembly(facts.code, asm, facts.target.architecture());
+    let predicate = read.operations.get(site.in_assembly? as usize)?.predicate?;
+    let origins = read.origins(predicate);
+    Some((read, origins))
 }
 
 /// What a function does in its own code: a barrier there is one for which others wait, of all threads of a workgroup or more. O(instructions).
@@ -101,21 +205,25 @@ pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> 
 /// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call of nobody who is named, and inline assembly.
 #[must_use]
 pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
-    assembly::of(code, inst).is_some()
+    inline_assembly(code, inst).is_some()
         || does(code, inst, &|| Architecture::Generic) != Callee::Silent
 }
 
 /// What an instruction does itself.
 fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -> Callee {
-    match kind(code, inst, Calls { callee: &|_| Callee::Silent, architecture }) {
-        Some(SiteKind::Barrier { barrier, .. })
-            if !barrier.partial && barrier.phase != BarrierPhase::Wait =>
-        {
-            Callee::Barrier
+    let mut answer = Callee::Silent;
+    for site in sites_at(code, inst, Calls { callee: &|_| Callee::Silent, architecture }) {
+        match site.kind {
+            SiteKind::Barrier { barrier, .. }
+                if !barrier.partial && barrier.phase != BarrierPhase::Wait =>
+            {
+                return Callee::Barrier;
+            }
+            SiteKind::Unknown => answer = Callee::Unknown,
+            _ => {}
         }
-        Some(SiteKind::Unknown) => Callee::Unknown,
-        _ => Callee::Silent,
     }
+    answer
 }
 
 /// Whether the operations that rules are about, or what they say of them, may be others after an instruction came, went, moved or changed that is, or was,
@@ -125,16 +233,13 @@ pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() && {
         let found = called(code, inst).and_then(|name| intrinsic(code, name));
         let (callee, architecture) = (&|_| Callee::Unknown, &|| Architecture::Generic);
-        found.is_none() || kind(code, inst, Calls { callee, architecture }).is_some()
+        found.is_none() || !sites_at(code, inst, Calls { callee, architecture }).is_empty()
     }
 }
 
 fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
     if !code.body.inst(inst).opcode.is_call() {
         return None;
-    }
-    if let Some(asm) = assembly::of(code, inst) {
-        return assembly::kind(code, inst, asm, (calls.architecture)());
     }
     let Some(name) = called(code, inst) else {
         return is_convergent(code, inst).then_some(SiteKind::Unknown);
@@ -146,15 +251,20 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
             Callee::Unknown => Some(SiteKind::Unknown),
         };
     };
+    let arguments: SmallVec<[Argument; 4]> =
+        code.body.call_args(inst).iter().copied().map(Argument::Value).collect();
+    kind_of(code, intrinsic, &arguments)
+}
+
+/// What an intrinsic is, as a call or in assembly.
+fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Option<SiteKind> {
     let info = intrinsic.info;
     if let Some(barrier) = info.barrier {
         if barrier.scope == phalanx_target::Scope::Wave {
             // One that takes a mask names its members in it; one without orders code only.
-            return barrier
-                .partial
-                .then_some(SiteKind::Group { members: Some(Members::Argument(0)) });
+            return barrier.partial.then_some(SiteKind::Group { members: Some(0) });
         }
-        return Some(kinds::of_call(code, inst, intrinsic, barrier));
+        return Some(kinds::of_call(code, intrinsic, barrier, arguments));
     }
     let members = match info.result {
         Transfer::Collective { mask }
@@ -167,7 +277,7 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
         }
         _ => return None,
     };
-    Some(SiteKind::Group { members: members.map(Members::Argument) })
+    Some(SiteKind::Group { members })
 }
 
 /// Who is called, if that is said by name.

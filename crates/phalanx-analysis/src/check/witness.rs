@@ -16,12 +16,13 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     inst::InstFlags,
 };
-use phalanx_target::{LaunchFacts, Scope};
+use phalanx_target::{LaunchFacts, Scope, inline_asm::AsmValue};
 
 use super::{
     Facts,
-    sites::{called, integer, intrinsic},
+    sites::{called, inline_assembly, integer, intrinsic},
 };
+use crate::lower::read_assembly;
 
 /// Expressions with more operations than this are not evaluated.
 const OPERATIONS: usize = 64;
@@ -365,7 +366,20 @@ fn step(
 
 /// A call that reads the index of the thread.
 fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
-    let found = intrinsic(facts.code, called(facts.code, call)?)?;
+    let found = match called(facts.code, call) {
+        Some(name) => intrinsic(facts.code, name)?,
+        None => {
+            // Assembly that moves a special register.
+            let read = read_assembly(
+                facts.code,
+                inline_assembly(facts.code, call)?,
+                facts.target.architecture(),
+            );
+            let &[result] = &read.results[..] else { return None };
+            let AsmValue::Result { operation, index: 0 } = read.values[result] else { return None };
+            read.operations.get(operation)?.intrinsic
+        }
+    };
     let axis = |name: &str| match name {
         "x" => Some(Step::Index(0)),
         "y" => Some(Step::Index(1)),

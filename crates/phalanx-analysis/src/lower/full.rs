@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 
 use super::{
-    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, calls,
+    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, assembly, calls,
     pointer_space,
     results::{OperandFacts, rule_of},
 };
@@ -271,7 +271,7 @@ impl<'a> FullRules<'a> {
             return unknown;
         }
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
-            return self.inline_asm(asm, result);
+            return self.inline_asm(asm, call, result);
         }
         let Some(intrinsic) = self.intrinsic(callee) else {
             return calls::rule(self.code, self.around.calls, self.memory, call, result)
@@ -328,20 +328,33 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// A result in a scalar register is one value per wave; any other can read the lane's number.
-    fn inline_asm(&self, asm: &InlineAsm, result: Option<u32>) -> Rule {
+    /// What the text says of a result; a scalar register is one value per wave whatever it says.
+    fn inline_asm(&self, asm: &InlineAsm, call: InstId, result: Option<u32>) -> Rule {
+        let target = self.around.target;
+        let architecture = target.architecture();
+        let arguments = self.code.body.call_args(call);
+        let integer = |constant| self.integer(constant);
+        let known = assembly::is_read(architecture).then(|| {
+            assembly::rule(
+                self.code,
+                (asm, architecture),
+                (arguments, &integer),
+                self.context(),
+                result,
+            )
+        });
+        let known = known.flatten();
         let constraints = self.code.context.text(asm.constraints);
-        let scalar =
-            self.around.target.asm_result_is_scalar(&constraints, result.map(|r| r as usize));
-        if scalar {
-            let seed = SourceSet::OPAQUE_WAVE;
-            return Rule::new(Definition {
-                seed,
-                transfer: divergence::Transfer::Fixed,
-                is_pure: false,
-            });
+        let scalar = target.asm_result_is_scalar(&constraints, result.map(|r| r as usize));
+        let rule = match known {
+            _ if scalar => assembly::in_scalar_register(known, self.context()),
+            Some(rule) => rule,
+            None => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
+        };
+        match result {
+            None => calls::with_uses(self.code, call, rule, false),
+            Some(_) => rule,
         }
-        Rule::new(Definition::source(SourceSet::OPAQUE_THREAD))
     }
 
     /// The generic address of private memory where that is another address in each lane.

@@ -6,6 +6,7 @@
 //!
 //! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
 
+mod assembly;
 mod calls;
 mod families;
 mod full;
@@ -24,6 +25,7 @@ use phalanx_ir::{
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
+pub use assembly::read_assembly;
 #[cfg(any(test, feature = "testing"))]
 pub use families::full_without_part;
 pub use families::{Family, OmittedPart, full_without_family};

@@ -13,7 +13,7 @@ use phalanx_ir::{
 };
 use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name, lookup};
 
-use crate::lower::{Code, Surroundings};
+use crate::lower::{Code, Surroundings, read_assembly};
 
 /// What an instruction does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,16 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
         info.bundles.iter().any(|&(tag, _)| Some(tag) != control)
     };
     let Some(callee) = body.const_callee(call) else { return effects };
-    let ConstKind::Global(name) = context.const_data(callee).kind else { return effects };
+    let name = match &context.const_data(callee).kind {
+        ConstKind::Global(name) => *name,
+        // Memory is seen in another order behind a barrier, whatever the call promises.
+        ConstKind::InlineAsm(asm)
+            if read_assembly(code, asm, around.target.architecture()).has_barrier() =>
+        {
+            return MemoryEffects::UNKNOWN;
+        }
+        _ => return effects,
+    };
     if let GlobalName::Named(symbol) = name {
         let text = context.bytes(symbol);
         if is_intrinsic_name(text) {

@@ -19,7 +19,7 @@ use phalanx_target::{
     intrinsics::{self, Intrinsic, Location},
 };
 
-use crate::lower::{Code, Surroundings};
+use crate::lower::{Code, Surroundings, read_assembly};
 use crate::memory::order::acquires;
 
 /// A set of kinds of address spaces.
@@ -313,6 +313,16 @@ impl Scan<'_> {
                         effects
                     }),
             },
+            Some(ConstKind::InlineAsm(asm)) => {
+                let read = read_assembly(self.code, asm, self.around.target.architecture());
+                let mut effects = Effects::of_attributes(site);
+                effects.convergent |= read.convergent;
+                if read.has_barrier() {
+                    // Memory is seen in another order behind it, whatever the call promises.
+                    return Effects { convergent: true, ..Effects::UNKNOWN };
+                }
+                Some(effects)
+            }
             _ => None,
         };
         let mut effects =

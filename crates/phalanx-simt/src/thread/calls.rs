@@ -4,7 +4,8 @@
 //! no call of a frame: it is handed to the group. Calls nest no deeper than [`DEPTH`]; each costs O(ids of the callee),
 //! as a frame has a place for every value.
 
-use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
+use phalanx_ir::{Function, InstId, Opcode, Type, attributes::AttrKind};
+use phalanx_target::inline_asm::AsmValue;
 
 use super::{Group, Result, Step, Thread, World, place};
 use crate::{
@@ -132,9 +133,41 @@ impl Thread {
         let Some(frame) = self.frames.last() else { return Ok(Default::default()) };
         let function = program.functions[frame.code].function;
         let args = function.body.call_args(frame.inst);
+        if let Some(given) = program.functions[frame.code].in_assembly.get(&frame.inst) {
+            return in_assembly(program, function, given, |at| match args.get(at) {
+                Some(&arg) => Ok((frame.operand(program, arg)?, arg)),
+                None => Err(FaultKind::undefined("assembly without one of its operands")),
+            });
+        }
         let types = args.iter().map(|&a| function.value_type(program.context(), a)).collect();
         Ok((args.iter().map(|&a| frame.operand(program, a)).collect::<Result<_>>()?, types))
     }
+}
+
+/// Arguments of the intrinsic that assembly is, and their types; numbers in the text have 32 bits.
+fn in_assembly(
+    program: &Program<'_>,
+    function: &Function,
+    given: &[AsmValue],
+    argument: impl Fn(usize) -> Result<(Value, phalanx_ir::Value)>,
+) -> Result<(Vec<Value>, Vec<Type>)> {
+    let context = program.context();
+    let mut all = (Vec::new(), Vec::new());
+    for value in given {
+        let (value, ty) = match value {
+            AsmValue::Argument(position) => {
+                let (value, operand) = argument(*position as usize)?;
+                (value, function.value_type(context, operand))
+            }
+            AsmValue::Integer(number) => {
+                (Value::Bits(u128::from(*number as u32)), context.int_type(32))
+            }
+            _ => return Err(FaultKind::unsupported("inline assembly that computes".to_owned())),
+        };
+        all.0.push(value);
+        all.1.push(ty);
+    }
+    Ok(all)
 }
 
 fn name_of(program: &Program<'_>, callee: phalanx_ir::Const) -> String {
@@ -143,7 +176,9 @@ fn name_of(program: &Program<'_>, callee: phalanx_ir::Const) -> String {
         phalanx_ir::ConstKind::Global(name) => {
             name.symbol().map_or_else(String::new, |s| format!("`@{}`", context.text(s)))
         }
-        phalanx_ir::ConstKind::InlineAsm(_) => "inline assembly".to_owned(),
+        phalanx_ir::ConstKind::InlineAsm(asm) => {
+            format!("inline assembly `{}`", context.text(asm.template).trim())
+        }
         _ => String::new(),
     }
 }

@@ -1,0 +1,534 @@
+//! The text of inline assembly, read as far as uniformity and synchronisation need it.
+//!
+//! # What
+//!
+//! [`Assembly::read`] follows the instructions of a PTX or GCN text once, from top to bottom, and
+//! gives a small graph of values: which arguments and special registers each result is computed
+//! from, and which barriers, votes, shuffles and the like are executed, with their operands.
+//!
+//! ```text
+//! { .reg .pred p;                    value 0 = argument 0        ($1)
+//!   setp.ne.b32 p, $1, 0;            value 1 = constant 0
+//!   vote.sync.any.pred p, p, -1;     value 2 = function of 0, 1
+//!   selp.b32 $0, 1, 0, p; }          value 4 = llvm.nvvm.vote.any.sync(value 3, value 2)
+//! ```
+//!
+//! An instruction that an intrinsic stands for *is* that intrinsic here, so that the tables of
+//! [`intrinsics`](crate::intrinsics) say what it does.
+//!
+//! # Invariants
+//!
+//! - A value that is not understood is [`Value::Anything`]; an instruction that is not understood
+//!   is named in [`Assembly::unknown`], and nothing follows from its absence in the operations.
+//! - Behind labels and jumps every result is [`Value::Anything`], and operations count as executed
+//!   under a condition that is not known.
+//! - Values refer to earlier values only.
+//!
+//! # Dialect
+//!
+//! PTX ends statements with `;`, GCN begins comments with it. The architecture says which it is, or,
+//! where that is not known, the text does: names of GCN instructions begin with `s_`, `v_`, `ds_` and
+//! so on; those of PTX have no `_` before the first dot.
+//!
+//! **Complexity.** O(length of the text + operands).
+//!
+//! Source: NVIDIA, *PTX ISA* 8.x; AMD, *RDNA 4 Instruction Set Architecture*; LLVM, *LangRef*,
+//! Inline Assembler Expressions, for `$0`, `${0:n}` and `$$`.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Constraints, Role, gcn, ptx};
+use crate::{
+    intrinsics::{Intrinsic, lookup},
+    target::Architecture,
+};
+
+/// A value, by its position in [`Assembly::values`].
+pub type Id = usize;
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// An argument of the call.
+    Argument(u32),
+    /// An integer.
+    Integer(i64),
+    /// A function of these and of nothing else; of none: a constant that is no integer.
+    Of(Vec<Id>),
+    /// A result of an operation.
+    Result {
+        /// The operation, in [`Assembly::operations`].
+        operation: usize,
+        /// Which of its results.
+        index: usize,
+    },
+    /// Anything.
+    Anything,
+}
+
+/// An instruction that an intrinsic stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The intrinsic.
+    pub intrinsic: Intrinsic,
+    /// Its arguments.
+    pub arguments: Vec<Id>,
+    /// What decides whether it is executed.
+    pub predicate: Option<Id>,
+}
+
+/// What a text does. See the [module documentation](self).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assembly {
+    /// Values.
+    pub values: Vec<Value>,
+    /// The results of the call, in the order of the elements of a returned structure.
+    pub results: Vec<Id>,
+    /// Barriers, votes, reads of special registers and the like, in the order of the text.
+    pub operations: Vec<Operation>,
+    /// Instructions that are not known, by name.
+    pub unknown: Vec<String>,
+    /// Which threads execute it together matters.
+    pub convergent: bool,
+    /// It is so by an instruction that is none of the operations.
+    pub is_convergent_otherwise: bool,
+    /// Nothing is executed but the operations, one after the other, and what computes values.
+    pub is_operations: bool,
+    /// Nothing is done but what `values` and `operations` say: no memory, no jump, no state.
+    pub is_complete: bool,
+}
+
+/// What a value is computed from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// Arguments of the call.
+    pub arguments: Vec<u32>,
+    /// Operations whose results it has.
+    pub operations: Vec<usize>,
+    /// Something that is not known.
+    pub is_anything: bool,
+}
+
+/// How an operand is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// `$2`
+    Operand(u32),
+    /// A register, by name.
+    Register(String),
+    /// An integer.
+    Integer(i64),
+    /// Another constant.
+    Constant,
+    /// A special register.
+    Special(Intrinsic),
+    /// A function of others: `!p`, `{a, b}`.
+    Of(Vec<Written>),
+    /// Two results: `d|p`.
+    Pair(Vec<Written>),
+    /// An address, or something that is not known.
+    Other,
+}
+
+/// What an instruction does.
+pub(super) enum Meaning {
+    /// Its first operand is a function of the others.
+    Pure,
+    /// The same, but for a register that is written, and one that is read, without being named.
+    Carrying {
+        /// It writes the carry flag.
+        out: bool,
+        /// It reads the carry flag.
+        carry: bool,
+    },
+    /// It is an intrinsic: so many results come first, and the arguments are these operands.
+    Intrinsic {
+        /// The intrinsic.
+        intrinsic: Intrinsic,
+        /// How many operands are results.
+        results: usize,
+        /// Positions of its arguments among all operands.
+        arguments: Vec<usize>,
+    },
+    /// It has to do with memory or the like; its first operand, if it is a register, is anything.
+    Other {
+        /// Which threads execute it together matters.
+        convergent: bool,
+    },
+    /// It says something to the assembler.
+    Nothing,
+    /// It goes elsewhere.
+    Jump,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+/// One instruction.
+pub(super) struct Statement {
+    pub(super) predicate: Option<Written>,
+    pub(super) name: String,
+    pub(super) operands: Vec<Written>,
+    pub(super) meaning: Meaning,
+}
+
+/// The assembly language of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    Ptx,
+    Gcn,
+}
+
+impl Assembly {
+    /// Reads a template with its constraints, as [`Constraints::parse`] takes them. Of an
+    /// architecture whose assembly is not read, or with [`Architecture::Generic`], the text is taken
+    /// for what it looks like.
+    #[must_use]
+    pub fn read(architecture: Architecture, template: &str, constraints: &str) -> Assembly {
+        let Ok(constraints) = Constraints::parse(constraints) else {
+            return Assembly { unknown: vec!["constraints".to_owned()], ..Assembly::default() };
+        };
+        let lower = template.to_ascii_lowercase();
+        let dialect = match architecture {
+            Architecture::Nvptx => Dialect::Ptx,
+            Architecture::Amdgcn | Architecture::R600 => Dialect::Gcn,
+            _ => dialect(&lower),
+        };
+        let (statements, is_straight) = match dialect {
+            Dialect::Ptx => ptx::statements(template),
+            Dialect::Gcn => gcn::statements(&lower),
+        };
+        let mut reader = Reader::new(&constraints, is_straight);
+        statements.iter().for_each(|statement| reader.statement(statement));
+        reader.finish()
+    }
+
+    /// Whether something in it may make threads wait for each other that is not among the
+    /// operations.
+    #[must_use]
+    pub fn may_hide_barrier(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
+    /// What a value is computed from: arguments of the call, operations, and whether it is anything
+    /// for all that is known. O(values).
+    #[must_use]
+    pub fn origins(&self, value: Id) -> Origins {
+        let mut origins = Origins::default();
+        let mut seen = vec![false; self.values.len()];
+        let mut work = vec![value];
+        while let Some(at) = work.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            match &self.values[at] {
+                Value::Argument(position) => origins.arguments.push(*position),
+                Value::Integer(_) => {}
+                Value::Of(from) => work.extend(from),
+                Value::Result { operation, .. } => origins.operations.push(*operation),
+                Value::Anything => origins.is_anything = true,
+            }
+        }
+        origins
+    }
+
+    /// Whether there is a barrier in it.
+    #[must_use]
+    pub fn has_barrier(&self) -> bool {
+        self.operations.iter().any(|operation| operation.intrinsic.info.barrier.is_some())
+    }
+}
+
+/// The language that a text, in small letters, is written in.
+fn dialect(lower: &str) -> Dialect {
+    const GCN: [&str; 12] = [
+        "s_", "v_", "ds_", "flat_", "global_", "buffer_", "image_", "scratch_", "tbuffer_", "exp_",
+        "lds_", "tensor_",
+    ];
+    let is_gcn = |line: &str| {
+        let word = line.trim_start();
+        GCN.iter().any(|prefix| word.starts_with(prefix))
+    };
+    match lower.lines().any(is_gcn) {
+        true => Dialect::Gcn,
+        false => Dialect::Ptx,
+    }
+}
+
+/// The operand that stands at `$`, without that, and what follows it.
+pub(super) fn operand(text: &str) -> Option<(Written, &str)> {
+    let number = |digits: &str| digits.parse().ok().map(Written::Operand);
+    if let Some(inner) = text.strip_prefix('{') {
+        let (inner, rest) = inner.split_once('}')?;
+        let (digits, modifier) = inner.split_once(':').unwrap_or((inner, ""));
+        let found = number(digits)?;
+        let is_plain = modifier.is_empty();
+        return Some((if is_plain { found } else { Written::Of(vec![found]) }, rest));
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((number(&text[..end])?, &text[end..]))
+}
+
+/// `12`, `-1`, `0x1f`, `0b11`, `017`, each with `U` behind it or not.
+pub(super) fn integer(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest.trim_start()),
+        None => (1, text),
+    };
+    let digits = digits.trim_end_matches(['u', 'U']);
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
+        [b'0', _, ..] => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    let is_number = digits.chars().all(|c| c.is_digit(radix));
+    let value = u64::from_str_radix(digits, radix).ok().filter(|_| is_number)?;
+    Some((value as i64).wrapping_mul(sign))
+}
+
+/// A register: a `$` operand or a name; the carry flag has a name that no register can have.
+type Register = Result<u32, String>;
+
+struct Reader {
+    assembly: Assembly,
+    /// What registers hold.
+    held: FxHashMap<Register, Id>,
+    /// Positions of direct outputs.
+    outputs: Vec<u32>,
+    /// Positions of operands that are addresses of results.
+    indirect: FxHashSet<u32>,
+    is_straight: bool,
+}
+
+const CARRY: &str = "(carry)";
+
+impl Reader {
+    fn new(constraints: &Constraints<'_>, is_straight: bool) -> Reader {
+        let mut reader = Reader {
+            assembly: Assembly {
+                is_complete: is_straight,
+                is_operations: is_straight,
+                ..Assembly::default()
+            },
+            held: FxHashMap::default(),
+            outputs: Vec::new(),
+            indirect: FxHashSet::default(),
+            is_straight,
+        };
+        let (mut position, mut argument) = (0u32, 0u32);
+        for constraint in constraints.all() {
+            if !matches!(constraint.role, Role::Output | Role::Input) {
+                continue;
+            }
+            if constraint.role == Role::Output && !constraint.indirect {
+                reader.outputs.push(position);
+            } else {
+                let value = reader.value(Value::Argument(argument));
+                argument += 1;
+                if constraint.role == Role::Output || constraint.indirect {
+                    // Memory is written or read through it.
+                    reader.indirect.insert(position);
+                    reader.assembly.is_complete = false;
+                } else {
+                    reader.held.insert(Ok(position), value);
+                }
+                // It is in the register of an output.
+                let tied = constraint.alternatives.first().and_then(|codes| codes.first());
+                if let Some(output) = tied.and_then(|code| code.parse().ok()) {
+                    reader.held.insert(Ok(output), value);
+                }
+            }
+            position += 1;
+        }
+        reader
+    }
+
+    fn value(&mut self, value: Value) -> Id {
+        self.assembly.values.push(value);
+        self.assembly.values.len() - 1
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let predicate = match (&statement.predicate, self.is_straight) {
+            (Some(written), true) => Some(self.read(written)),
+            (_, false) => Some(self.value(Value::Anything)),
+            (None, true) => None,
+        };
+        let operands = &statement.operands;
+        let first = operands.first();
+        match &statement.meaning {
+            Meaning::Nothing => {}
+            Meaning::Pure => self.pure(&statement.name, operands, predicate, None),
+            Meaning::Carrying { out, carry } => {
+                let carry = carry.then(|| Written::Register(CARRY.to_owned()));
+                self.pure(&statement.name, operands, predicate, carry.as_ref());
+                if let Some(first) = first.filter(|_| *out) {
+                    let value = self.read(first);
+                    self.write(&Written::Register(CARRY.to_owned()), value, predicate);
+                }
+            }
+            Meaning::Intrinsic { intrinsic, results, arguments } => {
+                let read = |reader: &mut Self, &at: &usize| match operands.get(at) {
+                    Some(written) => reader.read(written),
+                    None => reader.value(Value::Anything),
+                };
+                let arguments = arguments.iter().map(|at| read(self, at)).collect();
+                let written = operands.iter().take(*results);
+                let operation = self.operation(*intrinsic, arguments, predicate);
+                for (index, result) in written.flat_map(parts).enumerate() {
+                    let value = self.value(Value::Result { operation, index });
+                    self.write(result, value, predicate);
+                }
+            }
+            Meaning::Other { convergent } => {
+                self.assembly.convergent |= convergent;
+                self.assembly.is_convergent_otherwise |= convergent;
+                self.assembly.is_complete = false;
+                self.assembly.is_operations = false;
+                self.forget(operands);
+            }
+            Meaning::Jump => self.assembly.is_complete = false,
+            Meaning::Unknown => {
+                self.assembly.is_complete = false;
+                self.assembly.is_operations = false;
+                if !self.assembly.unknown.contains(&statement.name) {
+                    self.assembly.unknown.push(statement.name.clone());
+                }
+                self.forget(operands);
+            }
+        }
+    }
+
+    /// The first operand is a function of the others.
+    fn pure(
+        &mut self,
+        name: &str,
+        operands: &[Written],
+        predicate: Option<Id>,
+        more: Option<&Written>,
+    ) {
+        let Some((first, others)) = operands.split_first() else { return };
+        let mut from: Vec<Id> = Vec::new();
+        for other in others.iter().chain(more) {
+            let value = self.read(other);
+            from.push(value);
+        }
+        let results: Vec<&Written> = parts(first).collect();
+        let is_move = ["mov.", "s_mov_", "v_mov_"].iter().any(|stem| name.starts_with(stem));
+        let value = match (&from[..], results.len()) {
+            (&[one], 1) if is_move => one,
+            _ => self.value(Value::Of(from)),
+        };
+        for result in results {
+            self.write(result, value, predicate);
+        }
+    }
+
+    /// Registers that an instruction may write hold anything.
+    fn forget(&mut self, operands: &[Written]) {
+        for written in operands.iter().flat_map(parts) {
+            let is_output = |position: &u32| self.outputs.contains(position);
+            match written {
+                Written::Operand(position) if !is_output(position) => {}
+                _ => {
+                    let value = self.value(Value::Anything);
+                    self.write(written, value, None);
+                }
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: Vec<Id>,
+        predicate: Option<Id>,
+    ) -> usize {
+        let info = intrinsic.info;
+        self.assembly.convergent |= info.convergent || info.barrier.is_some();
+        self.assembly.is_complete &= info.memory.is_none();
+        self.assembly.operations.push(Operation { intrinsic, arguments, predicate });
+        self.assembly.operations.len() - 1
+    }
+
+    fn read(&mut self, written: &Written) -> Id {
+        let register = match written {
+            Written::Operand(position) => {
+                if self.indirect.contains(position) {
+                    return self.value(Value::Anything);
+                }
+                Ok(*position)
+            }
+            Written::Register(name) => Err(name.clone()),
+            Written::Integer(number) => return self.value(Value::Integer(*number)),
+            Written::Constant => return self.value(Value::Of(Vec::new())),
+            Written::Special(intrinsic) => {
+                let operation = self.operation(*intrinsic, Vec::new(), None);
+                return self.value(Value::Result { operation, index: 0 });
+            }
+            Written::Of(all) | Written::Pair(all) => {
+                // One level: what is within is a register or a constant.
+                let from = all.iter().map(|one| self.read_flat(one)).collect();
+                return self.value(Value::Of(from));
+            }
+            Written::Other => return self.value(Value::Anything),
+        };
+        match self.held.get(&register) {
+            Some(&value) => value,
+            None => self.value(Value::Anything),
+        }
+    }
+
+    /// The same of what has no parts.
+    fn read_flat(&mut self, written: &Written) -> Id {
+        match written {
+            Written::Of(_) | Written::Pair(_) => self.value(Value::Anything),
+            _ => self.read(written),
+        }
+    }
+
+    fn write(&mut self, written: &Written, mut value: Id, predicate: Option<Id>) {
+        let register = match written {
+            Written::Operand(position) => Ok(*position),
+            Written::Register(name) => Err(name.clone()),
+            _ => return,
+        };
+        if let Some(predicate) = predicate {
+            let old = match self.held.get(&register) {
+                Some(&old) => old,
+                None => self.value(Value::Anything),
+            };
+            value = self.value(Value::Of(vec![old, value, predicate]));
+        }
+        self.held.insert(register, value);
+    }
+
+    fn finish(mut self) -> Assembly {
+        for position in std::mem::take(&mut self.outputs) {
+            let held = self.held.get(&Ok(position)).copied().filter(|_| self.is_straight);
+            let value = match held {
+                Some(value) => value,
+                None => self.value(Value::Anything),
+            };
+            self.assembly.results.push(value);
+        }
+        self.assembly
+    }
+}
+
+/// The registers that an operand is made of.
+fn parts(written: &Written) -> impl Iterator<Item = &Written> {
+    let all = match written {
+        Written::Of(all) | Written::Pair(all) => &all[..],
+        one => std::slice::from_ref(one),
+    };
+    all.iter()
+}
+
+/// The intrinsic with a name that the tables have.
+pub(super) fn known(name: &str) -> Option<Intrinsic> {
+    lookup(name)
+}
+
+#[cfg(test)]
+mod tests;
