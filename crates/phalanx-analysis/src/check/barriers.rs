@@ -36,7 +36,8 @@
 //!
 //! An error needs a [`Witness`](super::Witness): a branch in control that is uniform, and two threads of which evaluation shows that one goes where the
 //! barrier can be reached and the other where it cannot, at least not in this iteration. Everything else is a warning; a note, when all that is
-//! known against uniformity is that memory may change between the reads of two waves, or that a caller may pass anything.
+//! known against uniformity is that memory may change between the reads of two waves, that a caller may pass anything, or that
+//! a counter may wrap ([`sizes`](super::sizes)).
 //!
 //! # Complexity
 //!
@@ -60,6 +61,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Finding, Geometry, Level, Rule,
+    counted::is_alike_unless_wraps,
     kinds::{self, Counted},
     launch::harmless,
     rounds::Rounds,
@@ -289,7 +291,7 @@ impl<'a> Check<'a> {
             .flatten();
         let level = match rule {
             Rule::BarrierAfterExit => Level::Note,
-            _ if is_for_rows => Level::Note,
+            _ if is_for_rows || is_alike_unless_wraps(facts, branch, scope) => Level::Note,
             _ if witness.is_some_and(|witness| witness.is_certain) => Level::Error,
             _ => likely(facts, sources),
         };

@@ -26,6 +26,15 @@
 //!
 //! What is added is computed in no cycle, or in one that the branch is in as well: threads that are together at the branch were together there.
 //!
+//! # Both sides shifted
+//!
+//! `for (i = b + tid; i < e + tid; i += c)`: where the compared number and the bound are functions
+//! of the thread plus what is the same for all, and the two functions differ by the same number in
+//! all threads, the comparison is one of what is the same for all. That holds where no sum wraps
+//! (`nsw`, signed comparison); a sum that wraps nevertheless is poison.
+//!
+//! Loops that step by the size of the workgroup, which need not be known, are in [`sizes`].
+//!
 //! O(uses of the slot, and threads × operations of what the counter begins with).
 
 use phalanx_graph::Node;
@@ -40,6 +49,7 @@ use phalanx_target::Scope;
 use super::{
     Facts,
     multiples::{Divisor, divisor},
+    sizes::{self, Multiple, Rounds},
     witness::{self, Expression},
 };
 use crate::lower::Numbering;
@@ -65,22 +75,115 @@ struct Number {
 
 /// Whether all threads of a workgroup that come together to the branch at the end of a block go one way, as they have made the same number of rounds.
 pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
-    scope <= Scope::Workgroup && rounds(facts, At { branch, scope }).unwrap_or(false)
+    let at = At { branch, scope };
+    scope <= Scope::Workgroup
+        && (rounds(facts, at).unwrap_or(false)
+            || shifted(facts, at).unwrap_or(false)
+            || by_size(facts, at) == Some(Rounds::Same))
+}
+
+/// Whether all threads of a workgroup make the same number of rounds if their counter does not wrap.
+pub(super) fn is_alike_unless_wraps(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
+    scope <= Scope::Workgroup && by_size(facts, At { branch, scope }).is_some()
+}
+
+/// The integer comparison in its own block that a branch is made by, and its operands.
+fn comparison(facts: Facts<'_>, branch: Node) -> Option<(InstId, [Value; 2])> {
+    let body = facts.code.body;
+    let terminator = body.terminator(block_of(branch))?;
+    facts.reads_inst(terminator);
+    if body.inst(terminator).opcode != Opcode::Br {
+        return None;
+    }
+    let compare = here(facts, branch, *body.operands(terminator).first()?)?;
+    let &[left, right] = body.operands(compare) else { return None };
+    (body.inst(compare).opcode == Opcode::ICmp).then_some((compare, [left, right]))
+}
+
+fn is_unsigned(predicate: IntPredicate) -> bool {
+    matches!(
+        predicate,
+        IntPredicate::Ugt | IntPredicate::Uge | IntPredicate::Ult | IntPredicate::Ule
+    )
+}
+
+/// Whether both sides of a comparison are shifted alike.
+fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
+    let (compare, sides) = comparison(facts, at.branch)?;
+    let data = facts.code.body.inst(compare);
+    if is_unsigned(data.int_predicate()) && !data.flags.contains(InstFlags::SAME_SIGN) {
+        return None;
+    }
+    let [left, right] = [number(facts, at, sides[0])?, number(facts, at, sides[1])?];
+    if !left.is_exact || !right.is_exact {
+        return None;
+    }
+    if left.thread == right.thread {
+        return Some(true);
+    }
+    let expressions = [left.thread, right.thread].map(|value| Expression::new(facts, value));
+    let [Some(one), Some(other)] = expressions else { return None };
+    let bits = [witness::bits(facts, left.thread)?, witness::bits(facts, right.thread)?];
+    let size = witness::exact_size(facts.launch);
+    let mut seen = None;
+    // Both may be of one row only if they are of the same one.
+    let threads = witness::all_threads(facts, &one.with(&other))?;
+    for thread in threads {
+        let one = witness::signed(one.value(facts, thread, size)?, bits[0]);
+        let other = witness::signed(other.value(facts, thread, size)?, bits[1]);
+        let difference = i128::from(one) - i128::from(other);
+        if *seen.get_or_insert(difference) != difference {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Whether a counter begins with the thread's index, grows by the size of the workgroup, and is compared with a multiple of that.
+fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
+    let (compare, [left, right]) = comparison(facts, at.branch)?;
+    let predicate = facts.code.body.inst(compare).int_predicate();
+    let (counter, bound) = match predicate {
+        IntPredicate::Ult | IntPredicate::Slt | IntPredicate::Uge | IntPredicate::Sge => {
+            (left, right)
+        }
+        IntPredicate::Ugt | IntPredicate::Sgt | IntPredicate::Ule | IntPredicate::Sle => {
+            (right, left)
+        }
+        _ => return None,
+    };
+    let body = facts.code.body;
+    let inst = counter.as_inst()?;
+    facts.reads_inst(inst);
+    let (start, sum, step) = match body.inst(inst).opcode {
+        Opcode::Phi => counted_by_phi(facts, at.branch, inst)?,
+        Opcode::Load => counted_by_slot(facts, at.branch, inst)?,
+        // The next value of the counter, as loops that test at the bottom compare it.
+        Opcode::Add => {
+            let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
+            let mut phis = body.operands(inst).iter().filter_map(|of| of.as_inst()).filter(is_phi);
+            let found = counted_by_phi(facts, at.branch, phis.next()?)?;
+            if found.1 != inst {
+                return None;
+            }
+            found
+        }
+        _ => return None,
+    };
+    let axis = sizes::index_axis(facts, start)?;
+    let is_by_size = body.inst(sum).opcode == Opcode::Add && sizes::is_size(facts, step, axis);
+    let kind = sizes::multiple(facts, bound, axis)?;
+    let is_right = kind == Multiple::Unsigned || !is_unsigned(predicate);
+    if !is_by_size || !is_right || !is_one(facts, at, bound) {
+        return None;
+    }
+    let is_exact = body.inst(sum).flags.contains(InstFlags::NSW);
+    Some(if is_exact { Rounds::Same } else { Rounds::UnlessWraps })
 }
 
 fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
     let body = facts.code.body;
-    let terminator = body.terminator(block_of(at.branch))?;
-    if body.inst(terminator).opcode != Opcode::Br {
-        return None;
-    }
-    let compare = here(facts, at.branch, *body.operands(terminator).first()?)?;
-    if body.inst(compare).opcode != Opcode::ICmp {
-        return None;
-    }
-    facts.reads_inst(terminator);
-    facts.reads_inst(compare);
-    let &[left, right] = body.operands(compare) else { return None };
+    let (compare, [left, right]) = comparison(facts, at.branch)?;
     let bits = witness::bits(facts, left)?;
     let (number, bound, is_swapped) = match bound(facts, at, right) {
         Some(bound) => (number(facts, at, left)?, bound, false),
@@ -88,11 +191,7 @@ fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
     };
     let data = body.inst(compare);
     // Of numbers with one sign it does not matter whether that is looked at.
-    let is_signed = data.flags.contains(InstFlags::SAME_SIGN)
-        || !matches!(
-            data.int_predicate(),
-            IntPredicate::Ugt | IntPredicate::Uge | IntPredicate::Ult | IntPredicate::Ule
-        );
+    let is_signed = data.flags.contains(InstFlags::SAME_SIGN) || !is_unsigned(data.int_predicate());
     let begin = Expression::new(facts, number.thread)?;
     let compared = Compared {
         begin,

@@ -20,6 +20,7 @@ use phalanx_target::{Scope, SourceSet};
 use super::{
     Facts, Finding, Geometry, Level, Rule,
     barriers::{conditional, likely},
+    counted::is_alike_unless_wraps,
     launch::harmless,
     sites::{Argument, Site, SiteKind, arguments},
     witness::{Decision, constant, decision, named_come, witness},
@@ -106,6 +107,7 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
         let level = match (ends || is_for_rows, witness) {
             (true, _) => Level::Note,
             (false, Some(witness)) if witness.is_certain => Level::Error,
+            _ if is_alike_unless_wraps(facts, branch, Scope::Wave) => Level::Note,
             _ => likely(facts, sources),
         };
         let finding = Finding {

@@ -45,6 +45,7 @@ pub mod members;
 mod multiples;
 mod rounds;
 mod sites;
+mod sizes;
 pub mod spaces;
 mod split;
 mod ways;

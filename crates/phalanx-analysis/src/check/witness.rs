@@ -264,6 +264,11 @@ impl Expression {
         Some(Expression { steps })
     }
 
+    /// Operations of this and another expression, to ask which threads tell all values of both.
+    pub(super) fn with(&self, other: &Expression) -> Expression {
+        Expression { steps: self.steps.iter().chain(&other.steps).cloned().collect() }
+    }
+
     /// The value in a thread; none where that is undefined.
     pub(super) fn value(
         &self,

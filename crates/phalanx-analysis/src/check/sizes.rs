@@ -1,0 +1,137 @@
+//! Loops that step by the size of the workgroup, whatever that is.
+//!
+//! ```text
+//! last = (n + size - 1) / size * size;
+//! for (i = tid; i < last; i += size) barrier();       // tid < size
+//! ```
+//!
+//! # Rule
+//!
+//! A counter begins with the thread's index along an axis, the extent of the workgroup along that
+//! axis is added in each round, and the counter is compared with a multiple of that extent by
+//! `i < bound` or `i >= bound`. Then all threads of a round decide alike.
+//!
+//! # Why
+//!
+//! Let `d` be the extent and `t` the index, so `0 <= t < d`. In round `k` the counter is `t + k*d`.
+//! If the bound is `m*d`, then `t + k*d < m*d` exactly if `k < m`, which does not depend on `t`.
+//! With `<=`, `>`, `==` or `!=` the thread of index 0 can decide alone, so these are left out.
+//!
+//! `x / d * d` and `x - x % d` are multiples of `d`: without a sign always, with a sign where the
+//! product does not wrap (`nsw`). Where the first kind is negative as a signed number, a signed
+//! comparison with it is false for each counter that has not wrapped, as that is not negative.
+//!
+//! # Overflow
+//!
+//! If the sum is `nsw`, a counter that wraps is poison, and the branch has no meaning. Without
+//! the flag (C adds the unsigned `blockDim.x` to an `int`), counters of some threads can wrap in the
+//! last round if the bound is less than `d` below the largest number. The answer is then
+//! [`Rounds::UnlessWraps`], and the finding stays as a note.
+//!
+//! O(operations looked at), which are bounded.
+
+use phalanx_ir::{InstId, Opcode, Value, inst::InstFlags};
+
+use super::{
+    Facts,
+    sites::{called, intrinsic},
+    witness,
+};
+
+/// Casts and loads of slots that are looked through.
+const STEPS: usize = 8;
+
+/// Whether all threads of a workgroup make the same number of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounds {
+    /// They do, or the branch is on poison.
+    Same,
+    /// They do if the counter does not wrap.
+    UnlessWraps,
+}
+
+/// What a multiple is a multiple as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Multiple {
+    /// As a number without a sign.
+    Unsigned,
+    /// As a number with a sign.
+    Signed,
+}
+
+/// The value behind loads of slots that are written once.
+fn resolved(facts: Facts<'_>, value: Value) -> Value {
+    let mut at = value;
+    for _ in 0..STEPS {
+        let Some(inst) = at.as_inst() else { return at };
+        facts.reads_inst(inst);
+        if facts.code.body.inst(inst).opcode != Opcode::Load {
+            return at;
+        }
+        match witness::stored(facts, inst) {
+            Some(stored) => at = stored,
+            None => return at,
+        }
+    }
+    at
+}
+
+fn axis_of(facts: Facts<'_>, value: Value, prefix: &str) -> Option<usize> {
+    let inst = resolved(facts, value).as_inst()?;
+    if facts.code.body.inst(inst).opcode != Opcode::Call {
+        return None;
+    }
+    let found = intrinsic(facts.code, called(facts.code, inst)?)?;
+    let axis = found.base.strip_prefix(prefix)?;
+    ["x", "y", "z"].iter().position(|name| *name == axis)
+}
+
+/// The axis along which a value is the thread's index in its workgroup.
+pub(super) fn index_axis(facts: Facts<'_>, value: Value) -> Option<usize> {
+    axis_of(facts, value, "read.ptx.sreg.tid.")
+}
+
+/// Whether a value is the extent of the workgroup along an axis.
+pub(super) fn is_size(facts: Facts<'_>, value: Value, axis: usize) -> bool {
+    axis_of(facts, value, "read.ptx.sreg.ntid.") == Some(axis)
+}
+
+/// Whether a value is a multiple of the extent of the workgroup along an axis.
+pub(super) fn multiple(facts: Facts<'_>, value: Value, axis: usize) -> Option<Multiple> {
+    let inst = resolved(facts, value).as_inst()?;
+    let data = facts.code.body.inst(inst);
+    let has_nsw = data.flags.contains(InstFlags::NSW);
+    let divided = |value: Value, by: [Opcode; 2]| -> Option<(InstId, Multiple)> {
+        let inst = resolved(facts, value).as_inst()?;
+        let opcode = facts.code.body.inst(inst).opcode;
+        let kind = match by.iter().position(|of| *of == opcode)? {
+            0 => Multiple::Unsigned,
+            _ => Multiple::Signed,
+        };
+        is_size(facts, facts.code.body.operands(inst)[1], axis).then_some((inst, kind))
+    };
+    match data.opcode {
+        Opcode::Mul => {
+            let &[left, right] = facts.code.body.operands(inst) else { return None };
+            let quotient = match is_size(facts, right, axis) {
+                true => left,
+                false if is_size(facts, left, axis) => right,
+                false => return None,
+            };
+            let by = [Opcode::UDiv, Opcode::SDiv];
+            match divided(quotient, by) {
+                Some((_, Multiple::Unsigned)) => Some(Multiple::Unsigned),
+                _ => has_nsw.then_some(Multiple::Signed),
+            }
+        }
+        Opcode::Sub => {
+            let &[whole, rest] = facts.code.body.operands(inst) else { return None };
+            let (rest, kind) = divided(rest, [Opcode::URem, Opcode::SRem])?;
+            let is_its_own =
+                resolved(facts, facts.code.body.operands(rest)[0]) == resolved(facts, whole);
+            // The remainder has the sign of the number and is not larger, so nothing wraps.
+            is_its_own.then_some(kind)
+        }
+        _ => None,
+    }
+}
