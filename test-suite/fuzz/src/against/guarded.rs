@@ -72,7 +72,7 @@ impl Writer<'_> {
                 self.line(&format!("%v{n} = call i32 @llvm.amdgcn.ds.bpermute(i32 %b{n}, i32 %t)"));
             }
             (true, _) => {
-                self.line(&format!("%v{n} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %t)"))
+                self.line(&format!("%v{n} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %t)"));
             }
             (false, 0) => self.line(&format!(
                 "%v{n} = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 {}, i32 31)",
