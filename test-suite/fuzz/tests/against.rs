@@ -1,5 +1,7 @@
 //! Two versions of random programs: what differs is reported, what does not is not.
 
+#![allow(clippy::print_stdout, reason = "a test that fails says what it has found")]
+
 use phalanx_fuzz::against::{
     self, LLVM, Mistake, OURS, Tally, by_llvm, by_us, hidden, mistaken, shown,
 };
