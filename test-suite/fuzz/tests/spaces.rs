@@ -237,7 +237,6 @@ fn no_access_of_llvms_tests_stays_wider_than_llvm_leaves_it() {
         mixed_backedge 0 -> 7
         invoke_source_phi 0 -> 7
         predicated_select 0 -> 7
-        mixed_deferred_select 0 -> 7
-        nested_cluster_generic 7 -> 3"#]]
+        mixed_deferred_select 0 -> 7"#]]
     .assert_eq(&better.join("\n"));
 }
