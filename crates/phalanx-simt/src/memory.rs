@@ -487,7 +487,11 @@ pub(crate) fn decode(
         Shape::Struct(members) => {
             Value::Many(members.iter().map(|&(ty, at)| part(ty, at)).collect::<Result<_, _>>()?)
         }
-        Shape::None => return Err(FaultKind::unsupported("memory of a type without a size")),
+        Shape::None => {
+            return Err(FaultKind::unsupported(
+                "a value of a type that is not interpreted, in memory",
+            ));
+        }
     })
 }
 
@@ -553,7 +557,11 @@ pub(crate) fn encode(
                 part(ty, at, &value.element(i))?;
             }
         }
-        Shape::None => return Err(FaultKind::unsupported("memory of a type without a size")),
+        Shape::None => {
+            return Err(FaultKind::unsupported(
+                "a value of a type that is not interpreted, in memory",
+            ));
+        }
     }
     Ok(())
 }

@@ -261,7 +261,8 @@ fn describe(
             Some(StructBody::Fields { packed, fields }) => members(*packed, fields),
             _ => (Shape::None, 0),
         },
-        _ => (Shape::None, 0),
+        // Nothing computes with these; where they are in memory is known for those with a size.
+        _ => scalar(Shape::None),
     };
     // A structure is padded to its alignment; what is smaller than its alignment is not.
     let size = if matches!(shape, Shape::Struct(_)) { size.next_multiple_of(align) } else { size };

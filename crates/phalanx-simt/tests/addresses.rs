@@ -145,3 +145,14 @@ fn an_access_through_a_broken_promise_says_where_it_leads() {
     let says = "`load` at a poison address: a `getelementptr` goes to global address 0x50 against its flags";
     assert!(fault.contains(says), "{fault}");
 }
+
+/// Types that nothing computes with have their sizes all the same.
+#[test]
+fn floats_that_are_not_interpreted_take_their_room() {
+    assert_eq!(address("fp128, ptr null, i32 2"), 32);
+    assert_eq!(address("{ fp128, i32 }, ptr null, i32 0, i32 1"), 16);
+    assert_eq!(address("[3 x { i8, fp128 }], ptr null, i32 1, i32 1"), 128);
+    assert_eq!(address("x86_fp80, ptr null, i32 1"), 16);
+    assert_eq!(address("ppc_fp128, ptr null, i32 1"), 16);
+    assert_eq!(address("bfloat, ptr null, i32 3"), 6);
+}

@@ -465,7 +465,7 @@ fn what_is_not_judged() {
     assert_eq!(status, Some(0));
     expect![[r#"
         nothing found; judged: 1 kernel, 2 barriers
-        not judged: calls of `helper`, of which only a declaration is here: it may have a barrier (m.ll:6:1 and 1 more place)
+        not judged: calls of `helper`, whose code is not seen here: it may have a barrier (m.ll:6:1 and 1 more place)
         not judged: calls through pointers: who is called is not known (m.ll:9:1)
         not judged: inline assembly with `strange.op`: it may wait for other threads (m.ll:10:1)
         not judged: `nobody_calls`, which no kernel of the module calls
@@ -482,6 +482,11 @@ fn what_is_not_judged() {
     let judged = format!("{nvptx}define ptx_kernel void @k() {{\n  ret void\n}}\n");
     assert_eq!(run(&judged, &["--deny", "not-judged"]).0, Some(0));
     let last = |module: &str| run(module, &[]).1;
+    expect![[r#"
+        nothing found; judged: 1 kernel, 0 barriers
+        not judged: assembly of the module: functions in it are not seen
+    "#]]
+    .assert_eq(&last(&format!("{judged}module asm \".func f\"\n")));
     expect![[r#"
         nothing found; judged: 0 kernels, 0 barriers
         not judged: the module has no function with a body

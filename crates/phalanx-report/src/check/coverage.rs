@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! nothing found; judged: 2 kernels, 3 barriers
-//! not judged: calls of `helper`, of which only a declaration is here (kernel.cu:6:40)
+//! not judged: calls of `helper`, whose code is not seen here (kernel.cu:6:40)
 //! ```
 //!
 //! Reasons that are equal are one line, with the first place and how many more there are. Lines are
@@ -35,7 +35,7 @@ pub struct Judged {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
     /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
-    /// `no-caller`, `no-kernel`, `unknown-target`, `no-function`.
+    /// `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`.
     pub reason: &'static str,
     /// What is not judged, and why.
     pub message: String,
@@ -55,6 +55,10 @@ impl Judged {
     pub fn of_module(db: &Database, module: ModuleInput) -> Judged {
         let mut judged = Judged::default();
         let target = queries::target(db, module);
+        if !module.shell(db).module_asm.is_empty() {
+            let message = "assembly of the module: functions in it are not seen".to_owned();
+            judged.add("module-assembly", message);
+        }
         let mut defined = module.functions(db).iter().filter(|entry| entry.is_definition);
         let Some(first) = defined.next() else {
             judged.add("no-function", "the module has no function with a body".to_owned());
@@ -156,7 +160,7 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
     match &gap.reason {
         NotJudged::UnknownCallee(name) => {
             let name = checker.name_of(*name);
-            format!("calls of `{name}`, of which only a declaration is here: it may have a barrier")
+            format!("calls of `{name}`, whose code is not seen here: it may have a barrier")
         }
         NotJudged::IndirectCall => "calls through pointers: who is called is not known".to_owned(),
         NotJudged::Assembly(text) => {
