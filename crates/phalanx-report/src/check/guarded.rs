@@ -1,6 +1,6 @@
 //! Threads that leave the kernel before a barrier: by an early return, or around it?
 //!
-//! Both are one shape in a control-flow graph, and two things to whoever wrote it:
+//! Both sources have the same control-flow graph, but only one of them is a mistake:
 //!
 //! ```c
 //! if (i >= n) return;            if (i < n) {

@@ -2,7 +2,8 @@
 //!
 //! Nobody says what a kernel expects, so launches are of many kinds: few and many threads, buffers of small integers, of floating-point
 //! numbers, of flags; integer arguments that are small, that are near the number of threads, and that the code itself names (a constant
-//! that something is compared with decides a branch). A launch of which the earlier version makes nothing sensible is left out by who asks.
+//! that something is compared with decides a branch). The caller leaves out a launch in which the
+//! earlier version faults or does not end.
 //!
 //! O(bytes of the buffers).
 
