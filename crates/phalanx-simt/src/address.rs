@@ -18,6 +18,7 @@ use crate::{
     program::{Program, is_code},
     shape::Shape,
     thread::{self, Frame},
+    unknown::worst,
     value::{Value, mask, signed},
 };
 
@@ -144,9 +145,15 @@ impl Program<'_> {
         path: &Path<'_, '_>,
         base: &Value,
         base_type: Type,
-        indices: impl Iterator<Item = (&'v Value, Type)>,
+        indices: impl Iterator<Item = (&'v Value, Type)> + Clone,
     ) -> Result<Value, FaultKind> {
-        let Value::Bits(base) = *base else { return Ok(Value::Poison) };
+        let all = indices.clone();
+        // Where it leads is not known, nor whether it is poison.
+        let unknown = |given: &Value| match path.flags == InstFlags::NONE {
+            true => worst(std::iter::once(given).chain(all.clone().map(|(index, _)| index))),
+            false => Value::Poison,
+        };
+        let Value::Bits(base) = *base else { return Ok(unknown(base)) };
         let &Shape::Ptr { index_bits, bits, .. } = self.shapes.of(base_type) else {
             return Err(FaultKind::unsupported("an address of this type"));
         };
@@ -165,7 +172,7 @@ impl Program<'_> {
         };
         let mut inside = path.source;
         for (position, (index, index_type)) in indices.enumerate() {
-            let Value::Bits(index) = *index else { return Ok(Value::Poison) };
+            let Value::Bits(index) = *index else { return Ok(unknown(index)) };
             let width = ops::int_bits(&self.shapes, index_type)?;
             if position == 0 {
                 walk.step(index, width, self.shapes.alloc_size(inside));

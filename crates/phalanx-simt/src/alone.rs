@@ -8,6 +8,7 @@ use crate::{
     memory::Region,
     ops,
     thread::{Coordinates, World, place},
+    unknown::State,
     value::{Value, mask},
 };
 
@@ -28,6 +29,12 @@ pub(crate) fn alone(
     let width = || shapes.bits(data.ty).unwrap_or(32);
     Ok(match intrinsic {
         Intrinsic::Nothing => Value::Unit,
+        Intrinsic::Assume => match arg(0) {
+            given if program.follows_undef() && given != Value::bool(true) => {
+                return Err(FaultKind::undefined("an assumption is not true"));
+            }
+            _ => Value::Unit,
+        },
         Intrinsic::Fence => {
             world.fence = Some(Ordering::SeqCst);
             Value::Unit
@@ -63,22 +70,23 @@ pub(crate) fn alone(
                 return Ok(Value::Unit);
             }
             let to = place(program, types[0], &arg(0), "store")?;
-            let (bytes, poison) = if intrinsic == Intrinsic::Copy {
+            let (bytes, states) = if intrinsic == Intrinsic::Copy {
                 let (region, address) = place(program, types[1], &arg(1), "load")?;
                 let (region, address) = world.view.resolve(region, address);
                 world.view.touch((region, address), size, false);
-                let (bytes, poison) = world.view.segment(region).read("load", address, size)?;
-                (bytes.to_vec(), poison.to_vec())
+                let (bytes, states) = world.view.segment(region).read("load", address, size)?;
+                (bytes.to_vec(), states.to_vec())
             } else {
                 let (region, address) = world.view.resolve(to.0, to.1);
                 // Checked before so many bytes are made.
                 world.view.segment(region).read("store", address, size)?;
-                let byte = arg(1).bits();
-                (vec![byte.unwrap_or(0) as u8; size as usize], vec![byte.is_none(); size as usize])
+                let (byte, state) = (arg(1).bits().unwrap_or(0), State::of(&arg(1)));
+                let state = state.unwrap_or(State::Defined);
+                (vec![byte as u8; size as usize], vec![state; size as usize])
             };
             let (region, address) = world.view.resolve(to.0, to.1);
             world.view.touch((region, address), size, true);
-            world.view.segment(region).write_raw(address, &bytes, &poison)?;
+            world.view.segment(region).write_raw(address, &bytes, &states)?;
             Value::Unit
         }
         Intrinsic::Collective(_)

@@ -12,6 +12,8 @@ use crate::{collective::Collective, split::Split};
 pub(crate) enum Intrinsic {
     /// Nothing, and gives nothing.
     Nothing,
+    /// An assumption, which is nothing unless the program is held to it.
+    Assume,
     /// Orders memory.
     Fence,
     /// Gives its first argument.

@@ -9,6 +9,7 @@ use crate::{
     program::Program,
     schedule,
     thread::Coordinates,
+    unknown::State,
     value::Value,
 };
 
@@ -70,6 +71,9 @@ pub struct Launch {
     pub seed: u64,
     /// Bits that `freeze` makes of poison, in all threads; see also [`Program::set_undef`].
     pub frozen: u128,
+    /// Follows what is frozen instead of choosing bits, where the program follows `undef`: see
+    /// [`unknown`](crate::unknown).
+    pub follow_frozen: bool,
 }
 
 impl Default for Launch {
@@ -87,6 +91,7 @@ impl Default for Launch {
             order: Order::default(),
             seed: 0,
             frozen: 0,
+            follow_frozen: false,
         }
     }
 }
@@ -294,16 +299,16 @@ pub fn run(
                         let size = program.shapes.store_size(inner);
                         let address = memory.global.allocate(size, 16).map_err(setup)?;
                         let mut bytes = vec![0; size as usize];
-                        let mut poison = vec![false; size as usize];
+                        let mut states = vec![State::Defined; size as usize];
                         crate::memory::encode(
                             &program.shapes,
                             inner,
                             value,
                             &mut bytes,
-                            &mut poison,
+                            &mut states,
                         )
                         .map_err(setup)?;
-                        memory.global.write_raw(address, &bytes, &poison).map_err(setup)?;
+                        memory.global.write_raw(address, &bytes, &states).map_err(setup)?;
                         Value::Bits(address.into())
                     }
                     _ => value.clone(),

@@ -12,6 +12,7 @@
 //! | [`shape`] | sizes, offsets and address spaces of types |
 //! | [`memory`] | global, shared and private memory, bounds, undefined and poison bytes |
 //! | [`program`] | a module made ready to run |
+//! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
 //! | [`fault`] | what can go wrong, and where |
 //! | `ops`, `address`, `float`, `intrinsic`, `alone`, `collective` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
@@ -34,12 +35,14 @@ pub mod memory;
 pub mod observe;
 mod ops;
 pub mod program;
+mod promises;
 pub mod races;
 mod schedule;
 pub mod shape;
 mod split;
 pub mod thread;
 pub mod trace;
+pub mod unknown;
 pub mod value;
 pub mod versions;
 

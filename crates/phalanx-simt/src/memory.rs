@@ -2,7 +2,7 @@
 //!
 //! A [`Segment`] is a range of addresses with allocations in it; an access must lie inside one of them. Bytes that were
 //! never written hold bits that depend on the seed of the segment: reading them is reading `undef`, for which any bits may
-//! be chosen. Poison is remembered byte by byte.
+//! be chosen. Poison is remembered byte by byte, and so is `undef` where a program follows it.
 //!
 //! Generic addresses reach all three: shared and private memory appear in *apertures*, ranges of the generic space that no
 //! global address lies in. A pointer that moves between a specific and the generic space changes its number, so memory
@@ -16,6 +16,7 @@ use phalanx_target::{
 use crate::{
     fault::FaultKind,
     shape::{Shape, Shapes},
+    unknown::State,
     value::{Value, mask},
 };
 use phalanx_ir::Type;
@@ -132,7 +133,9 @@ struct Allocation {
 pub struct Segment {
     region: Region,
     bytes: Vec<u8>,
-    poison: Vec<bool>,
+    states: Vec<State>,
+    /// What bytes are that nobody wrote.
+    fresh: State,
     /// By address.
     allocations: Vec<Allocation>,
     /// Some are gone, and addresses may be of these.
@@ -153,11 +156,18 @@ impl Segment {
         Segment {
             region,
             bytes: Vec::new(),
-            poison: Vec::new(),
+            states: Vec::new(),
+            fresh: State::Defined,
             allocations: Vec::new(),
             has_released: false,
             seed,
         }
+    }
+
+    /// Bytes that nobody wrote are `undef` rather than bits that the seed says, those that are there included.
+    pub(crate) fn follow_undef(&mut self) {
+        self.fresh = State::Undef;
+        self.states.fill(State::Undef);
     }
 
     /// Makes room; the address of the first byte. A gap follows, so that overruns are caught.
@@ -176,7 +186,7 @@ impl Segment {
             at += 1;
             undefined(seed, at)
         });
-        self.poison.resize(used, false);
+        self.states.resize(used, self.fresh);
         self.allocations.push(Allocation { start, end, is_constant: false });
         Ok(start)
     }
@@ -205,7 +215,7 @@ impl Segment {
         self.allocations.truncate(mark);
         let used = (self.allocations.last().map_or(FIRST, |last| last.end) - FIRST) as usize;
         self.bytes.truncate(used);
-        self.poison.truncate(used);
+        self.states.truncate(used);
     }
 
     fn place(
@@ -239,7 +249,7 @@ impl Segment {
         self.has_released || found.is_some_and(has_both)
     }
 
-    /// Bytes, and which of them are poison.
+    /// Bytes, and what is known of them.
     ///
     /// # Errors
     /// They are not all in one allocation.
@@ -248,10 +258,10 @@ impl Segment {
         access: &'static str,
         address: u64,
         size: u64,
-    ) -> Result<(&[u8], &[bool]), FaultKind> {
+    ) -> Result<(&[u8], &[State]), FaultKind> {
         let at = self.place(access, address, size, false)?;
         let range = at..at + size as usize;
-        Ok((&self.bytes[range.clone()], &self.poison[range]))
+        Ok((&self.bytes[range.clone()], &self.states[range]))
     }
 
     /// Writes bytes that are not poison.
@@ -261,11 +271,11 @@ impl Segment {
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
         let at = self.place("store", address, bytes.len() as u64, true)?;
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
-        self.poison[at..at + bytes.len()].fill(false);
+        self.states[at..at + bytes.len()].fill(State::Defined);
         Ok(())
     }
 
-    /// Writes bytes with their poison.
+    /// Writes bytes with what is known of them.
     ///
     /// # Errors
     /// As [`Segment::write`].
@@ -273,11 +283,11 @@ impl Segment {
         &mut self,
         address: u64,
         bytes: &[u8],
-        poison: &[bool],
+        states: &[State],
     ) -> Result<(), FaultKind> {
         let at = self.place("store", address, bytes.len() as u64, true)?;
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
-        self.poison[at..at + bytes.len()].copy_from_slice(poison);
+        self.states[at..at + bytes.len()].copy_from_slice(states);
         Ok(())
     }
 }
@@ -334,7 +344,7 @@ impl Memory {
     pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
         let at = self.global.place("store", address, bytes.len() as u64, false)?;
         self.global.bytes[at..at + bytes.len()].copy_from_slice(bytes);
-        self.global.poison[at..at + bytes.len()].fill(false);
+        self.global.states[at..at + bytes.len()].fill(State::Defined);
         Ok(())
     }
 
@@ -346,11 +356,11 @@ impl Memory {
         Ok(self.global.read("read", address, size)?.0)
     }
 
-    /// Which bytes of a buffer are poison.
+    /// What is known of the bytes of a buffer.
     ///
     /// # Errors
     /// There is no such memory.
-    pub fn poison(&self, address: u64, size: u64) -> Result<&[bool], FaultKind> {
+    pub fn states(&self, address: u64, size: u64) -> Result<&[State], FaultKind> {
         Ok(self.global.read("read", address, size)?.1)
     }
 }
@@ -424,8 +434,8 @@ impl View<'_> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty);
         self.touch((region, address), size, false);
-        let (bytes, poison) = self.segment(region).read("load", address, size)?;
-        decode(shapes, ty, bytes, poison)
+        let (bytes, states) = self.segment(region).read("load", address, size)?;
+        decode(shapes, ty, bytes, states)
     }
 
     /// Stores a value of a type.
@@ -443,9 +453,9 @@ impl View<'_> {
         if let (Value::Bits(bits), true) = (value, size <= 16) {
             return segment.write(address, &bits.to_le_bytes()[..size]);
         }
-        let (mut bytes, mut poison) = (vec![0; size], vec![false; size]);
-        encode(shapes, ty, value, &mut bytes, &mut poison)?;
-        segment.write_raw(address, &bytes, &poison)
+        let (mut bytes, mut states) = (vec![0; size], vec![State::Defined; size]);
+        encode(shapes, ty, value, &mut bytes, &mut states)?;
+        segment.write_raw(address, &bytes, &states)
     }
 }
 
@@ -454,16 +464,16 @@ pub(crate) fn decode(
     shapes: &Shapes,
     ty: Type,
     bytes: &[u8],
-    poison: &[bool],
+    states: &[State],
 ) -> Result<Value, FaultKind> {
     let part = |elem: Type, at: u64| {
         let (at, size) = (at as usize, shapes.store_size(elem) as usize);
-        decode(shapes, elem, &bytes[at..at + size], &poison[at..at + size])
+        decode(shapes, elem, &bytes[at..at + size], &states[at..at + size])
     };
     Ok(match shapes.of(ty) {
         Shape::Int(_) | Shape::Float(_) | Shape::Ptr { .. } => {
-            if poison.contains(&true) {
-                return Ok(Value::Poison);
+            if let Some(unknown) = State::of_all(states) {
+                return Ok(unknown);
             }
             let bits = shapes.bits(ty).unwrap_or(128);
             Value::Bits(number(bytes, bits)? & mask(bits))
@@ -473,8 +483,8 @@ pub(crate) fn decode(
             if bits.is_multiple_of(8) {
                 let lane = |i| part(elem, u64::from(i) * u64::from(bits / 8));
                 Value::Many((0..len).map(lane).collect::<Result<_, _>>()?)
-            } else if poison.contains(&true) {
-                Value::Poison
+            } else if let Some(unknown) = State::of_all(states) {
+                Value::Many(vec![unknown; len as usize].into())
             } else {
                 let all = number(bytes, bits * len)?;
                 let lane = |i| Value::Bits(all >> (i * bits) & mask(bits));
@@ -510,15 +520,15 @@ pub(crate) fn encode(
     ty: Type,
     value: &Value,
     bytes: &mut [u8],
-    poison: &mut [bool],
+    states: &mut [State],
 ) -> Result<(), FaultKind> {
-    if *value == Value::Poison {
-        poison.fill(true);
+    if let Some(state) = State::of(value) {
+        states.fill(state);
         return Ok(());
     }
     let mut part = |elem: Type, at: u64, value: &Value| {
         let (at, size) = (at as usize, shapes.store_size(elem) as usize);
-        encode(shapes, elem, value, &mut bytes[at..at + size], &mut poison[at..at + size])
+        encode(shapes, elem, value, &mut bytes[at..at + size], &mut states[at..at + size])
     };
     match shapes.of(ty) {
         Shape::Int(_) | Shape::Float(_) | Shape::Ptr { .. } => {
@@ -540,7 +550,11 @@ pub(crate) fn encode(
                 for i in 0..len.min(128 / bits.max(1)) {
                     match value.element(i as usize) {
                         Value::Bits(lane) => all |= lane << (i * bits),
-                        _ => poison.fill(true),
+                        // A lane is a part of a byte: no lane makes better what another one did.
+                        other => {
+                            let state = State::of(&other).unwrap_or(State::Poison);
+                            states.iter_mut().for_each(|byte| *byte = state.max(*byte));
+                        }
                     }
                 }
                 let size = bytes.len().min(16);

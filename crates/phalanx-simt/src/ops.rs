@@ -12,6 +12,7 @@ use crate::{
     fault::FaultKind,
     float,
     shape::{FloatKind, Shape, Shapes},
+    unknown::{is_followed, worst},
     value::{Value, mask, signed},
 };
 
@@ -28,14 +29,15 @@ pub(crate) fn lanes2(
         (Value::Many(left), Value::Many(right)) => {
             let lane = |(a, b): (&Value, &Value)| match (a, b) {
                 (Value::Bits(a), Value::Bits(b)) => op(*a, *b),
-                _ => Ok(Value::Poison),
+                (a, b) => Ok(worst([a, b])),
             };
             Ok(Value::Many(left.iter().zip(right.iter()).map(lane).collect::<Result<_>>()?))
         }
-        (Value::Many(lanes), _) | (_, Value::Many(lanes)) => {
-            Ok(Value::Many(vec![Value::Poison; lanes.len()].into()))
+        (Value::Many(lanes), other) | (other, Value::Many(lanes)) => {
+            let lane = |lane| worst([lane, other]);
+            Ok(Value::Many(lanes.iter().map(lane).collect()))
         }
-        _ => Ok(Value::Poison),
+        (a, b) => Ok(worst([a, b])),
     }
 }
 
@@ -46,11 +48,11 @@ pub(crate) fn lanes1(a: &Value, mut op: impl FnMut(u128) -> Result<Value>) -> Re
         Value::Many(lanes) => {
             let lanes = lanes.iter().map(|lane| match lane {
                 Value::Bits(bits) => op(*bits),
-                _ => Ok(Value::Poison),
+                other => Ok(worst([other])),
             });
             Ok(Value::Many(lanes.collect::<Result<_>>()?))
         }
-        _ => Ok(Value::Poison),
+        other => Ok(worst([other])),
     }
 }
 
@@ -77,8 +79,59 @@ pub(crate) fn int_bits(shapes: &Shapes, ty: Type) -> Result<u32> {
     }
 }
 
+/// Poison where a result could be poison for some bits of what is not known; lane by lane.
+pub(crate) fn poisoned(value: Value) -> Value {
+    match value {
+        Value::Undef | Value::Frozen => Value::Poison,
+        Value::Many(lanes) => Value::Many(lanes.iter().cloned().map(poisoned).collect()),
+        other => other,
+    }
+}
+
+/// What an integer operation makes of a lane where one operand is not known and the other one decides.
+fn decided(opcode: Opcode, bits: u32, a: &Value, b: &Value) -> Option<Value> {
+    let known = match (a, b) {
+        (Value::Bits(known), Value::Undef | Value::Frozen) => *known,
+        (Value::Undef | Value::Frozen, Value::Bits(known)) => *known,
+        _ => return None,
+    };
+    let decides = match opcode {
+        Opcode::And | Opcode::Mul => known == 0,
+        Opcode::Or => known == mask(bits),
+        _ => false,
+    };
+    decides.then_some(Value::Bits(known))
+}
+
+/// An operation with two operands of the result's type, one of which at least is followed.
+fn binary_followed(opcode: Opcode, bits: u32, a: &Value, b: &Value, result: Value) -> Value {
+    match (a, b, result) {
+        (Value::Many(left), Value::Many(right), Value::Many(results)) => {
+            let lane = |((a, b), result): ((&Value, &Value), &Value)| {
+                decided(opcode, bits, a, b).unwrap_or_else(|| result.clone())
+            };
+            let lanes = left.iter().zip(right.iter()).zip(results.iter());
+            Value::Many(lanes.map(lane).collect())
+        }
+        (a, b, result) => decided(opcode, bits, a, b).unwrap_or(result),
+    }
+}
+
 /// An operation with two operands of the result's type.
 pub(crate) fn binary(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> Result<Value> {
+    let result = binary_of_known(shapes, data, a, b)?;
+    if !is_followed(&result) {
+        return Ok(result);
+    }
+    let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
+    if is_shift && is_followed(b) || data.flags != InstFlags::NONE {
+        return Ok(poisoned(result));
+    }
+    let bits = shapes.bits(lane(shapes, data.ty)).unwrap_or(128);
+    Ok(binary_followed(data.opcode, bits, a, b, result))
+}
+
+fn binary_of_known(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> Result<Value> {
     match data.opcode {
         Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem => {
             let kind = float_kind(shapes, data.ty)?;
@@ -92,9 +145,17 @@ pub(crate) fn binary(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> 
             let bits = int_bits(shapes, data.ty)?;
             // Poison divided is poison; dividing by poison is undefined.
             if matches!(opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem)
-                && b.has_poison()
+                && (b.has_poison() || is_followed(b))
             {
-                return Err(FaultKind::undefined("division by poison"));
+                let what = if b.has_poison() { "poison" } else { "undef, or by what is frozen" };
+                return Err(FaultKind::undefined(format!("division by {what}")));
+            }
+            // One of them overflows.
+            if matches!(opcode, Opcode::SDiv | Opcode::SRem) && is_followed(a) {
+                let is_minus_one = |lane: &Value| lane.bits() == Some(mask(bits));
+                if b.elements().unwrap_or(std::slice::from_ref(b)).iter().any(is_minus_one) {
+                    return Err(FaultKind::undefined("division of undef that overflows"));
+                }
             }
             lanes2(a, b, |a, b| integer(opcode, data.flags, bits, a, b))
         }
@@ -130,7 +191,9 @@ pub(crate) fn as_promised(shapes: &Shapes, data: &InstData, result: Value) -> Va
     let Shape::Float(kind) = *shapes.of(lane(shapes, data.ty)) else { return result };
     let checked =
         lanes1(&result, |bits| Ok(checked_float(kind, data.flags, &[], Value::Bits(bits))));
-    checked.unwrap_or(result)
+    let checked = checked.unwrap_or(result);
+    let promises = data.flags.contains(InstFlags::NNAN) || data.flags.contains(InstFlags::NINF);
+    if promises { poisoned(checked) } else { checked }
 }
 
 /// As [`as_promised`], of a call: its arguments are looked at as well, lane by lane.
@@ -227,6 +290,13 @@ pub(crate) fn compare(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> b
 
 /// A conversion between numbers. Addresses are the caller's business.
 pub(crate) fn convert(shapes: &Shapes, data: &InstData, from: Type, a: &Value) -> Result<Value> {
+    let result = convert_known(shapes, data, from, a)?;
+    let may_be_poison =
+        data.flags != InstFlags::NONE || matches!(data.opcode, Opcode::FpToUi | Opcode::FpToSi);
+    Ok(if may_be_poison && is_followed(&result) { poisoned(result) } else { result })
+}
+
+fn convert_known(shapes: &Shapes, data: &InstData, from: Type, a: &Value) -> Result<Value> {
     let to = data.ty;
     let flags = data.flags;
     match data.opcode {
@@ -377,16 +447,17 @@ pub(crate) fn bitcast(shapes: &Shapes, from: Type, to: Type, a: &Value) -> Resul
         Value::Many(lanes) => lanes.to_vec(),
         other => vec![other.clone()],
     };
-    // None where a lane is poison: what has a bit of it is poison too.
-    let mut bits: Vec<Option<bool>> = Vec::new();
+    // A lane where it has no bits: what has a bit of it has none either.
+    let mut bits: Vec<std::result::Result<bool, &Value>> = Vec::new();
     for lane in &lanes {
-        let value = lane.bits();
+        let value = lane.bits().ok_or(lane);
         bits.extend((0..width).map(|i| value.map(|value| value >> i & 1 == 1)));
     }
-    let number = |bits: &[Option<bool>]| {
+    let number = |bits: &[std::result::Result<bool, &Value>]| {
         let mut all = bits.iter().rev();
-        let joined = all.try_fold(0, |all, bit| Some(all << 1 | u128::from((*bit)?)));
-        joined.map_or(Value::Poison, Value::Bits)
+        let joined = all.try_fold(0, |all, bit| Some(all << 1 | u128::from((*bit).ok()?)));
+        let unknown = || worst(bits.iter().filter_map(|bit| bit.err()));
+        joined.map_or_else(unknown, Value::Bits)
     };
     match *shapes.of(to) {
         Shape::Vector { elem, len } => {

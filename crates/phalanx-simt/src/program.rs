@@ -23,6 +23,7 @@ use crate::{
     ops,
     shape::{Shape, Shapes},
     thread::freeze,
+    unknown::{State, is_followed},
     value::Value,
 };
 
@@ -36,8 +37,8 @@ pub struct Program<'m> {
     pub(crate) functions: Vec<Code<'m>>,
     by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
-    /// Bits of `undef`: any will do.
-    undef: u128,
+    /// Bits of `undef`: any will do. None where it is followed.
+    undef: Option<u128>,
     /// Addresses of variables, generic for functions.
     addresses: FxHashMap<GlobalName, u64>,
     /// Variables in workgroup memory.
@@ -106,7 +107,7 @@ impl<'m> Program<'m> {
             functions: Vec::new(),
             by_name: FxHashMap::default(),
             constants: Vec::new(),
-            undef: 0,
+            undef: Some(0),
             addresses: FxHashMap::default(),
             shared: Segment::new(Region::Shared, 0),
             dynamic: 0,
@@ -129,8 +130,21 @@ impl<'m> Program<'m> {
 
     /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards: variables may start with some.
     pub fn set_undef(&mut self, bits: u128) {
-        self.undef = bits;
+        self.undef = Some(bits);
         self.evaluate_constants();
+    }
+
+    /// Follows `undef` and memory that nobody wrote instead of choosing bits, and holds the program to what it promises
+    /// by `noundef` and the like: see [`unknown`](crate::unknown). Memory has to be made afterwards.
+    pub fn follow_undef(&mut self) {
+        self.undef = None;
+        self.evaluate_constants();
+    }
+
+    /// Whether `undef` is followed.
+    #[must_use]
+    pub fn follows_undef(&self) -> bool {
+        self.undef.is_none()
     }
 
     fn evaluate_constants(&mut self) {
@@ -145,6 +159,9 @@ impl<'m> Program<'m> {
     /// Variables need too much memory, or an initial value is not interpreted.
     pub fn memory(&self, seed: u64) -> Result<Memory, FaultKind> {
         let mut memory = Memory::new(seed);
+        if self.follows_undef() {
+            memory.global.follow_undef();
+        }
         for &number in &self.global_variables {
             let variable = &self.module.variables[number];
             let size = self.shapes.alloc_size(variable.ty);
@@ -152,16 +169,17 @@ impl<'m> Program<'m> {
             let address = memory.global.allocate(size, align)?;
             if let Some(initializer) = variable.initializer {
                 let value = self.constant(initializer)?;
-                let (mut bytes, mut poison) = (vec![0; size as usize], vec![false; size as usize]);
+                let mut bytes = vec![0; size as usize];
+                let mut states = vec![State::Defined; size as usize];
                 let stored = self.shapes.store_size(variable.ty) as usize;
                 encode(
                     &self.shapes,
                     variable.ty,
                     &value,
                     &mut bytes[..stored],
-                    &mut poison[..stored],
+                    &mut states[..stored],
                 )?;
-                memory.global.write_raw(address, &bytes, &poison)?;
+                memory.global.write_raw(address, &bytes, &states)?;
             }
             if variable.is_constant {
                 memory.global.make_constant(address);
@@ -212,6 +230,11 @@ impl<'m> Program<'m> {
         self.by_name.get(&GlobalName::Named(symbol)).copied()
     }
 
+    /// The number of a function that is called so.
+    pub(crate) fn number_of(&self, name: GlobalName) -> Option<usize> {
+        self.by_name.get(&name).copied()
+    }
+
     /// A function by number.
     #[must_use]
     pub fn code(&self, number: usize) -> &'m Function {
@@ -237,6 +260,9 @@ impl<'m> Program<'m> {
     /// Workgroup memory for a launch that asks for so many bytes beyond the variables.
     pub(crate) fn workgroup_memory(&self, dynamic: u64) -> Result<Segment, FaultKind> {
         let mut shared = self.shared.clone();
+        if self.follows_undef() {
+            shared.follow_undef();
+        }
         let at = shared.allocate(dynamic, 16)?;
         debug_assert_eq!(at, self.dynamic);
         Ok(shared)
@@ -311,7 +337,10 @@ impl<'m> Program<'m> {
             ConstKind::Null => Value::Bits(0),
             ConstKind::NoneToken => Value::Unit,
             ConstKind::Zero => self.zero(data.ty, depth)?,
-            ConstKind::Undef => freeze(self, self.undef, data.ty, &self.poison(data.ty, depth)?)?,
+            ConstKind::Undef => match self.undef {
+                Some(bits) => freeze(self, Some(bits), data.ty, &self.poison(data.ty, depth)?)?,
+                None => self.uniform(data.ty, &Value::Undef, depth)?,
+            },
             ConstKind::Poison => self.poison(data.ty, depth)?,
             ConstKind::Aggregate(elements) => each(elements)?,
             ConstKind::Bytes(bytes) => {
@@ -407,7 +436,9 @@ impl<'m> Program<'m> {
             }
             Opcode::AddrSpaceCast => {
                 let (from, to) = (self.region(from)?, self.region(data.ty)?);
-                ops::lanes1(a, |a| Ok(self.convert_address(a as u64, from, to)))
+                let result = ops::lanes1(a, |a| Ok(self.convert_address(a as u64, from, to)))?;
+                // It may lead elsewhere.
+                Ok(if is_followed(&result) { ops::poisoned(result) } else { result })
             }
             _ => ops::convert(shapes, data, from, a),
         }

@@ -78,7 +78,7 @@ struct Run<'a, 'o> {
     packets: [u64; 2],
     report: Report,
     fuel: u64,
-    frozen: u128,
+    frozen: Option<u128>,
     geometry: Geometry,
     splits: Splits,
 }
@@ -106,7 +106,7 @@ pub(crate) fn run(
         packets,
         report: Report::default(),
         fuel: launch.fuel,
-        frozen: launch.frozen,
+        frozen: (!launch.follow_frozen).then_some(launch.frozen),
         geometry,
         splits: Splits::default(),
     };
@@ -119,10 +119,14 @@ pub(crate) fn run(
                 return Err(Failure::Launch("the kernel has no code".to_owned()));
             };
             let seed = launch.seed ^ u64::from(at.number).wrapping_mul(0x9e37_79b9);
+            let mut private = Segment::new(Region::Private, seed);
+            if program.follows_undef() {
+                private.follow_undef();
+            }
             let mut seat = Seat {
                 thread,
                 state: State::Running,
-                private: Segment::new(Region::Private, seed),
+                private,
                 blocks: launch.blocks,
                 has_moved: true,
             };

@@ -85,8 +85,8 @@ pub(crate) struct World<'a> {
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
-    /// What frozen poison is.
-    pub(crate) frozen: u128,
+    /// What frozen poison is; none where it is followed.
+    pub(crate) frozen: Option<u128>,
 }
 
 /// What a step did.
@@ -211,13 +211,14 @@ impl Thread {
             Opcode::Br => {
                 let condition = get(frame, 0)?;
                 let Some(taken) = condition.bits() else {
-                    return Err(FaultKind::undefined("branch on poison"));
+                    return Err(unjudged("branch", &condition));
                 };
                 return frame.jump(program, usize::from(taken == 0));
             }
             Opcode::Switch => {
-                let Some(value) = get(frame, 0)?.bits() else {
-                    return Err(FaultKind::undefined("switch on poison"));
+                let condition = get(frame, 0)?;
+                let Some(value) = condition.bits() else {
+                    return Err(unjudged("switch", &condition));
                 };
                 let mut target = 0;
                 for case in 1..operands.len() {
@@ -269,7 +270,8 @@ impl Thread {
                     let broken = same_sign && (a ^ b) >> (bits - 1) & 1 == 1;
                     let holds = ops::compare(predicate, bits, a, b);
                     Ok(if broken { Value::Poison } else { Value::bool(holds) })
-                })?
+                })
+                .map(|result| if same_sign { ops::poisoned(result) } else { result })?
             }
             Opcode::FCmp => {
                 let kind = ops::float_kind(shapes, type_of(operands[0]))?;
@@ -280,6 +282,12 @@ impl Thread {
                     }
                     let (a, b) = (crate::float::to_f64(kind, a), crate::float::to_f64(kind, b));
                     Ok(Value::bool(crate::float::compare(predicate, a, b)))
+                })
+                .map(|result| {
+                    match data.flags != phalanx_ir::InstFlags::NONE {
+                        true => ops::poisoned(result),
+                        false => result,
+                    }
                 })?
             }
             Opcode::Select => {
@@ -348,7 +356,8 @@ impl Thread {
             }
             Opcode::Load => {
                 let place = frame.place(program, operands[0], "load")?;
-                world.view.load(shapes, data.ty, place)?
+                let value = world.view.load(shapes, data.ty, place)?;
+                frame.promised(program, value)?
             }
             Opcode::Store => {
                 let place = frame.place(program, operands[1], "store")?;
@@ -401,6 +410,16 @@ impl Frame {
         &self.values[number(inst)]
     }
 
+    /// The result of the instruction, held to what is promised of it where the program is.
+    fn promised(&self, program: &Program<'_>, value: Value) -> Result<Value> {
+        match program.follows_undef() {
+            true => {
+                program.promised_result(program.functions[self.code].function, self.inst, value)
+            }
+            false => Ok(value),
+        }
+    }
+
     fn set(&mut self, value: Value) {
         self.values[number(self.inst)] = value;
     }
@@ -441,6 +460,15 @@ impl Frame {
 
     pub(crate) fn node(&self) -> phalanx_graph::Node {
         node_of(self.block)
+    }
+}
+
+/// What is wrong with going where a value says that has no bits.
+fn unjudged(what: &str, condition: &Value) -> FaultKind {
+    match condition {
+        Value::Frozen => FaultKind::unsupported(format!("a {what} on what is frozen")),
+        Value::Undef => FaultKind::undefined(format!("{what} on undef")),
+        _ => FaultKind::undefined(format!("{what} on poison")),
     }
 }
 

@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 /// A value of any type; what its bits mean is a matter of the type.
 ///
-/// `undef` is not represented: whoever evaluates it chooses bits, which the language allows.
+/// Whoever evaluates `undef` or freezes something chooses bits, which the language allows, unless a program follows
+/// what is not known: see [`unknown`](crate::unknown).
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: the result of an instruction without one, or an instruction that was not executed yet.
@@ -12,6 +13,10 @@ pub enum Value {
     Unit,
     /// The result of an operation whose rules were broken.
     Poison,
+    /// Any bits, others at each use. Only where a program follows them.
+    Undef,
+    /// Some bits that nobody knows, the same at each use. Only where a program follows them.
+    Frozen,
     /// An integer, a floating-point number in its own format, or an address. Bits above the width are zero.
     Bits(u128),
     /// Lanes of a vector, elements of an array, members of a structure.
@@ -37,7 +42,7 @@ impl Value {
         Value::Bits(value.to_bits().into())
     }
 
-    /// The bits of a scalar; none for poison and for anything else.
+    /// The bits of a scalar; none for poison and for anything else that has none.
     #[inline]
     #[must_use]
     pub fn bits(&self) -> Option<u128> {
@@ -61,6 +66,8 @@ impl Value {
     pub fn element(&self, index: usize) -> Value {
         match self {
             Value::Many(elements) => elements.get(index).cloned().unwrap_or(Value::Poison),
+            Value::Undef => Value::Undef,
+            Value::Frozen => Value::Frozen,
             _ => Value::Poison,
         }
     }
@@ -73,7 +80,7 @@ impl Value {
             match value {
                 Value::Poison => return true,
                 Value::Many(elements) => pending.extend(elements.iter()),
-                Value::Unit | Value::Bits(_) => {}
+                Value::Unit | Value::Undef | Value::Frozen | Value::Bits(_) => {}
             }
         }
         false
@@ -85,6 +92,8 @@ impl fmt::Debug for Value {
         match self {
             Value::Unit => f.write_str("()"),
             Value::Poison => f.write_str("poison"),
+            Value::Undef => f.write_str("undef"),
+            Value::Frozen => f.write_str("frozen"),
             Value::Bits(bits) => write!(f, "{bits:#x}"),
             Value::Many(elements) => f.debug_list().entries(elements.iter()).finish(),
         }

@@ -9,6 +9,7 @@ use phalanx::{
         Arg, Memory, Program,
         memory::Region,
         shape::{FloatKind, Shape},
+        unknown::State,
     },
     target::{Architecture, Target},
 };
@@ -255,12 +256,12 @@ pub(super) fn argument(
 pub(super) fn contents(buffer: &Buffer, memory: &Memory) -> anyhow::Result<Vec<serde_json::Value>> {
     let size = buffer.element.size();
     let bytes = memory.bytes(buffer.address, buffer.bytes)?.chunks_exact(size);
-    let poison = memory.poison(buffer.address, buffer.bytes)?.chunks_exact(size);
-    let element = |(bytes, poison): (&[u8], &[bool])| match poison.contains(&true) {
+    let states = memory.states(buffer.address, buffer.bytes)?.chunks_exact(size);
+    let element = |(bytes, states): (&[u8], &[State])| match states.contains(&State::Poison) {
         true => json!("poison"),
         false => buffer.element.show(bytes),
     };
-    Ok(bytes.zip(poison).map(element).collect())
+    Ok(bytes.zip(states).map(element).collect())
 }
 
 /// A value as text.

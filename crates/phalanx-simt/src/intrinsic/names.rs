@@ -48,7 +48,6 @@ fn generic(name: &str) -> Option<Intrinsic> {
     Some(match name {
         "lifetime.start"
         | "lifetime.end"
-        | "assume"
         | "donothing"
         | "sideeffect"
         | "prefetch"
@@ -60,6 +59,7 @@ fn generic(name: &str) -> Option<Intrinsic> {
         | "dbg.label"
         | "dbg.assign"
         | "pseudoprobe" => I::Nothing,
+        "assume" => I::Assume,
         "expect"
         | "expect.with.probability"
         | "launder.invariant.group"

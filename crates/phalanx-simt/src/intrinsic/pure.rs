@@ -10,6 +10,7 @@ use crate::{
     fault::FaultKind,
     float, ops,
     shape::{Shape, Shapes},
+    unknown::worst,
     value::{Value, mask, signed},
 };
 
@@ -28,7 +29,8 @@ pub(crate) fn pure(
         Pure::Abs | Pure::CtLz | Pure::CtTz => {
             let bits = bits()?;
             let strict = arg(1).bits() == Some(1);
-            ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, strict)))
+            let result = ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, strict)))?;
+            Ok(if strict { ops::poisoned(result) } else { result })
         }
         Pure::CtPop | Pure::BSwap | Pure::BitReverse => {
             let bits = bits()?;
@@ -47,7 +49,9 @@ pub(crate) fn pure(
         | Pure::MulHigh(_)
         | Pure::MulLow24(_) => {
             let bits = bits()?;
-            ops::lanes2(&arg(0), &arg(1), |a, b| Ok(two_integers(op, bits, a, b)))
+            let result = ops::lanes2(&arg(0), &arg(1), |a, b| Ok(two_integers(op, bits, a, b)))?;
+            let is_shift = matches!(op, Pure::SShlSat | Pure::UShlSat);
+            Ok(if is_shift { ops::poisoned(result) } else { result })
         }
         Pure::SAddOverflow
         | Pure::UAddOverflow
@@ -327,7 +331,7 @@ fn lanes3(
             let lanes = x.iter().zip(y.iter()).zip(z.iter()).map(|((a, b), c)| lanes3(a, b, c, op));
             Ok(Value::Many(lanes.collect::<Result<_, _>>()?))
         }
-        _ => Ok(Value::Poison),
+        (a, b, c) => Ok(worst([a, b, c])),
     }
 }
 

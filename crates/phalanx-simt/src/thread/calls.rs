@@ -27,7 +27,7 @@ impl Thread {
         world.view.private.release(ended.mark);
         let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
         let call = frame.inst;
-        frame.set(value);
+        frame.set(frame.promised(program, value)?);
         if program.functions[frame.code].function.body.inst(call).opcode == Opcode::Invoke {
             let from = frame.block;
             frame.jump(program, 0)?;
@@ -79,7 +79,7 @@ impl Thread {
             }
         };
         let Some(frame) = self.frames.last_mut() else { return Ok(Step::Exit) };
-        frame.set(result);
+        frame.set(frame.promised(program, result)?);
         if body.inst(inst).opcode == Opcode::Invoke {
             return frame.jump(program, 0);
         }
@@ -139,8 +139,18 @@ impl Thread {
                 None => Err(FaultKind::undefined("assembly without one of its operands")),
             });
         }
-        let types = args.iter().map(|&a| function.value_type(program.context(), a)).collect();
-        Ok((args.iter().map(|&a| frame.operand(program, a)).collect::<Result<_>>()?, types))
+        let types: Vec<Type> =
+            args.iter().map(|&a| function.value_type(program.context(), a)).collect();
+        let mut values: Vec<Value> =
+            args.iter().map(|&a| frame.operand(program, a)).collect::<Result<_>>()?;
+        if program.follows_undef() {
+            for (position, value) in values.iter_mut().enumerate() {
+                let (call, given) = (frame.inst, std::mem::take(value));
+                *value =
+                    program.promised_argument(function, call, position, types[position], given)?;
+            }
+        }
+        Ok((values, types))
     }
 }
 

@@ -9,13 +9,14 @@ use super::{Frame, Result};
 use crate::{
     program::Program,
     shape::Shape,
+    unknown::{either, worst},
     value::{Value, mask},
 };
 
 pub(super) fn lanes_of(program: &Program<'_>, ty: Type, vector: &Value) -> Vec<Value> {
     match (vector, program.shapes.of(ty)) {
         (Value::Many(lanes), _) => lanes.to_vec(),
-        (_, &Shape::Vector { len, .. }) => vec![Value::Poison; len as usize],
+        (whole, &Shape::Vector { len, .. }) => vec![worst([whole]); len as usize],
         _ => Vec::new(),
     }
 }
@@ -47,14 +48,15 @@ pub(super) fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
             let lane = |(i, c): (usize, &Value)| select(c, &yes.element(i), &no.element(i));
             Value::Many(lanes.iter().enumerate().map(lane).collect())
         }
+        Value::Undef | Value::Frozen => either(condition, yes, no),
         Value::Poison | Value::Unit => Value::Poison,
     }
 }
 
-/// Poison becomes these bits, lane by lane.
+/// Poison and `undef` become these bits, lane by lane; what is followed further without.
 pub(crate) fn freeze(
     program: &Program<'_>,
-    frozen: u128,
+    frozen: Option<u128>,
     ty: Type,
     value: &Value,
 ) -> Result<Value> {
@@ -72,11 +74,14 @@ pub(crate) fn freeze(
             let each = each.map(|(i, &(ty, _))| freeze(program, frozen, ty, &value.element(i)));
             Value::Many(each.collect::<Result<_>>()?)
         }
-        (Value::Poison, &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
-            Value::Bits(frozen & mask(bits))
-        }
-        (Value::Poison, Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
-        (Value::Poison, _) => Value::Bits(0),
+        (Value::Poison | Value::Undef, shape) => match (frozen, shape) {
+            (None, _) => Value::Frozen,
+            (Some(frozen), &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
+                Value::Bits(frozen & mask(bits))
+            }
+            (Some(frozen), Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
+            (Some(_), _) => Value::Bits(0),
+        },
         (value, _) => value.clone(),
     })
 }

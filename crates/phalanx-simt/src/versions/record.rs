@@ -22,6 +22,7 @@ use crate::{
     memory::{Memory, Region},
     observe::{Access, AccessKind, Moment, Observer, Phase},
     races::Races,
+    unknown::State,
     value::Value,
 };
 
@@ -189,12 +190,13 @@ impl Record {
         let is_racy = self.races.as_ref().is_some_and(|races| !races.found().is_empty());
         for range in self.objects.iter().filter(|range| range.region == Region::Global) {
             let size = range.end - range.start;
-            let (Ok(bytes), Ok(poison)) =
-                (memory.bytes(range.start, size), memory.poison(range.start, size))
+            let (Ok(bytes), Ok(states)) =
+                (memory.bytes(range.start, size), memory.states(range.start, size))
             else {
                 continue;
             };
-            let certain = poison.iter().map(|&is_poison| !is_poison && !is_racy).collect();
+            let is_poison = |state: &State| *state == State::Poison;
+            let certain = states.iter().map(|state| !is_poison(state) && !is_racy).collect();
             self.memory.push((range.object.clone(), Bytes { bytes: bytes.to_vec(), certain }));
         }
         if self.kept > ACCESSES {
