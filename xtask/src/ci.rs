@@ -21,6 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     step(&root, "test", &["test", "--workspace"], &[])?;
     let itself = env::current_exe()?;
+    program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
     program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])
 }
 

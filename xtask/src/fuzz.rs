@@ -191,7 +191,7 @@ fn host() -> anyhow::Result<String> {
     Ok(host.context("rustc does not say what its host is")?.to_owned())
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
     let number: u64 = number.parse().map_err(|_| "expected a number and `s`, `m` or `h`")?;
     let seconds = match unit {

@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision | refine`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
@@ -8,6 +8,7 @@ mod edits;
 mod fuzz;
 mod oracle;
 mod precision;
+mod refine;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +35,8 @@ enum Chore {
     Oracle(oracle::Options),
     /// Facts of edited functions against those of new databases, over random transactions.
     Edits(edits::Options),
+    /// The refinement law: no pass and no pair of passes makes a random program worse.
+    Refine(refine::Options),
     /// How much of our kernels is called divergent, by LLVM 22 and by us.
     Precision(precision::Options),
 }
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
         Chore::Edits(options) => edits::run(&options),
+        Chore::Refine(options) => refine::run(&options),
         Chore::Precision(options) => precision::run(&options),
     }
 }

@@ -184,7 +184,8 @@ fn text(
         }
     }
     if let Ok(report) = result {
-        let simt::Report { steps, groups, barriers, early } = report;
+        // Nothing is followed, so nothing is guessed.
+        let simt::Report { steps, groups, barriers, early, guesses: _ } = report;
         writeln!(out, "{steps} instructions, {groups} group operations, {barriers} barriers")?;
         if *early > 0 {
             writeln!(out, "{early} barriers opened before all threads had come")?;

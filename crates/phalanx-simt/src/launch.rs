@@ -72,8 +72,8 @@ pub struct Launch {
     /// Bits that `freeze` makes of poison, in all threads; see also [`Program::set_undef`].
     pub frozen: u128,
     /// Follows what is frozen instead of choosing bits, where the program follows `undef`: see
-    /// [`unknown`](crate::unknown).
-    pub follow_frozen: bool,
+    /// [`unknown`](crate::unknown). The way of a branch on it follows from this number and from the place.
+    pub follow_frozen: Option<u64>,
 }
 
 impl Default for Launch {
@@ -91,7 +91,7 @@ impl Default for Launch {
             order: Order::default(),
             seed: 0,
             frozen: 0,
-            follow_frozen: false,
+            follow_frozen: None,
         }
     }
 }
@@ -107,6 +107,8 @@ pub struct Report {
     pub barriers: u64,
     /// Those of them that opened before all threads had come, since others arrived more than once.
     pub early: u64,
+    /// Branches on what is frozen and followed.
+    pub guesses: u64,
 }
 
 /// Threads, waves and workgroups of a launch.

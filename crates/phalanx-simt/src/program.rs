@@ -23,7 +23,7 @@ use crate::{
     ops,
     shape::{Shape, Shapes},
     thread::freeze,
-    unknown::{State, is_followed},
+    unknown::{Frozen, State, is_followed},
     value::Value,
 };
 
@@ -338,7 +338,9 @@ impl<'m> Program<'m> {
             ConstKind::NoneToken => Value::Unit,
             ConstKind::Zero => self.zero(data.ty, depth)?,
             ConstKind::Undef => match self.undef {
-                Some(bits) => freeze(self, Some(bits), data.ty, &self.poison(data.ty, depth)?)?,
+                Some(bits) => {
+                    freeze(self, Frozen::Bits(bits), data.ty, &self.poison(data.ty, depth)?)?
+                }
                 None => self.uniform(data.ty, &Value::Undef, depth)?,
             },
             ConstKind::Poison => self.poison(data.ty, depth)?,

@@ -1,5 +1,5 @@
-//! What programs promise of values besides the flags of operations: attributes of parameters and results, and what is
-//! attached to loads and calls.
+//! What programs promise of values besides the flags of operations: attributes of parameters and
+//! results, and what is attached to loads and calls.
 //!
 //! | promise | where | broken |
 //! |---|---|---|
@@ -8,11 +8,12 @@
 //! | `nonnull`, `!nonnull` | parameters, results, loads | poison |
 //! | `llvm.assume` | its argument | undefined behaviour unless it is true |
 //!
-//! For example `call i32 @llvm.umin.i32(i32 noundef %x, i32 7)` is undefined behaviour where `%x` is poison, so no pass may
-//! move it to where that can be. Source: LLVM 22, *Language Reference*, parameter attributes and metadata.
+//! For example `call i32 @llvm.umin.i32(i32 noundef %x, i32 7)` is undefined behaviour where `%x`
+//! is poison, so no pass may move it to where that can be. Source: LLVM 22, *Language Reference*,
+//! parameter attributes and metadata.
 //!
-//! Only programs that follow `undef` are held to it ([`Program::follow_undef`]), others run on. Where a promise is about
-//! null, address spaces with another null than zero are left out.
+//! Only programs that follow `undef` are held to it ([`Program::follow_undef`]), others run on.
+//! Where a promise is about null, address spaces with another null than zero are left out.
 //!
 //! Invariant: a value is never made better.
 
@@ -127,7 +128,8 @@ impl Program<'_> {
         }
     }
 
-    /// A value, poison in lanes that are in none of the ranges. A range that ends where it begins is all numbers.
+    /// A value, poison in lanes that are in none of the ranges. A range that ends where it begins
+    /// is all numbers.
     fn in_ranges(&self, ranges: &[(Const, Const)], value: Value) -> Result<Value> {
         let mut known = Vec::new();
         for &(low, high) in ranges {

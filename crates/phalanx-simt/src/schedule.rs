@@ -22,6 +22,7 @@ use crate::{
     program::Program,
     split::{Extent, Splits},
     thread::{Frame, Group, Step, Thread, World},
+    unknown::Frozen,
     value::Value,
 };
 
@@ -78,7 +79,7 @@ struct Run<'a, 'o> {
     packets: [u64; 2],
     report: Report,
     fuel: u64,
-    frozen: Option<u128>,
+    frozen: Frozen,
     geometry: Geometry,
     splits: Splits,
 }
@@ -106,7 +107,10 @@ pub(crate) fn run(
         packets,
         report: Report::default(),
         fuel: launch.fuel,
-        frozen: (!launch.follow_frozen).then_some(launch.frozen),
+        frozen: match launch.follow_frozen {
+            Some(ways) => Frozen::Followed(ways),
+            None => Frozen::Bits(launch.frozen),
+        },
         geometry,
         splits: Splits::default(),
     };
@@ -250,12 +254,14 @@ impl Run<'_, '_> {
             packets: self.packets,
             clock: self.report.steps,
             frozen: self.frozen,
+            guesses: 0,
         };
         let site = seat.thread.site(self.program);
         let thread = seat.thread.at.number;
         let fault = |kind| Failure::Fault(Fault { kind, thread, site });
         let step = seat.thread.step(&mut world).map_err(fault)?;
         let (touched, fence) = (world.view.touched.take(), world.fence);
+        self.report.guesses += world.guesses;
         if let Some(touched) = touched {
             let at = Moment { thread: &seat.thread.at, function, inst, key };
             self.tell_accesses(at, &touched, fence);

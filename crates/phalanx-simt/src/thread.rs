@@ -20,6 +20,7 @@ use crate::{
     memory::{Region, View},
     ops,
     program::Program,
+    unknown::{Frozen, way},
     value::Value,
 };
 
@@ -85,8 +86,10 @@ pub(crate) struct World<'a> {
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
-    /// What frozen poison is; none where it is followed.
-    pub(crate) frozen: Option<u128>,
+    /// What frozen poison is.
+    pub(crate) frozen: Frozen,
+    /// Branches on what is frozen.
+    pub(crate) guesses: u64,
 }
 
 /// What a step did.
@@ -210,15 +213,17 @@ impl Thread {
             Opcode::Br if operands.is_empty() => return frame.jump(program, 0),
             Opcode::Br => {
                 let condition = get(frame, 0)?;
-                let Some(taken) = condition.bits() else {
-                    return Err(unjudged("branch", &condition));
+                let way = match condition.bits() {
+                    Some(taken) => usize::from(taken == 0),
+                    None => guess(world, frame, "branch", &condition, 2)?,
                 };
-                return frame.jump(program, usize::from(taken == 0));
+                return frame.jump(program, way);
             }
             Opcode::Switch => {
                 let condition = get(frame, 0)?;
                 let Some(value) = condition.bits() else {
-                    return Err(unjudged("switch", &condition));
+                    let way = guess(world, frame, "switch", &condition, operands.len() as u64)?;
+                    return frame.jump(program, way);
                 };
                 let mut target = 0;
                 for case in 1..operands.len() {
@@ -463,12 +468,22 @@ impl Frame {
     }
 }
 
-/// What is wrong with going where a value says that has no bits.
-fn unjudged(what: &str, condition: &Value) -> FaultKind {
-    match condition {
-        Value::Frozen => FaultKind::unsupported(format!("a {what} on what is frozen")),
-        Value::Undef => FaultKind::undefined(format!("{what} on undef")),
-        _ => FaultKind::undefined(format!("{what} on poison")),
+/// Where a branch goes on a value that has no bits, if it may be branched on.
+fn guess(
+    world: &mut World<'_>,
+    frame: &Frame,
+    what: &str,
+    condition: &Value,
+    ways: u64,
+) -> Result<usize> {
+    match (condition, world.frozen) {
+        (Value::Frozen, Frozen::Followed(seed)) => {
+            world.guesses += 1;
+            let place = (frame.code as u64) << 32 | number(frame.inst) as u64;
+            Ok(way(seed, place, ways) as usize)
+        }
+        (Value::Undef, _) => Err(FaultKind::undefined(format!("{what} on undef"))),
+        _ => Err(FaultKind::undefined(format!("{what} on poison"))),
     }
 }
 

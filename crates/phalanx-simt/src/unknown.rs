@@ -1,25 +1,30 @@
 //! What is not known of values and of bytes: poison, `undef`, and what was frozen of them.
 //!
-//! A launch can be an *example* or a *bound*. As an example, which is what `phalanx run` does, `undef`, memory that nobody
-//! wrote and frozen poison are bits that somebody chose; poison alone is followed. As a bound, after
-//! [`Program::follow_undef`](crate::Program::follow_undef), they are followed as well, so that one launch says what all
-//! examples have in common. Then a value is one of these, from the best to the worst:
+//! A launch can be an *example* or a *bound*. As an example, which is what `phalanx run` does,
+//! `undef`, memory that nobody wrote and frozen poison are bits that somebody chose; poison alone
+//! is followed. As a bound, after [`Program::follow_undef`](crate::Program::follow_undef), they are
+//! followed as well, so that one launch says what all examples have in common. Then a value is one
+//! of these, from the best to the worst:
 //!
 //! | value | stands for | to branch on it |
 //! |---|---|---|
 //! | `Bits` | these bits | goes one way |
-//! | `Frozen` | some bits, the same at each use | is not judged |
+//! | `Frozen` | some bits, the same at each use | goes some way |
 //! | `Undef` | any bits, others at each use | is undefined behaviour |
 //! | `Poison` | poison | is undefined behaviour |
 //!
-//! What an operation makes of such operands is as bad as the worst of them, unless the other operand decides
-//! (`and i32 %u, 0` is 0), and poison where it could be poison for some bits: `shl i32 1, undef` is poison. So a value is
-//! never better than in an example, and an example that differs from what is known here is none of that program. What is
-//! lost is how values hang together: `and i32 undef, 1` may be 7 here.
+//! What an operation makes of such operands is as bad as the worst of them, unless the other
+//! operand decides (`and i32 %u, 0` is 0), and poison where it could be poison for some bits: `shl
+//! i32 1, undef` is poison. So a value is never better than in an example, and an example that
+//! differs from what is known here is none of that program. What is lost is how values hang
+//! together: `and i32 undef, 1` may be 7 here.
 //!
-//! `Frozen` needs [`Launch::follow_frozen`](crate::Launch::follow_frozen); otherwise freezing chooses bits.
+//! `Frozen` needs [`Launch::follow_frozen`](crate::Launch::follow_frozen); otherwise freezing
+//! chooses bits. A branch on it goes a way that the launch chooses, place by place, so one launch
+//! is a bound of some examples only.
 //!
-//! Invariant: programs that follow nothing have neither `Undef` nor `Frozen`, in values or in memory.
+//! Invariant: programs that follow nothing have neither `Undef` nor `Frozen`, in values or in
+//! memory.
 
 use crate::value::Value;
 
@@ -66,6 +71,26 @@ impl State {
     pub fn may_become(self, after: State) -> bool {
         after <= self
     }
+}
+
+/// What becomes of poison and `undef` that are frozen.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Frozen {
+    /// These bits, cut to the type.
+    Bits(u128),
+    /// Something that is followed; branches on it go ways that follow from this number.
+    Followed(u64),
+}
+
+/// One of so many ways, which follows from a number and a place. The first numbers give one and the
+/// same everywhere.
+pub(crate) fn way(seed: u64, place: u64, ways: u64) -> u64 {
+    if seed < 4 {
+        return seed % ways;
+    }
+    let mixed =
+        (seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> 33) % ways
 }
 
 /// What an operation makes of operands, not all of which are bits, where nothing better is known.

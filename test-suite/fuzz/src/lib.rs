@@ -22,6 +22,7 @@ pub mod motions;
 mod on_demand;
 pub mod oracle;
 pub mod reference;
+pub mod refine;
 pub mod spaces;
 pub mod stable;
 pub mod strides;

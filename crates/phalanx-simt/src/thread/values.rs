@@ -9,7 +9,7 @@ use super::{Frame, Result};
 use crate::{
     program::Program,
     shape::Shape,
-    unknown::{either, worst},
+    unknown::{Frozen, either, worst},
     value::{Value, mask},
 };
 
@@ -56,7 +56,7 @@ pub(super) fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
 /// Poison and `undef` become these bits, lane by lane; what is followed further without.
 pub(crate) fn freeze(
     program: &Program<'_>,
-    frozen: Option<u128>,
+    frozen: Frozen,
     ty: Type,
     value: &Value,
 ) -> Result<Value> {
@@ -75,12 +75,12 @@ pub(crate) fn freeze(
             Value::Many(each.collect::<Result<_>>()?)
         }
         (Value::Poison | Value::Undef, shape) => match (frozen, shape) {
-            (None, _) => Value::Frozen,
-            (Some(frozen), &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
+            (Frozen::Followed(_), _) => Value::Frozen,
+            (Frozen::Bits(frozen), &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
                 Value::Bits(frozen & mask(bits))
             }
-            (Some(frozen), Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
-            (Some(_), _) => Value::Bits(0),
+            (Frozen::Bits(frozen), Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
+            (Frozen::Bits(_), _) => Value::Bits(0),
         },
         (value, _) => value.clone(),
     })
