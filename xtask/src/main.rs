@@ -1,4 +1,5 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision | refine`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision |
+//! refine | validate`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
@@ -10,6 +11,7 @@ mod oracle;
 mod precision;
 mod refine;
 mod tidy;
+mod validate;
 
 use clap::{Parser, Subcommand};
 
@@ -37,6 +39,8 @@ enum Chore {
     Edits(edits::Options),
     /// The refinement law: no pass and no pair of passes makes a random program worse.
     Refine(refine::Options),
+    /// Ask Alive2 whether passes refine what one thread does.
+    Validate(validate::Options),
     /// How much of our kernels is called divergent, by LLVM 22 and by us.
     Precision(precision::Options),
 }
@@ -50,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Oracle(options) => oracle::run(&options),
         Chore::Edits(options) => edits::run(&options),
         Chore::Refine(options) => refine::run(&options),
+        Chore::Validate(options) => validate::run(&options),
         Chore::Precision(options) => precision::run(&options),
     }
 }

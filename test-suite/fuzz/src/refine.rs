@@ -30,6 +30,7 @@
 
 pub mod broken;
 mod operations;
+pub mod pairs;
 pub mod programs;
 mod reduce;
 mod ways;
