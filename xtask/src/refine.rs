@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// Launches of each program, before and after each pipeline.
     #[arg(long, default_value_t = 3, value_name = "N")]
     launches: u64,
+    /// So many random pipelines of three to seven passes for each program, instead of all pairs.
+    #[arg(long, value_name = "N")]
+    chains: Option<u32>,
     /// Begin no program after so long: `60s`, `5m`, `1h`.
     #[arg(long, value_parser = crate::fuzz::duration)]
     time: Option<Duration>,
@@ -48,7 +51,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let started = Instant::now();
     let (done, worse) = (AtomicU64::new(0), AtomicU64::new(0));
-    let law = Law::standard(options.launches);
+    let mut law = Law::standard(options.launches);
+    if let Some(count) = options.chains {
+        law = law.with_chains(count);
+    }
     let tally = (options.seed..options.seed + options.programs)
         .into_par_iter()
         .map(|seed| {

@@ -308,6 +308,8 @@ fn module_from(text: &str) -> Result<Module, String> {
 pub struct Law {
     passes: Vec<(String, Pipeline)>,
     launches: u64,
+    /// So many pipelines of up to seven passes instead of all pairs.
+    chains: Option<u32>,
 }
 
 impl Law {
@@ -331,7 +333,13 @@ impl Law {
             let read = Pipeline::parse(name, registry);
             ((*name).to_owned(), read.unwrap_or_else(|error| panic!("{error}")))
         };
-        Law { passes: names.iter().map(pipeline).collect(), launches }
+        Law { passes: names.iter().map(pipeline).collect(), launches, chains: None }
+    }
+
+    /// The law with so many random pipelines of three to seven passes instead of all pairs.
+    #[must_use]
+    pub fn with_chains(self, count: u32) -> Law {
+        Law { chains: Some(count), ..self }
     }
 
     /// The law with the standard passes.
@@ -345,8 +353,8 @@ impl Law {
         self.passes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Through each pass and each ordered pair of passes; what is found first for each pass that
-    /// ends a pipeline.
+    /// Through each pass, and each ordered pair of passes or some longer pipelines: what was done,
+    /// and what is found.
     #[must_use]
     pub fn check(&self, text: &str, seed: u64) -> (Tally, Vec<Finding>) {
         let mut tally = Tally { programs: 1, ..Tally::default() };
@@ -408,10 +416,25 @@ impl Law {
             let result = apply(&whole, first);
             // What is wrong after one pass needs no second one.
             let Some(middle) = judge(&[name], result, &mut tally) else { continue };
+            if self.chains.is_some() {
+                continue;
+            }
             for (second, (other, _)) in self.passes.iter().enumerate() {
                 let result = apply(&middle, second);
                 judge(&[name, other], result, &mut tally);
             }
+        }
+        let rng = &mut SmallRng::seed_from_u64(!seed);
+        for _ in 0..self.chains.unwrap_or(0) {
+            let length = rng.random_range(3..8);
+            let chain: Vec<usize> =
+                (0..length).map(|_| rng.random_range(0..self.passes.len())).collect();
+            let mut result = Ok(Arc::clone(&whole));
+            for &pass in &chain {
+                result = result.and_then(|text| apply(&text, pass));
+            }
+            let names: Vec<&str> = chain.iter().map(|&pass| self.passes[pass].0.as_str()).collect();
+            judge(&names, result, &mut tally);
         }
         (tally, findings)
     }

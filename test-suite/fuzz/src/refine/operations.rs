@@ -310,7 +310,65 @@ impl Writer<'_> {
         }
     }
 
+    /// Reads or writes the number that an address of the thread's area leads to.
+    pub(super) fn through(&mut self, address: &str, pointer: &str) {
+        if self.chance(0.5) {
+            let (value, _) = self.operand(Ty::I32, Need::Any);
+            self.line(&format!("store i32 {value}, {pointer} {address}, align 4"));
+        } else {
+            self.value(Ty::I32, false, &format!("load i32, {pointer} {address}, align 4"));
+        }
+    }
+
+    /// One of two addresses, and what is there.
+    fn either_address(&mut self) {
+        let (base, pointer) = match self.chance(0.5) {
+            true => ("%own", "ptr addrspace(1)"),
+            false => ("%gen", "ptr"),
+        };
+        let names = [self.name(), self.name(), self.name()];
+        for name in &names[..2] {
+            let (flags, at) = (self.one_of(&["", "inbounds ", "nuw "]), self.below(12));
+            self.line(&format!("{name} = getelementptr {flags}i32, {pointer} {base}, i32 {at}"));
+        }
+        let (condition, _) = self.operand(Ty::I1, Need::Certain);
+        let [first, second, chosen] = &names;
+        self.line(&format!(
+            "{chosen} = select i1 {condition}, {pointer} {first}, {pointer} {second}"
+        ));
+        let frozen = self.name();
+        match self.chance(0.3) {
+            true => {
+                self.line(&format!("{frozen} = freeze {pointer} {chosen}"));
+                self.through(&frozen, pointer);
+            }
+            false => self.through(chosen, pointer),
+        }
+    }
+
+    /// Some bytes of the thread's area, from one place to another or all the same.
+    fn bytes(&mut self) {
+        let (to, from) = (self.name(), self.name());
+        let (at, of) = (self.below(8), 8 + self.below(8));
+        let pointer = "ptr addrspace(1)";
+        self.line(&format!("{to} = getelementptr i32, {pointer} %own, i32 {at}"));
+        self.line(&format!("{from} = getelementptr i32, {pointer} %own, i32 {of}"));
+        if self.chance(0.5) {
+            let (byte, _) = self.operand(Ty::I8, Need::Any);
+            let call = "call void @llvm.memset.p1.i64";
+            self.line(&format!("{call}({pointer} {to}, i8 {byte}, i64 8, i1 false)"));
+        } else {
+            let call = "call void @llvm.memcpy.p1.p1.i64";
+            self.line(&format!("{call}({pointer} {to}, {pointer} {from}, i64 4, i1 false)"));
+        }
+    }
+
     pub(super) fn store(&mut self) {
+        match self.below(12) {
+            0 => return self.bytes(),
+            1 | 2 => return self.either_address(),
+            _ => {}
+        }
         if self.chance(0.15) {
             let (value, _) = self.operand(Ty::Ints, Need::Any);
             let name = self.name();

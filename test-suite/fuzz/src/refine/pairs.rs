@@ -115,6 +115,7 @@ fn alone(line: &str) -> String {
 fn without_spaces(line: &str) -> String {
     let mut rest = line
         .replace("addrspacecast ptr addrspace(1) %own to ptr", "getelementptr i8, ptr %own, i32 0");
+    rest = rest.replace(".p1.p1.", ".p0.p0.").replace(".p1.i64", ".p0.i64");
     for space in ["1", "3", "5"] {
         rest = rest.replace(&format!(", addrspace({space})"), "");
         rest = rest.replace(&format!(" addrspace({space})"), "");

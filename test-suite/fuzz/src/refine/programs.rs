@@ -140,6 +140,8 @@ declare i32 @llvm.fshl.i32(i32, i32, i32)
 declare i32 @llvm.usub.sat.i32(i32, i32)
 declare { i32, i1 } @llvm.uadd.with.overflow.i32(i32, i32)
 declare void @llvm.assume(i1)
+declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
 ";
 
 impl Writer<'_> {

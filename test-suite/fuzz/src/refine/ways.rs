@@ -53,10 +53,16 @@ impl Writer<'_> {
         if !has_both {
             ends.push((from, outer.clone(), true));
         }
-        for (label, is_there) in [(yes, true), (no, has_both)] {
+        let leaves = self.chance(0.06);
+        for (label, is_there, leaves) in [(yes, true, leaves), (no, has_both, false)] {
             if is_there {
                 self.begin(&label);
                 self.arm(false);
+                if leaves {
+                    self.line("ret void");
+                    self.scope.clone_from(&outer);
+                    continue;
+                }
                 self.jump(&end);
                 ends.push((self.block.clone(), std::mem::take(&mut self.scope), true));
                 self.scope.clone_from(&outer);
@@ -100,9 +106,20 @@ impl Writer<'_> {
         let arm = (self.block.clone(), std::mem::take(&mut self.scope), false);
         self.scope.clone_from(&outer);
         self.begin(&end);
-        match ends_here {
-            true => {}
-            false => self.phis(&[(from, outer, true), arm]),
+        if ends_here {
+            return;
+        }
+        let (before, dead) = (from.clone(), arm.0.clone());
+        let has_pointer = self.chance(0.3);
+        if has_pointer {
+            let name = self.name();
+            let other = self.one_of(&["undef", "poison", "null", "%own"]);
+            let pointer = "ptr addrspace(1)";
+            self.line(&format!("{name} = phi {pointer} [ %own, %{before} ], [ {other}, %{dead} ]"));
+            self.phis(&[(from, outer, true), arm]);
+            self.through(&name, pointer);
+        } else {
+            self.phis(&[(from, outer, true), arm]);
         }
     }
 
@@ -110,12 +127,14 @@ impl Writer<'_> {
     pub(super) fn guarded_division(&mut self) {
         let (divisor, _) = self.operand(Ty::I32, Need::Certain);
         let (dividend, certain) = self.operand(Ty::I32, Need::Any);
-        let name = self.value(Ty::I1, true, &format!("icmp ne i32 {divisor}, 0"));
+        let is_signed = self.chance(0.3);
+        let test = if is_signed { "sgt" } else { "ne" };
+        let name = self.value(Ty::I1, true, &format!("icmp {test} i32 {divisor}, 0"));
         let [yes, end] = [self.label(), self.label()];
         let (outer, from) = (self.scope.clone(), self.block.clone());
         self.branch(&name, &yes, &end);
         self.begin(&yes);
-        let op = self.one_of(&["udiv", "urem"]);
+        let op = self.one_of(if is_signed { &["sdiv", "srem"] } else { &["udiv", "urem"] });
         self.value(Ty::I32, certain, &format!("{op} i32 {dividend}, {divisor}"));
         self.arm(false);
         self.jump(&end);
@@ -183,8 +202,10 @@ impl Writer<'_> {
     }
 
     pub(super) fn cases(&mut self) {
-        let (condition, _) = self.operand(Ty::I32, Need::Certain);
-        let chosen = self.value(Ty::I32, true, &format!("and i32 {condition}, 3"));
+        let (mut chosen, _) = self.operand(Ty::I32, Need::Certain);
+        if self.chance(0.7) {
+            chosen = self.value(Ty::I32, true, &format!("and i32 {chosen}, 3"));
+        }
         let [one, two, other, end] = [self.label(), self.label(), self.label(), self.label()];
         let is_shared = self.chance(0.4);
         let third = if is_shared { &two } else { &other };
