@@ -63,5 +63,6 @@ impl Target {
         Target { name: "edits", run: edits::edits, is_slow: false },
         Target { name: "tokens", run: tokens::tokens, is_slow: false },
         Target { name: "transforms", run: transforms::transforms, is_slow: false },
+        Target { name: "refinement", run: refine::refinement, is_slow: false },
     ];
 }
