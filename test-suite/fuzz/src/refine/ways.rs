@@ -320,7 +320,7 @@ impl Writer<'_> {
             None => self.value(ty, true, &text),
         };
         let mut ends = vec![(from, outer.clone(), true)];
-        match self.below(4) {
+        match self.below(5) {
             0 => {
                 let limit = self.one_of(&["3", "9", "45", "100"]);
                 let part = format!("icmp ult {} {value}, {limit}", ty.text());
@@ -337,6 +337,11 @@ impl Writer<'_> {
             2 if ty == Ty::I32 => {
                 let odd = self.value(Ty::I32, true, &format!("or i32 {value}, 1"));
                 self.value(Ty::I32, true, &format!("udiv i32 1000, {odd}"));
+                self.keep();
+            }
+            // What demands a value is the declaration.
+            3 if ty == Ty::I32 => {
+                self.value(Ty::I32, true, &format!("call i32 @llvm.bitreverse.i32(i32 {value})"));
                 self.keep();
             }
             _ => {}
