@@ -108,8 +108,17 @@ pub(crate) fn worst<'v>(operands: impl IntoIterator<Item = &'v Value>) -> Value 
 }
 
 /// Whether a part of a value is `undef` or frozen.
+#[inline]
 pub(crate) fn is_followed(value: &Value) -> bool {
-    let mut pending = vec![value];
+    match value {
+        Value::Undef | Value::Frozen => true,
+        Value::Unit | Value::Poison | Value::Bits(_) => false,
+        Value::Many(parts) => has_followed(parts),
+    }
+}
+
+fn has_followed(parts: &[Value]) -> bool {
+    let mut pending: Vec<&Value> = parts.iter().collect();
     while let Some(value) = pending.pop() {
         match value {
             Value::Undef | Value::Frozen => return true,
