@@ -4,8 +4,9 @@
 //! `<4 x i32>`. The base is the longest name that is known and that the rest follows after a dot; if that one is not overloaded,
 //! the whole is unknown, as it is for LLVM.
 //!
-//! There are tables of the intrinsics that all targets have and of those of GPUs; of the other targets nothing is known but
-//! their prefix ([`Lookup::Elsewhere`]). A test compares every signature with the installed LLVM.
+//! There are tables of the intrinsics that all targets have, of those of GPUs and of those of the other targets. What an
+//! older LLVM had for a target that is no GPU, and this one still reads, has no table ([`Lookup::Elsewhere`]). A test
+//! compares every signature with the installed LLVM.
 //!
 //! A table is expanded on the first look-up in its family, which takes a millisecond at most. A look-up hashes the name
 //! once per component.
@@ -26,7 +27,7 @@ pub enum Lookup {
     Known(&'static str, &'static Signature),
     /// LLVM has no such intrinsic.
     Unknown,
-    /// It would be an intrinsic of a target that has no table here.
+    /// It may be an intrinsic that an older LLVM had for a target that is no GPU.
     Elsewhere,
 }
 
@@ -59,10 +60,24 @@ families! {
     "nvvm." "intrinsics/nvvm.tbl",
     "r600." "intrinsics/r600.tbl",
     "spv." "intrinsics/spv.tbl",
+    "aarch64." "intrinsics/aarch64.tbl",
+    "arm." "intrinsics/arm.tbl",
+    "bpf." "intrinsics/bpf.tbl",
+    "dx." "intrinsics/dx.tbl",
+    "hexagon." "intrinsics/hexagon.tbl",
+    "loongarch." "intrinsics/loongarch.tbl",
+    "mips." "intrinsics/mips.tbl",
+    "ppc." "intrinsics/ppc.tbl",
+    "riscv." "intrinsics/riscv.tbl",
+    "s390." "intrinsics/s390.tbl",
+    "ve." "intrinsics/ve.tbl",
+    "wasm." "intrinsics/wasm.tbl",
+    "x86." "intrinsics/x86.tbl",
+    "xcore." "intrinsics/xcore.tbl",
     "" "intrinsics/generic.tbl",
 }
 
-/// First components of the names of other targets.
+/// First components of the names of targets that are no GPUs.
 const ELSEWHERE: [&str; 16] = [
     "aarch64",
     "arm",
@@ -124,21 +139,19 @@ pub fn lookup(name: &[u8]) -> Lookup {
     let text = name.strip_prefix(b"llvm.").and_then(|name| std::str::from_utf8(name).ok());
     let Some(text) = text else { return Lookup::Unknown };
     let first = text.split('.').next().unwrap_or_default();
-    if ELSEWHERE.contains(&first) {
-        return Lookup::Elsewhere;
-    }
+    let missing = if ELSEWHERE.contains(&first) { Lookup::Elsewhere } else { Lookup::Unknown };
     let family = FAMILIES.iter().find(|(prefix, _)| text.starts_with(prefix));
-    let Some((_, table)) = family else { return Lookup::Unknown };
+    let Some((_, table)) = family else { return missing };
     let mut end = text.len();
     loop {
         if let Some((base, &at)) = table.names.get_key_value(&text[..end]) {
             let signature = &table.signatures[at as usize];
             if end < text.len() && !signature.is_overloaded() {
-                return Lookup::Unknown;
+                return missing;
             }
             return Lookup::Known(base, signature);
         }
-        let Some(dot) = text[..end].rfind('.') else { return Lookup::Unknown };
+        let Some(dot) = text[..end].rfind('.') else { return missing };
         end = dot;
     }
 }
@@ -193,11 +206,25 @@ fn alternatives(pattern: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const TEXTS: [&str; 5] = [
+    const TEXTS: [&str; 19] = [
         include_str!("intrinsics/amdgcn.tbl"),
         include_str!("intrinsics/nvvm.tbl"),
         include_str!("intrinsics/r600.tbl"),
         include_str!("intrinsics/spv.tbl"),
+        include_str!("intrinsics/aarch64.tbl"),
+        include_str!("intrinsics/arm.tbl"),
+        include_str!("intrinsics/bpf.tbl"),
+        include_str!("intrinsics/dx.tbl"),
+        include_str!("intrinsics/hexagon.tbl"),
+        include_str!("intrinsics/loongarch.tbl"),
+        include_str!("intrinsics/mips.tbl"),
+        include_str!("intrinsics/ppc.tbl"),
+        include_str!("intrinsics/riscv.tbl"),
+        include_str!("intrinsics/s390.tbl"),
+        include_str!("intrinsics/ve.tbl"),
+        include_str!("intrinsics/wasm.tbl"),
+        include_str!("intrinsics/x86.tbl"),
+        include_str!("intrinsics/xcore.tbl"),
         include_str!("intrinsics/generic.tbl"),
     ];
 
@@ -232,6 +259,7 @@ mod tests {
         assert_eq!(base("llvm.nvvm.read.ptx.sreg.tid.x"), "nvvm.read.ptx.sreg.tid.x");
         assert_eq!(base("llvm.x86.anything"), "elsewhere");
         assert_eq!(base("llvm.x86"), "elsewhere");
+        assert_eq!(base("llvm.aarch64.sve.ptrue.nxv4i1"), "aarch64.sve.ptrue");
         assert_eq!(base("llvm."), "unknown");
         assert_eq!(base("umax"), "unknown");
     }

@@ -49,6 +49,11 @@ impl SourceMap {
         self.functions.retain(|_| kept.next().copied().unwrap_or(true));
     }
 
+    /// Takes out the places of the functions from `first` on.
+    pub(crate) fn split_functions(&mut self, first: usize) -> Vec<FunctionMap> {
+        self.functions.split_off(first.min(self.functions.len()))
+    }
+
     /// Gives instructions that the reader made itself the place of what they replace.
     pub(crate) fn extend_from(&mut self, function: usize, replaced: &[InstId]) {
         let map = &mut self.functions[function];

@@ -22,6 +22,9 @@ mod debug;
 mod mangle;
 mod rewrite;
 
+use phalanx_ir::GlobalName;
+use rustc_hash::FxHashSet;
+
 pub(crate) use self::{
     calls::is_old,
     mangle::{is_intrinsic_type, mangled},
@@ -31,19 +34,27 @@ use crate::{
     parser::Parsed,
 };
 
-/// Brings a module up to date. `source` is what it was read from.
+/// Brings a module up to date. Its first `written` functions stand in the text; the others are intrinsics that it
+/// calls without a declaration.
 ///
 /// # Errors
 /// When debug records and calls that stand for such records are mixed.
-pub(crate) fn upgrade(parsed: &mut Parsed) -> PResult<()> {
+pub(crate) fn upgrade(parsed: &mut Parsed, written: usize) -> PResult<()> {
     annotations::annotations(&mut parsed.module);
+    let names = |parsed: &Parsed| -> Vec<GlobalName> {
+        parsed.module.functions.iter().map(|function| function.header.name).collect()
+    };
+    let undeclared: FxHashSet<GlobalName> = names(parsed).drain(written..).collect();
     if let Err((function, inst)) = debug::upgrade(parsed) {
         let start = parsed.source_map.inst(function, inst).unwrap_or_default();
         let span = crate::Span::new(start, start);
         let message = "a call of a debug intrinsic in a module that has debug records";
         return Err(Box::new(ParseError::new(span, message)));
     }
-    calls::upgrade(parsed);
+    // Declarations of debug intrinsics are gone.
+    let now = names(parsed);
+    let written = now.iter().position(|name| undeclared.contains(name)).unwrap_or(now.len());
+    calls::upgrade(parsed, written);
     Ok(())
 }
 

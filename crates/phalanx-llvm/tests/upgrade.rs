@@ -321,6 +321,17 @@ fn undeclared_intrinsics_at_several_types() {
 }
 
 #[test]
+fn a_rotation_by_a_constant() {
+    check(
+        "declare i64 @llvm.nvvm.rotate.b64(i64, i32)",
+        "%r = call i64 @llvm.nvvm.rotate.b64(i64 %l, i32 3)",
+        &expect![[r#"
+              %1 = call i64 @llvm.fshl.i64(i64 %l, i64 %l, i64 3)
+        "#]],
+    );
+}
+
+#[test]
 fn suffixes_of_structures() {
     check(
         "declare {i32, [2 x float]} @llvm.ssa.copy({i32, [2 x float]})",

@@ -12,19 +12,23 @@
 //! cargo xtask conformance --llvm-tests llvm/test --sample 1000 --verdicts llvm-tests.tsv
 //! ```
 //!
-//! LLVM's answers are kept in a file (`--verdicts`), one line for each input, and are asked for once:
-//! a second run starts no LLVM program but for prints that are not LLVM's letter by letter. A run
-//! that was stopped goes on where it was. Cost: two short programs for each file without an answer,
-//! and for each print that differs.
+//! LLVM's answers are kept in a file (`--verdicts`), one line for each text, and are asked for once: a
+//! second run starts LLVM's programs only for prints that it has not seen. A run that was stopped goes
+//! on where it was. Cost: two short programs for each text without an answer, and for each print that
+//! is not LLVM's letter by letter.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     hash::Hasher as _,
     io::Write as _,
     panic,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use anyhow::{Context as _, bail};
@@ -36,6 +40,9 @@ use phalanx_testing::llvm_tools::{self, Program};
 use rayon::prelude::*;
 
 use super::Options;
+
+/// After so many files, a line says how far it is.
+const PROGRESS: usize = 2000;
 
 /// The two programs that say what LLVM makes of a text.
 struct Llvm {
@@ -104,6 +111,12 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
     let llvm = Llvm { assembler, disassembler };
     let mut files = Vec::new();
     super::corpus::llvm_files(folder, &mut files)?;
+    if let Some(path) = &options.again {
+        let table =
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let names = named(&table);
+        files.retain(|(name, _)| names.contains(name.as_str()));
+    }
     if let Some(wanted) = options.sample {
         files = sample(files, wanted, options.seed);
     }
@@ -115,9 +128,12 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
         .build()?;
     // A panic is a finding, with its message; it needs no trace among the progress.
     panic::set_hook(Box::new(|_| {}));
+    let (done, started) = (AtomicUsize::new(0), Instant::now());
     let found: Vec<anyhow::Result<(String, usize, Vec<Finding>)>> = pool.install(|| {
         files
             .par_iter()
+            // Neighbours take alike long; workers that are done take one file at a time.
+            .with_max_len(1)
             .map(|(name, path)| {
                 let text =
                     fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -125,6 +141,11 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
                 let mut findings = Vec::new();
                 for input in &inputs {
                     findings.extend(compare(&llvm, &verdicts, input)?);
+                }
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                if done.is_multiple_of(PROGRESS) {
+                    let seconds = started.elapsed().as_secs();
+                    eprintln!("llvm-tests: {done} of {} files, {seconds} s", files.len());
                 }
                 Ok((name.clone(), inputs.len(), findings))
             })
@@ -137,10 +158,20 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
         report.add(&name, count, findings);
     }
     println!("{}", report.render(options.show));
+    if let Some(path) = &options.findings {
+        fs::write(path, report.table())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
     if report.is_over_the_goals() {
         bail!("more differences than the goals allow");
     }
     Ok(())
+}
+
+/// The files that a table of findings names.
+fn named(table: &str) -> BTreeSet<&str> {
+    let names = table.lines().filter_map(|line| line.split('\t').nth(1));
+    names.filter_map(|name| name.split('#').next()).collect()
 }
 
 /// A random choice of `wanted` files, in the order of their names.
@@ -252,12 +283,13 @@ impl Verdicts {
         Ok(Verdicts { known, file: Some(Mutex::new(file)) })
     }
 
-    fn of(&self, llvm: &Llvm, input: &Input) -> anyhow::Result<Verdict> {
-        let key = (input.name.clone(), fingerprint(&input.text));
+    /// What LLVM makes of a text of this name.
+    fn of(&self, llvm: &Llvm, name: &str, text: &[u8]) -> anyhow::Result<Verdict> {
+        let key = (name.to_owned(), fingerprint(text));
         if let Some(verdict) = self.known.get(&key) {
             return Ok(verdict.clone());
         }
-        let verdict = llvm.verdict(&input.text)?;
+        let verdict = llvm.verdict(text)?;
         if let Some(mut file) = self.file.as_ref().and_then(|file| file.lock().ok()) {
             let (word, rest) = match &verdict {
                 Verdict::Valid(print) => ("valid", format!("{print:016x}")),
@@ -303,7 +335,7 @@ fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 fn compare(llvm: &Llvm, verdicts: &Verdicts, input: &Input) -> anyhow::Result<Option<Finding>> {
-    let verdict = verdicts.of(llvm, input)?;
+    let verdict = verdicts.of(llvm, &input.name, &input.text)?;
     let finding = |kind, what: String| {
         Ok(Some(Finding { kind, name: input.name.clone(), bytes: input.text.len(), what }))
     };
@@ -323,13 +355,13 @@ fn compare(llvm: &Llvm, verdicts: &Verdicts, input: &Input) -> anyhow::Result<Op
             if fingerprint(&without_names(&text)) == print {
                 return Ok(None);
             }
-            match llvm.canonical(&text)? {
-                None => finding(Kind::Unreadable, "LLVM crashes".to_owned()),
-                Some(Err(message)) => finding(Kind::Unreadable, message),
-                Some(Ok(found)) if fingerprint(&found) == print => Ok(None),
-                Some(Ok(found)) => {
-                    let wanted = llvm.canonical(&input.text)?;
-                    let wanted = wanted.and_then(Result::ok).unwrap_or_default();
+            match verdicts.of(llvm, &format!("{} as printed", input.name), &text)? {
+                Verdict::Unknown => finding(Kind::Unreadable, "LLVM crashes".to_owned()),
+                Verdict::Invalid(message) => finding(Kind::Unreadable, message),
+                Verdict::Valid(found) if found == print => Ok(None),
+                Verdict::Valid(_) => {
+                    let [wanted, found] = [llvm.canonical(&input.text)?, llvm.canonical(&text)?]
+                        .map(|listing| listing.and_then(Result::ok).unwrap_or_default());
                     let what = super::roundtrip::first_difference(&wanted, &found);
                     finding(Kind::Changed, what.unwrap_or_else(|| "white space".to_owned()))
                 }
@@ -372,6 +404,15 @@ impl Report {
             let allowed = if matches!(kind, Kind::Refused | Kind::Accepted) { 10 } else { 0 };
             self.count(kind) > allowed
         })
+    }
+
+    /// Every difference on a line of its own: kind, name, bytes, what it is.
+    fn table(&self) -> String {
+        let row = |finding: &Finding| {
+            let what = finding.what.replace(['\t', '\n'], " ");
+            format!("{}\t{}\t{}\t{what}\n", finding.kind.name(), finding.name, finding.bytes)
+        };
+        self.findings.iter().map(row).collect()
     }
 
     fn render(&self, show: usize) -> String {

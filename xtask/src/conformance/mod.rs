@@ -82,6 +82,12 @@ pub(crate) struct Options {
     /// Keep LLVM's answers about its test tree in this file, and use those that are there.
     #[arg(long, value_name = "FILE", requires = "llvm_tests")]
     verdicts: Option<PathBuf>,
+    /// Write every difference about LLVM's test tree to this file, one a line.
+    #[arg(long, value_name = "FILE", requires = "llvm_tests")]
+    findings: Option<PathBuf>,
+    /// Of LLVM's test tree, only the files that this file, written by `--findings`, names.
+    #[arg(long, value_name = "FILE", requires = "llvm_tests")]
+    again: Option<PathBuf>,
     /// Workers for LLVM's test tree; as many as there are cores by default.
     #[arg(long, value_name = "N", requires = "llvm_tests")]
     jobs: Option<usize>,

@@ -1,5 +1,5 @@
-//! What LLVM knows of its intrinsics beside their signatures: ranges of immediate arguments,
-//! immediates of other targets, and which calls are `speculatable`.
+//! What LLVM knows of its intrinsics beside their signatures: ranges of immediate arguments, and
+//! which calls are `speculatable`.
 //!
 //! ```text
 //! @ 0 24 257
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::alternatives;
+use super::{Lookup, alternatives, lookup};
 
 /// A range of an immediate argument: `low <= argument < high`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,6 @@ pub struct ImmediateRange {
 type Lists = FxHashMap<Box<str>, SmallVec<[i64; 3]>>;
 
 static RANGES: LazyLock<Lists> = LazyLock::new(|| expand(include_str!("ranges.tbl")));
-static IMMEDIATES: LazyLock<Lists> = LazyLock::new(|| expand(include_str!("immediates.tbl")));
 static SPECULATABLE: LazyLock<Lists> = LazyLock::new(|| expand(include_str!("speculatable.tbl")));
 
 /// The ranges of the immediate arguments of an intrinsic, named with `llvm.`
@@ -45,47 +44,15 @@ pub fn immediate_ranges(name: &[u8]) -> impl Iterator<Item = ImmediateRange> {
     })
 }
 
-/// Whether an argument of an intrinsic of another target than GPUs must be an immediate.
-pub fn is_immediate_elsewhere(name: &[u8], argument: usize) -> bool {
-    let list = find(&IMMEDIATES, name).unwrap_or_default();
-    i64::try_from(argument).is_ok_and(|argument| list.contains(&argument))
-}
-
 /// Whether LLVM marks an intrinsic `speculatable`.
 pub fn is_speculatable(name: &[u8]) -> bool {
     find(&SPECULATABLE, name).is_some()
 }
 
-/// What a table says of a name, or of the longest part of it that ends before a dot.
+/// What a table says of an intrinsic.
 fn find<'a>(table: &'a Lists, name: &[u8]) -> Option<&'a [i64]> {
-    let text = std::str::from_utf8(name.strip_prefix(b"llvm.")?).ok()?;
-    let mut end = text.len();
-    loop {
-        if let Some(list) = table.get(&text[..end]) {
-            return text[end..].split('.').skip(1).all(is_type_suffix).then_some(&**list);
-        }
-        end = text[..end].rfind('.')?;
-    }
-}
-
-/// Whether a component of a name is a type that an overloaded intrinsic is used at.
-///
-/// `aarch64.sme.zero.za64` is no `aarch64.sme.zero` at some type, but another intrinsic.
-fn is_type_suffix(text: &str) -> bool {
-    let text = text.trim_start_matches("nx");
-    let letters = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    match letters {
-        "i" | "f" | "bf" | "p" => letters.len() < text.len(),
-        "isVoid" | "ppcf" | "x" => true,
-        _ => {
-            let vector = text.strip_prefix('v').is_some_and(|rest| rest.starts_with(is_digit));
-            vector || text.starts_with("sl_") || text.starts_with("s_") || text.starts_with('t')
-        }
-    }
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit()
+    let Lookup::Known(base, _) = lookup(name) else { return None };
+    table.get(base).map(|list| &**list)
 }
 
 /// Reads a table: a name that stands below several headings has the numbers of all of them.
@@ -117,15 +84,12 @@ mod tests {
         assert!(is_speculatable(b"llvm.umax.v4i32"));
         assert!(is_speculatable(b"llvm.amdgcn.mul.u24"));
         assert!(!is_speculatable(b"llvm.memcpy.p0.p0.i64") && !is_speculatable(b"umax"));
-        assert!(is_immediate_elsewhere(b"llvm.arm.cdp", 0));
-        assert!(!is_immediate_elsewhere(b"llvm.arm.unknown", 0));
     }
 
     #[test]
     fn tables_are_well_formed() {
         assert!(RANGES.values().all(|list| list.len() % 3 == 0 && !list.is_empty()));
-        assert!(IMMEDIATES.values().all(|list| list.iter().all(|&at| (0..64).contains(&at))));
         assert!(SPECULATABLE.values().all(|list| list.is_empty()));
-        assert!(RANGES.len() > 300 && IMMEDIATES.len() > 2_000 && SPECULATABLE.len() > 1_000);
+        assert!(RANGES.len() > 300 && SPECULATABLE.len() > 1_000);
     }
 }

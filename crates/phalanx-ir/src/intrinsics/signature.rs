@@ -16,6 +16,10 @@
 //! | `=0` | type 0 |
 //! | `elem0` | the elements of the vector that type 0 is |
 //! | `part0.4` | a vector with a fourth of the elements of type 0 |
+//! | `wide0`, `narrow0` | type 0 with elements twice, half as wide |
+//! | `halves0`, `quarters0` | the vector that type 0 is, each element in two or four |
+//! | `ints0` | integers as wide as the elements of the vector that type 0 is |
+//! | `svcount` | `target("aarch64.svcount")` |
 //! | `as0.i1` | `i1`, or a vector of it that is as long as the vector that type 0 is |
 //!
 //! A type may refer to one that comes later; it is looked at when all are known.
@@ -59,13 +63,71 @@ pub type Overloads = SmallVec<[Type; 4]>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Pattern {
     Scalar(TypeKind),
-    Vector { elem: TypeKind, len: u32, scalable: bool },
+    Vector {
+        elem: TypeKind,
+        len: u32,
+        scalable: bool,
+    },
     Any(Any),
     Pointers(usize),
     Same(usize),
     Element(usize),
     Part(usize, u32),
+    /// Elements of another width: what is done to them, and of which type.
+    Resized(Resize, usize),
     As(usize, Elem),
+    ScalableCount,
+}
+
+/// How a type differs from another in the widths of its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Resize {
+    Wide,
+    Narrow,
+    Halves,
+    Quarters,
+    Ints,
+}
+
+const RESIZES: [(&str, Resize); 5] = [
+    ("wide", Resize::Wide),
+    ("narrow", Resize::Narrow),
+    ("halves", Resize::Halves),
+    ("quarters", Resize::Quarters),
+    ("ints", Resize::Ints),
+];
+
+impl Resize {
+    /// What becomes of an element; `None` if there is no such type.
+    fn element(self, kind: &TypeKind) -> Option<TypeKind> {
+        const FLOATS: [TypeKind; 4] =
+            [TypeKind::Half, TypeKind::Float, TypeKind::Double, TypeKind::Fp128];
+        let at = FLOATS.iter().position(|float| float == kind);
+        match (self, kind, at) {
+            (Resize::Wide, TypeKind::Int(bits), _) => bits.checked_mul(2).map(TypeKind::Int),
+            (Resize::Wide, _, Some(at)) => FLOATS.get(at + 1).cloned(),
+            (Resize::Narrow | Resize::Halves, TypeKind::Int(bits), _) => {
+                Some(TypeKind::Int(bits / 2)).filter(|_| bits % 2 == 0)
+            }
+            (Resize::Narrow | Resize::Halves, _, Some(at)) => {
+                FLOATS.get(at.checked_sub(1)?).cloned()
+            }
+            (Resize::Quarters, ..) => Resize::Halves.element(&Resize::Halves.element(kind)?),
+            (Resize::Ints, TypeKind::Int(bits), _) => Some(TypeKind::Int(*bits)),
+            (Resize::Ints, TypeKind::BFloat, _) => Some(TypeKind::Int(16)),
+            (Resize::Ints, _, Some(at)) => Some(TypeKind::Int(16 << at)),
+            _ => None,
+        }
+    }
+
+    /// How many elements become of one.
+    fn times(self) -> u32 {
+        match self {
+            Resize::Halves => 2,
+            Resize::Quarters => 4,
+            Resize::Wide | Resize::Narrow | Resize::Ints => 1,
+        }
+    }
 }
 
 /// What a type may be chosen from.
@@ -140,6 +202,14 @@ impl Pattern {
         if let Some(number) = text.strip_prefix("elem") {
             return Some(Pattern::Element(number.parse().ok()?));
         }
+        if text == "svcount" {
+            return Some(Pattern::ScalableCount);
+        }
+        for (name, resize) in RESIZES {
+            if let Some(number) = text.strip_prefix(name) {
+                return Some(Pattern::Resized(resize, number.parse().ok()?));
+            }
+        }
         if let Some((number, times)) = text.strip_prefix("part").and_then(|t| t.split_once('.')) {
             return Some(Pattern::Part(number.parse().ok()?, times.parse().ok()?));
         }
@@ -195,10 +265,16 @@ impl Pattern {
                     Any::Ptr => matches!(kind, TypeKind::Ptr(_)),
                 });
             }
+            Pattern::ScalableCount => {
+                return answer(matches!(kind, TypeKind::Target { name, types, ints }
+                    if context.bytes(*name) == b"aarch64.svcount"
+                        && types.is_empty() && ints.is_empty()));
+            }
             Pattern::Pointers(number)
             | Pattern::Same(number)
             | Pattern::Element(number)
             | Pattern::Part(number, _)
+            | Pattern::Resized(_, number)
             | Pattern::As(number, _) => number,
         };
         let Some(&other) = chosen.get(number) else { return Answer::Later };
@@ -209,6 +285,15 @@ impl Pattern {
                 matches!((vector(ty), vector(other)), (Some(part), Some(whole))
                     if part.0 == whole.0 && part.2 == whole.2
                         && whole.1.is_multiple_of(*times) && part.1 == whole.1 / times)
+            }
+            Pattern::Resized(resize, _) => {
+                let wanted = resize.element(context.type_kind(scalar(other)));
+                let element = wanted.is_some_and(|kind| *context.type_kind(scalar(ty)) == kind);
+                let lanes = |(len, scalable): (u32, bool)| (len * resize.times(), scalable);
+                let must_be_vector = !matches!(resize, Resize::Wide | Resize::Narrow);
+                element
+                    && shape(ty) == shape(other).map(lanes)
+                    && (shape(ty).is_some() || !must_be_vector)
             }
             Pattern::Pointers(_) => {
                 shape(ty).is_some()
@@ -363,6 +448,11 @@ impl fmt::Display for Pattern {
             Pattern::Same(number) => write!(f, "={number}"),
             Pattern::Element(number) => write!(f, "elem{number}"),
             Pattern::Part(number, times) => write!(f, "part{number}.{times}"),
+            Pattern::ScalableCount => f.write_str("svcount"),
+            Pattern::Resized(resize, number) => {
+                let name = RESIZES.iter().find(|(_, known)| known == resize);
+                write!(f, "{}{number}", name.map_or("", |(name, _)| name))
+            }
             Pattern::As(number, Elem::Of(of)) => write!(f, "as{number}.elem{of}"),
             Pattern::As(number, Elem::Fixed(kind)) => {
                 write!(f, "as{number}.")?;

@@ -157,12 +157,8 @@ fn immediates(
 ) -> Check {
     let context = env.types.context;
     let declared = context.attr_list_data(attributes);
-    let name = callee_name(env, inst);
     for (at, &arg) in inst.args().iter().enumerate() {
-        let is_known = match known {
-            Some(signature) => signature.is_immediate(at),
-            None => facts::is_immediate_elsewhere(name, at),
-        };
+        let is_known = known.is_some_and(|signature| signature.is_immediate(at));
         if is_known || context.attr_set_data(declared.param(at)).has(AttrKind::ImmArg) {
             let is_immediate =
                 arg.as_const().is_some_and(|constant| attrs::is_immediate(&env.types, constant));

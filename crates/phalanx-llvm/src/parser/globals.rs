@@ -4,7 +4,7 @@
 //! be; later mentions and the definition are held against that. What is still undefined at the end of the file is an error,
 //! except for intrinsics, which are declared by their calls.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use phalanx_ir::{
     BlockId, Const, ConstKind, GlobalName, Symbol, Type, TypeKind,
@@ -13,7 +13,7 @@ use phalanx_ir::{
         BlockAddress, DllStorage, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr, Visibility,
     },
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FnAttrs, Parser, keyword::Keyword};
 use crate::{
@@ -38,6 +38,11 @@ pub(crate) struct GlobalState<'a> {
     labels: FxHashMap<usize, FxHashMap<Box<[u8]>, BlockId>>,
     /// Operands of `dso_local_equivalent`.
     pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
+    /// Calls of what is not declared so far: by the entry of the name that is written and the entry that is
+    /// called, where the last of them is.
+    undeclared_calls: FxHashMap<(u32, u32), u32>,
+    /// How many functions the text has; those behind them are intrinsics that it does not declare.
+    pub(super) written_functions: usize,
     /// Attributes of variables that name groups.
     pub(crate) waiting_attributes: Vec<(usize, FnAttrs)>,
 }
@@ -104,34 +109,38 @@ impl<'a> Parser<'a> {
         function_type: Type,
     ) -> PResult<Const> {
         let known = self.globals.entries.len();
-        let at = self.global_entry(token, ty)?;
-        let entry = &mut self.globals.entries[at];
-        if at == known {
-            entry.called_as = Some(function_type);
-        } else if entry.called_as != Some(function_type) {
-            if let (None, Some(first)) = (entry.definition, entry.called_as) {
-                return Ok(self.called_again(at, token.span(), first, function_type));
-            }
-            entry.called_as = None;
+        let written = self.global_entry(token, ty)?;
+        let entry = &mut self.globals.entries[written];
+        if entry.definition.is_some() {
+            return Ok(entry.constant);
         }
-        Ok(entry.constant)
+        let mut called = written;
+        if written == known {
+            entry.called_as = Some(function_type);
+        } else if let Some(first) = entry.called_as.filter(|&first| first != function_type) {
+            called = self.called_again(written, token.span(), first, function_type);
+        }
+        let last = self.globals.undeclared_calls.entry((written as u32, called as u32));
+        *last.or_default() = token.start;
+        Ok(self.globals.entries[called].constant)
     }
 
     /// A call of something that is not declared so far, with another function type than its first call.
     ///
     /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function that its own type makes.
-    fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> Const {
-        let GlobalEntry { name, ty: address, constant, .. } = self.globals.entries[at];
+    /// Returns the entry of that function.
+    fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> usize {
+        let GlobalEntry { name, ty: address, .. } = self.globals.entries[at];
         let text = name.symbol().map(|name| self.context.bytes(name)).unwrap_or_default();
         let name = mangled(self.context, text, ty).unwrap_or_default();
         if name.is_empty() || name == text {
             // At most one of the two is its type, and the other is to be complained of.
             let is_first_good = is_intrinsic_type(self.context, text, first);
             self.globals.entries[at].called_as = is_first_good.then_some(ty);
-            return constant;
+            return at;
         }
         if let Some(&at) = self.globals.named.get(&name[..]) {
-            return self.globals.entries[at as usize].constant;
+            return at as usize;
         }
         let name_bytes = name;
         let name = GlobalName::Named(self.symbol(&name_bytes));
@@ -146,7 +155,7 @@ impl<'a> Parser<'a> {
             definition: None,
             called_as: Some(ty),
         });
-        constant
+        at as usize
     }
 
     fn find_global(&self, token: Token) -> Option<u32> {
@@ -467,12 +476,8 @@ impl<'a> Parser<'a> {
             let message = format!("use of undefined comdat `${}`", self.context.text(name));
             return Err(self.error(comdat.mention, message));
         }
-        let entries = &self.globals.entries;
-        let mut undefined: Vec<usize> =
-            (0..entries.len()).filter(|&at| entries[at].definition.is_none()).collect();
-        // LLVM declares the intrinsics that are called without a declaration in the order of their names.
-        undefined.sort_by_key(|&at| entries[at].name.symbol().map(|name| self.context.bytes(name)));
-        for at in undefined {
+        self.globals.written_functions = self.module.functions.len();
+        for at in self.undefined() {
             let entry = &self.globals.entries[at];
             let (name, mention, called_as) = (entry.name, entry.mention, entry.called_as);
             let text = match name {
@@ -516,6 +521,25 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What is used and not defined, in the order in which LLVM declares such intrinsics: by the names that are
+    /// written, and what one name stands for from the last call to the first.
+    fn undefined(&self) -> Vec<usize> {
+        let entries = &self.globals.entries;
+        let bytes = |at: usize| entries[at].name.symbol().map(|name| self.context.bytes(name));
+        let is_open = |at: usize| entries[at].definition.is_none();
+        let mut calls: Vec<(usize, usize, u32)> = Vec::new();
+        let found = self.globals.undeclared_calls.iter();
+        calls.extend(found.map(|(&(name, called), &last)| (name as usize, called as usize, last)));
+        calls.retain(|&(name, called, _)| is_open(name) && is_open(called));
+        // What is mentioned but not called.
+        let mut seen: FxHashSet<usize> = calls.iter().map(|&(_, called, _)| called).collect();
+        let others = (0..entries.len()).filter(|at| is_open(*at) && !seen.contains(at));
+        calls.extend(others.map(|at| (at, at, 0)));
+        calls.sort_unstable_by_key(|&(name, _, last)| (bytes(name), name, Reverse(last)));
+        seen.clear();
+        calls.into_iter().map(|(_, called, _)| called).filter(|&at| seen.insert(at)).collect()
     }
 
     fn is_function_name(&self, name: GlobalName) -> bool {

@@ -57,8 +57,9 @@ pub fn parse_module_for(
     let shared = Arc::clone(&context);
     let mut parser = Parser::new(&shared, Module::new(context), source);
     let parsed = parser.parse_file(layout).and_then(|()| {
+        let written = parser.globals.written_functions;
         let mut parsed = parser.into_parsed();
-        upgrade(&mut parsed)?;
+        upgrade(&mut parsed, written)?;
         Ok(parsed)
     });
     parsed.map_err(|error| *error)

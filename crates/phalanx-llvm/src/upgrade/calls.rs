@@ -211,7 +211,12 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
                 } else {
                     return None;
                 };
-            (params[at] == Type::I32).then(|| Rule::Call(name.to_string(), args))
+            if params[at] != Type::I32 {
+                return None;
+            }
+            let mut wanted = params.to_vec();
+            wanted.remove(at);
+            Some(Rule::Call(mangled(name, &wanted)?, args))
         }
         ("ctlz" | "cttz", 1) => {
             let name = mangled(first, &[params[0], Type::I1])?;
@@ -220,7 +225,8 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
         ("objectsize", count @ 2..=3) => {
             let given = (0..count).map(Arg::Old);
             let args = given.chain([Arg::False, Arg::False]).take(4).collect();
-            Some(Rule::Call(name.to_string(), args))
+            let wanted = [params[0], params[1], Type::I1, Type::I1];
+            Some(Rule::Call(mangled(name, &wanted)?, args))
         }
         ("coro", 2) if name == "coro.end" && matches!(ret, Type::VOID | Type::I1) => {
             Some(Rule::CoroutineEnd)
@@ -324,8 +330,26 @@ fn old_intrinsics(module: &Module) -> FxHashMap<Value, Old> {
     found
 }
 
-/// Rewrites the calls of all old intrinsics.
-pub(super) fn upgrade(parsed: &mut Parsed) {
+/// The function type of a call with these arguments instead of what this header says.
+fn called_type(context: &Context, header: &FunctionHeader, args: &[Arg]) -> Option<Type> {
+    let ty = |arg: &Arg| match *arg {
+        Arg::Old(at) | Arg::Aligned(at, _) | Arg::OnlyAligned(at, _) => {
+            header.params.get(at).copied()
+        }
+        Arg::Zero => Some(Type::I32),
+        Arg::False => Some(Type::I1),
+        Arg::NoToken => Some(Type::TOKEN),
+    };
+    let params = args.iter().map(ty).collect::<Option<_>>()?;
+    let kind = TypeKind::Function { ret: header.ret, params, vararg: false };
+    Some(context.type_of_kind(&kind))
+}
+
+/// Rewrites the calls of all old intrinsics; the text holds the first `written` functions.
+///
+/// What LLVM declares for calls without a declaration comes first, each in the place of what it is for; then what takes
+/// the place of old declarations.
+pub(super) fn upgrade(parsed: &mut Parsed, written: usize) {
     let context = Arc::clone(&parsed.module.context);
     let olds = old_intrinsics(&parsed.module);
     if olds.is_empty() {
@@ -341,12 +365,18 @@ pub(super) fn upgrade(parsed: &mut Parsed) {
         kept: FxHashSet::default(),
     };
     let mut in_order: Vec<&Old> = olds.values().collect();
-    in_order.sort_by_key(|old| old.order);
+    in_order.sort_by_key(|old| (old.order < written, old.order));
     for old in in_order {
         let ty = parsed.module.functions[old.order].header.ty;
         match &old.rule {
             Rule::Rename(name) => {
                 declarations.intrinsic(old, name, ty);
+            }
+            Rule::Call(name, args) => {
+                let header = &parsed.module.functions[old.order].header;
+                if let Some(ty) = called_type(&context, header, args) {
+                    declarations.intrinsic(old, name, ty);
+                }
             }
             // LLVM leaves a declaration behind that takes only the size. So do we: texts stay alike.
             Rule::Lifetime => {
@@ -370,17 +400,31 @@ pub(super) fn upgrade(parsed: &mut Parsed) {
             source_map.extend_from(index, &places);
         }
     }
-    let Declarations { mut added, kept, .. } = declarations;
+    let Declarations { added, kept, .. } = declarations;
+    let undeclared = parsed.module.functions.split_off(written.min(parsed.module.functions.len()));
+    let maps = parsed.source_map.split_functions(written);
     super::remove_declarations(parsed, |header| {
         old_names.contains(&header.name) && !kept.contains(&header.name)
     });
-    added.sort_by_key(|&(order, _)| order);
-    for (_, function) in added {
-        // Of two with one name, an old one of which a call had to stay comes first.
-        if !kept.contains(&function.header.name) {
-            parsed.source_map.push_function(FunctionMap::default());
-            parsed.module.functions.push(function);
-        }
+    let undeclared = undeclared
+        .into_iter()
+        .zip(maps)
+        .enumerate()
+        .filter(|(_, (function, _))| {
+            let name = function.header.name;
+            !old_names.contains(&name) || kept.contains(&name)
+        })
+        .map(|(at, (function, map))| (false, written + at, function, map));
+    // Of two with one name, an old one of which a call had to stay comes first.
+    let added = added
+        .into_iter()
+        .filter(|(_, function)| !kept.contains(&function.header.name))
+        .map(|(order, function)| (order < written, order, function, FunctionMap::default()));
+    let mut behind: Vec<_> = undeclared.chain(added).collect();
+    behind.sort_by_key(|&(is_for_declaration, order, ..)| (is_for_declaration, order));
+    for (_, _, function, map) in behind {
+        parsed.source_map.push_function(map);
+        parsed.module.functions.push(function);
     }
 }
 

@@ -160,7 +160,10 @@ impl Site<'_> {
             Rule::Rotate(name) => {
                 let (value, mut distance) = (self.arg(0)?, self.arg(1)?);
                 if self.ty(distance) != ret {
-                    distance = self.before(data(Opcode::ZExt, ret), &[distance]);
+                    distance = match self.constant_arg(1) {
+                        Some(known) => self.context.int_const(ret, known).into(),
+                        None => self.before(data(Opcode::ZExt, ret), &[distance]),
+                    };
                 }
                 let name = format!("{name}.{}", self.int_suffix(ret)?);
                 self.become_call(old, declarations, &name, ret, &[value, value, distance])

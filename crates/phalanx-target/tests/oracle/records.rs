@@ -8,8 +8,19 @@ use serde_json::Value;
 pub(crate) struct Records(pub(crate) Value);
 
 impl Records {
-    /// All intrinsics of LLVM; `None` if it is not installed.
+    /// The intrinsics of all targets and of GPUs; `None` if LLVM is not installed.
+    #[allow(dead_code, reason = "each test uses one of the two")]
     pub(crate) fn load() -> Option<Records> {
+        Records::load_of(|name| ["AMDGPU", "NVVM", "SPIRV"].iter().any(|gpu| name.starts_with(gpu)))
+    }
+
+    /// All intrinsics of LLVM; `None` if it is not installed.
+    #[allow(dead_code, reason = "each test uses one of the two")]
+    pub(crate) fn load_all() -> Option<Records> {
+        Records::load_of(|_| true)
+    }
+
+    fn load_of(is_wanted: impl Fn(&str) -> bool) -> Option<Records> {
         let include = super::run("llvm-config-22", &["--includedir"], "")?;
         let include = include.stdout.trim().to_owned();
         // Other targets' intrinsics are two thirds of the file and of the time.
@@ -20,9 +31,7 @@ impl Records {
             .lines()
             .filter(|line| {
                 let other = line.strip_prefix("include \"llvm/IR/Intrinsics");
-                other.is_none_or(|name| {
-                    ["AMDGPU", "NVVM", "SPIRV"].iter().any(|target| name.starts_with(target))
-                })
+                other.is_none_or(&is_wanted)
             })
             .flat_map(|line| [line, "\n"])
             .collect();
