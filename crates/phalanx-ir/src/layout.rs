@@ -109,10 +109,16 @@ impl DataLayout {
         Some(match *kind {
             TypeKind::Int(bits) => self.integer_alignment(bits),
             TypeKind::Ptr(space) => self.pointer(space).alignment,
-            TypeKind::Target { name, .. } => match context.bytes(name) {
+            TypeKind::Target { name, ref ints, .. } => match context.bytes(name) {
                 // How LLVM holds the target types that memory can hold: as a vector or a pointer.
                 b"aarch64.svcount" => both(2),
                 b"amdgcn.named.barrier" => both(16),
+                // Operation code, size, alignment in bits.
+                b"spirv.Type" => match ints[..] {
+                    [_, size, bits] if size > 0 && bits > 0 => self.integer_alignment(bits),
+                    _ => self.integer_alignment(32),
+                },
+                b"spirv.Padding" => self.integer_alignment(8),
                 name if name.starts_with(b"spirv.") => return self.simple(context, Type::PTR),
                 _ => return None,
             },

@@ -6,7 +6,7 @@
 //! | module | what |
 //! |---|---|
 //! | `annotations` | `!nvvm.annotations`: now calling conventions and attributes |
-//! | `calls`, `rewrite` | intrinsics that have another name or signature today, or are an instruction |
+//! | `calls`, `rewrite`, `memory` | intrinsics that have another name or signature today, or are an instruction |
 //! | `mangle` | type suffixes of the names of overloaded intrinsics |
 //! | `debug` | calls of `llvm.dbg.value` and its like: now debug records |
 //!
@@ -20,9 +20,13 @@ mod annotations;
 mod calls;
 mod debug;
 mod mangle;
+mod memory;
 mod rewrite;
 
-use phalanx_ir::GlobalName;
+use phalanx_ir::{
+    GlobalName, Module,
+    metadata::{LocalMetadata, MetadataValue, NodeBuilder, NodeKind},
+};
 use rustc_hash::FxHashSet;
 
 pub(crate) use self::{
@@ -41,6 +45,7 @@ use crate::{
 /// When debug records and calls that stand for such records are mixed.
 pub(crate) fn upgrade(parsed: &mut Parsed, written: usize) -> PResult<()> {
     annotations::annotations(&mut parsed.module);
+    unwrap_operands(&mut parsed.module);
     let names = |parsed: &Parsed| -> Vec<GlobalName> {
         parsed.module.functions.iter().map(|function| function.header.name).collect()
     };
@@ -56,6 +61,30 @@ pub(crate) fn upgrade(parsed: &mut Parsed, written: usize) -> PResult<()> {
     let written = now.iter().position(|name| undeclared.contains(name)).unwrap_or(now.len());
     calls::upgrade(parsed, written);
     Ok(())
+}
+
+/// Metadata of calls that is a list of one constant is the constant, and one of `null` is empty.
+fn unwrap_operands(module: &mut Module) {
+    let Module { functions, metadata, .. } = module;
+    let mut empty = None;
+    for operand in functions.iter_mut().flat_map(|f| f.body.local_metadata_mut()) {
+        let Some(node) = operand.as_node() else { continue };
+        if metadata.node_kind(node) != NodeKind::Tuple || metadata.values(node).len() != 1 {
+            continue;
+        }
+        match metadata.element(node, 0) {
+            Some(MetadataValue::Const(constant)) => {
+                *operand = LocalMetadata::Value(constant.into());
+            }
+            Some(MetadataValue::Null) => {
+                if empty.is_none() {
+                    empty = metadata.add(NodeBuilder::tuple(false, [])).ok();
+                }
+                *operand = empty.map_or(LocalMetadata::Node(node), LocalMetadata::Node);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Takes out the declarations for which `old` holds, and their places.

@@ -285,7 +285,11 @@ fn is_default(field: &FieldSchema, entry: &Entry) -> bool {
         Presence::Default(default) => match value {
             MetadataValue::Int(value) => value == i64::from(default),
             MetadataValue::Null => true,
-            MetadataValue::String(text) => text == SyncScope::SYSTEM.0,
+            // No string is one that is empty, but no node is none of both.
+            MetadataValue::String(text) => {
+                text == SyncScope::SYSTEM.0
+                    && matches!(field.ty, FieldType::String | FieldType::NonEmptyString)
+            }
             _ => false,
         },
         Presence::Kept => value == MetadataValue::Null,

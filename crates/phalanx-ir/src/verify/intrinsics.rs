@@ -11,7 +11,7 @@ use crate::{
     intrinsics::{Mismatch, Signature, is_also_older},
     metadata::LocalMetadata,
     module::GlobalIndex,
-    types::TypeKind,
+    types::{Type, TypeKind},
     value::ValueKind,
     verify::{
         attached,
@@ -24,9 +24,22 @@ use crate::{
 /// The declaration of an intrinsic that is called, where the intrinsic is known.
 fn signature(env: &Env<'_>, known: Option<&Signature>, header: &FunctionHeader) -> Check {
     let Some(signature) = known else { return Ok(()) };
-    let found = signature.overloads(env.types.context, header.ret, &header.params, header.vararg);
+    let context = env.types.context;
+    let overloads =
+        |ret: Type| signature.overloads(context, ret, &header.params, header.vararg).map(|_| ());
+    let mut found = overloads(header.ret);
+    if found == Err(Mismatch::Result) {
+        // A structure with a name, or packed, stands for one without.
+        let is_literal =
+            matches!(context.type_kind(header.ret), TypeKind::Struct { packed: false, .. });
+        let fields = env.types.fields(header.ret).filter(|_| !is_literal);
+        if let Some(fields) = fields {
+            let kind = TypeKind::Struct { packed: false, fields: fields.into() };
+            found = overloads(context.type_of_kind(&kind));
+        }
+    }
     let message = match found {
-        Ok(_) => return Ok(()),
+        Ok(()) => return Ok(()),
         Err(_) if is_also_older(env.name_bytes(header.name)) => return Ok(()),
         Err(Mismatch::Result) => "Intrinsic has incorrect return type!",
         Err(Mismatch::Parameter) => "Intrinsic has incorrect argument type!",

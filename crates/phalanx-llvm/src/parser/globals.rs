@@ -4,30 +4,30 @@
 //! be; later mentions and the definition are held against that. What is still undefined at the end of the file is an error,
 //! except for intrinsics, which are declared by their calls.
 
-use std::{borrow::Cow, cmp::Reverse};
+use std::borrow::Cow;
 
 use phalanx_ir::{
-    BlockId, Const, ConstKind, GlobalName, Symbol, Type, TypeKind,
+    BlockId, Const, ConstKind, Function, GlobalName, Symbol, Type, TypeKind,
     intrinsics::{Lookup, is_also_older, lookup},
     module::{
         BlockAddress, DllStorage, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr, Visibility,
     },
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{FnAttrs, Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},
-    upgrade::{is_intrinsic_type, is_old, mangled},
+    upgrade::{is_intrinsic_type, is_old},
 };
 
 /// What is known of the names of a module.
 #[derive(Default)]
 pub(crate) struct GlobalState<'a> {
-    named: FxHashMap<Cow<'a, [u8]>, u32>,
+    pub(super) named: FxHashMap<Cow<'a, [u8]>, u32>,
     numbered: FxHashMap<u32, u32>,
-    entries: Vec<GlobalEntry>,
+    pub(super) entries: Vec<GlobalEntry>,
     next_number: u32,
     pub(super) comdats: FxHashMap<Symbol, Comdat>,
     /// Slots by function and block.
@@ -40,7 +40,12 @@ pub(crate) struct GlobalState<'a> {
     pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
     /// Calls of what is not declared so far: by the entry of the name that is written and the entry that is
     /// called, where the last of them is.
-    undeclared_calls: FxHashMap<(u32, u32), u32>,
+    pub(super) undeclared_calls: FxHashMap<(u32, u32), u32>,
+    /// Calls that turned out to be of another function: the entry and its constant, the type of the calls, and
+    /// what they are calls of.
+    pub(super) renamed: Vec<(usize, Const, Type, Const)>,
+    /// Intrinsics of older LLVMs that are called with several types: the entry of the name, the type, and its entry.
+    pub(super) old_calls: Vec<(usize, Type, usize)>,
     /// How many functions the text has; those behind them are intrinsics that it does not declare.
     pub(super) written_functions: usize,
     /// Attributes of variables that name groups.
@@ -69,16 +74,16 @@ pub(super) struct Comdat {
     pub(super) defined: bool,
 }
 
-struct GlobalEntry {
-    name: GlobalName,
+pub(super) struct GlobalEntry {
+    pub(super) name: GlobalName,
     /// The type of its address.
-    ty: Type,
-    constant: Const,
+    pub(super) ty: Type,
+    pub(super) constant: Const,
     /// Where it was first mentioned.
-    mention: Span,
-    definition: Option<GlobalIndex>,
+    pub(super) mention: Span,
+    pub(super) definition: Option<GlobalIndex>,
     /// The function type it is called with, when all its mentions are such calls.
-    called_as: Option<Type>,
+    pub(super) called_as: Option<Type>,
 }
 
 /// What stands before a global of any kind.
@@ -101,63 +106,6 @@ impl<'a> Parser<'a> {
         Ok(entry.constant)
     }
 
-    /// A global that is called by this name.
-    pub(crate) fn callee_ref(
-        &mut self,
-        token: Token,
-        ty: Type,
-        function_type: Type,
-    ) -> PResult<Const> {
-        let known = self.globals.entries.len();
-        let written = self.global_entry(token, ty)?;
-        let entry = &mut self.globals.entries[written];
-        if entry.definition.is_some() {
-            return Ok(entry.constant);
-        }
-        let mut called = written;
-        if written == known {
-            entry.called_as = Some(function_type);
-        } else if let Some(first) = entry.called_as.filter(|&first| first != function_type) {
-            called = self.called_again(written, token.span(), first, function_type);
-        }
-        let last = self.globals.undeclared_calls.entry((written as u32, called as u32));
-        *last.or_default() = token.start;
-        Ok(self.globals.entries[called].constant)
-    }
-
-    /// A call of something that is not declared so far, with another function type than its first call.
-    ///
-    /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function that its own type makes.
-    /// Returns the entry of that function.
-    fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> usize {
-        let GlobalEntry { name, ty: address, .. } = self.globals.entries[at];
-        let text = name.symbol().map(|name| self.context.bytes(name)).unwrap_or_default();
-        let name = mangled(self.context, text, ty).unwrap_or_default();
-        if name.is_empty() || name == text {
-            // At most one of the two is its type, and the other is to be complained of.
-            let is_first_good = is_intrinsic_type(self.context, text, first);
-            self.globals.entries[at].called_as = is_first_good.then_some(ty);
-            return at;
-        }
-        if let Some(&at) = self.globals.named.get(&name[..]) {
-            return at as usize;
-        }
-        let name_bytes = name;
-        let name = GlobalName::Named(self.symbol(&name_bytes));
-        let constant = self.context.constant(address, ConstKind::Global(name));
-        let at = self.globals.entries.len() as u32;
-        self.globals.named.insert(Cow::Owned(name_bytes), at);
-        self.globals.entries.push(GlobalEntry {
-            name,
-            ty: address,
-            constant,
-            mention,
-            definition: None,
-            called_as: Some(ty),
-        });
-        at as usize
-    }
-
     fn find_global(&self, token: Token) -> Option<u32> {
         match token.kind {
             TokenKind::GlobalId => self.globals.numbered.get(&token.number).copied(),
@@ -168,7 +116,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn global_entry(&mut self, token: Token, ty: Type) -> PResult<usize> {
+    pub(super) fn global_entry(&mut self, token: Token, ty: Type) -> PResult<usize> {
         let at = match self.find_global(token) {
             Some(at) => at as usize,
             None => self.add_global(token, ty)?,
@@ -477,6 +425,7 @@ impl<'a> Parser<'a> {
             return Err(self.error(comdat.mention, message));
         }
         self.globals.written_functions = self.module.functions.len();
+        self.rename_calls();
         for at in self.undefined() {
             let entry = &self.globals.entries[at];
             let (name, mention, called_as) = (entry.name, entry.mention, entry.called_as);
@@ -492,7 +441,10 @@ impl<'a> Parser<'a> {
                     format!("the intrinsic `@{text}` is not declared, so it can only be called");
                 return Err(self.error(mention, message));
             };
-            let fits = is_intrinsic_type(self.context, text.as_bytes(), function_type);
+            // LLVM takes a structure with a name for the one that the intrinsic returns.
+            let ret = Function::split_type(self.context, function_type).map(|(ret, ..)| ret);
+            let fits = is_intrinsic_type(self.context, text.as_bytes(), function_type)
+                || ret.is_some_and(|ret| matches!(self.context.type_kind(ret), TypeKind::Named(_)));
             let is_older = is_also_older(text.as_bytes())
                 || !fits && is_old(self.context, &text, function_type);
             match lookup(text.as_bytes()) {
@@ -521,25 +473,6 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
-    }
-
-    /// What is used and not defined, in the order in which LLVM declares such intrinsics: by the names that are
-    /// written, and what one name stands for from the last call to the first.
-    fn undefined(&self) -> Vec<usize> {
-        let entries = &self.globals.entries;
-        let bytes = |at: usize| entries[at].name.symbol().map(|name| self.context.bytes(name));
-        let is_open = |at: usize| entries[at].definition.is_none();
-        let mut calls: Vec<(usize, usize, u32)> = Vec::new();
-        let found = self.globals.undeclared_calls.iter();
-        calls.extend(found.map(|(&(name, called), &last)| (name as usize, called as usize, last)));
-        calls.retain(|&(name, called, _)| is_open(name) && is_open(called));
-        // What is mentioned but not called.
-        let mut seen: FxHashSet<usize> = calls.iter().map(|&(_, called, _)| called).collect();
-        let others = (0..entries.len()).filter(|at| is_open(*at) && !seen.contains(at));
-        calls.extend(others.map(|at| (at, at, 0)));
-        calls.sort_unstable_by_key(|&(name, _, last)| (bytes(name), name, Reverse(last)));
-        seen.clear();
-        calls.into_iter().map(|(_, called, _)| called).filter(|&at| seen.insert(at)).collect()
     }
 
     fn is_function_name(&self, name: GlobalName) -> bool {

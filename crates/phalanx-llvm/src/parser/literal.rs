@@ -246,10 +246,9 @@ impl<'a> Parser<'a> {
                     _ if digits.len() < 16 => 0,
                     _ => 16,
                 };
+                // As LLVM does, what follows the last digit that counts is passed over.
                 let (first, rest) = digits.split_at(first);
-                if rest.len() > 16 {
-                    return Err(self.error(token.span(), "this constant has too many digits"));
-                }
+                let rest = &rest[..rest.len().min(16)];
                 let (first, rest) = (u128::from(hex(first)), u128::from(hex(rest)));
                 match letter {
                     b'K' => (Type::X86_FP80, first << 64 | rest),
@@ -269,7 +268,15 @@ impl<'a> Parser<'a> {
                 }
                 (own_type, u128::from(bits))
             }
-            (TokenKind::HexFloat, [_, _, digits @ ..]) => (Type::DOUBLE, u128::from(hex(digits))),
+            (TokenKind::HexFloat, [_, _, digits @ ..]) => {
+                // LLVM takes a number that grows beyond its bits for 0, if it sees that.
+                let next = |value: u64, &digit: &u8| {
+                    let next = value.wrapping_shl(4).wrapping_add(hex_digit(digit).into());
+                    (next >= value).then_some(next)
+                };
+                let bits = digits.iter().try_fold(0, next).unwrap_or(0);
+                (Type::DOUBLE, bits.into())
+            }
             _ => {
                 let number =
                     std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());

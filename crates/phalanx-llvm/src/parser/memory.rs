@@ -170,11 +170,7 @@ impl Parser<'_> {
             let message = format!("`{}` cannot be allocated", self.type_name(allocated));
             return Err(self.error(self.span_from(start), message));
         }
-        if !self.is_sized(allocated) {
-            let message =
-                format!("`{}` cannot be allocated: it has no size", self.type_name(allocated));
-            return Err(self.error(self.span_from(start), message));
-        }
+        let allocated_span = self.span_from(start);
         let (mut count, mut align, mut space) = (None, None, None);
         while self.accept(TokenKind::Comma) {
             if self.at(TokenKind::MetadataVar) {
@@ -198,6 +194,12 @@ impl Parser<'_> {
             } else {
                 return Err(self.unexpected("`align`, `addrspace` or metadata"));
             }
+        }
+        // A stated alignment needs no size, which may follow from a definition later in the text.
+        if align.is_none() && !self.is_sized(allocated) {
+            let message =
+                format!("`{}` cannot be allocated: it has no size", self.type_name(allocated));
+            return Err(self.error(allocated_span, message));
         }
         let count = match count {
             Some(count) => count,

@@ -50,6 +50,7 @@ mod metadata_fields;
 mod names;
 mod toplevel;
 mod types;
+mod undeclared;
 mod use_lists;
 
 pub(crate) use attributes::FnAttrs;

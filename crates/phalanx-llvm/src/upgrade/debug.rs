@@ -36,15 +36,18 @@ pub(super) fn upgrade(parsed: &mut Parsed) -> Result<(), (usize, InstId)> {
     }
     let context = Arc::clone(&module.context);
     let has_records = module.functions.iter().any(|f| !f.extras.debug_records.is_empty());
-    let mut is_complete = true;
-    for (index, function) in module.functions.iter_mut().enumerate() {
-        is_complete &=
-            rewrite(&context, function, &forms, has_records).map_err(|inst| (index, inst))?;
+    let mut plans = Vec::with_capacity(module.functions.len());
+    for (index, function) in module.functions.iter().enumerate() {
+        let plan = plan(&context, function, &forms, has_records).map_err(|inst| (index, inst))?;
+        // Calls and records do not mix: where one call is no record, all stay.
+        let Some(plan) = plan else { return Ok(()) };
+        plans.push(plan);
     }
-    if is_complete {
-        let names: FxHashSet<GlobalName> = forms.values().map(|&(name, _)| name).collect();
-        super::remove_declarations(parsed, |header| names.contains(&header.name));
+    for (function, plan) in module.functions.iter_mut().zip(plans) {
+        rewrite(function, plan);
     }
+    let names: FxHashSet<GlobalName> = forms.values().map(|&(name, _)| name).collect();
+    super::remove_declarations(parsed, |header| names.contains(&header.name));
     Ok(())
 }
 
@@ -75,17 +78,22 @@ struct Rewritten {
     record: DebugRecord,
 }
 
-/// Whether no such call is left.
-fn rewrite(
+/// What becomes of the calls of one function.
+#[derive(Default)]
+struct Plan {
+    rewritten: Vec<Rewritten>,
+    dropped: Vec<InstId>,
+}
+
+/// What becomes of the calls of one function; none if one of them is no record.
+fn plan(
     context: &Context,
-    function: &mut Function,
+    function: &Function,
     forms: &FxHashMap<Value, (GlobalName, Form)>,
     has_records: bool,
-) -> Result<bool, InstId> {
+) -> Result<Option<Plan>, InstId> {
     let Function { flow, body, extras, .. } = function;
-    let mut rewritten: Vec<Rewritten> = Vec::new();
-    let mut dropped = Vec::new();
-    let mut is_complete = true;
+    let Plan { mut rewritten, mut dropped } = Plan::default();
     for &block in flow.order() {
         // Calls that wait for the instruction their record is to stand before.
         let mut waiting = rewritten.len();
@@ -126,16 +134,24 @@ fn rewrite(
             }
             match location.and_then(|location| record(form, &operands, location.node)) {
                 Some(record) => rewritten.push(Rewritten { call: inst, before: inst, record }),
-                None => is_complete = false,
+                None => return Ok(None),
             }
         }
         // Blocks end in a terminator, so nothing waits here; a block that does not is kept as it is.
-        is_complete &= waiting == rewritten.len();
-        rewritten.truncate(waiting);
+        if waiting != rewritten.len() {
+            return Ok(None);
+        }
     }
+    Ok(Some(Plan { rewritten, dropped }))
+}
+
+/// Puts records in the place of calls.
+fn rewrite(function: &mut Function, plan: Plan) {
+    let Plan { rewritten, dropped } = plan;
     if rewritten.is_empty() && dropped.is_empty() {
-        return Ok(is_complete);
+        return;
     }
+    let Function { body, extras, .. } = function;
     let calls = rewritten.iter().map(|call| call.call);
     let gone: FxHashSet<InstId> = calls.chain(dropped.iter().copied()).collect();
     dropped.into_iter().for_each(|call| body.unlink(call));
@@ -145,7 +161,6 @@ fn rewrite(
         extras.debug_records.push((before, record));
     }
     extras.debug_records.sort_by_key(|&(before, _)| before);
-    Ok(is_complete)
 }
 
 fn is_zero(context: &Context, value: Value) -> bool {

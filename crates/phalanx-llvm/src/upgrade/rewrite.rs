@@ -6,18 +6,22 @@
 
 use phalanx_ir::{
     AttrSet, BlockId, Body, CallConv, CallInfo, ConstKind, Context, Extras, Function, InstData,
-    InstFlags, InstId, MemInfo, Opcode, SyncScope, Type, TypeKind, Value, ValueKind,
+    InstFlags, InstId, Opcode, SyncScope, Type, TypeKind, Value, ValueKind,
     attributes::{AttrKind, AttrListData, AttrSetBuilder, Attribute},
-    inst::{IntPredicate, OperandRange, Ordering, RmwOp},
-    metadata::{Attachment, Metadata, MetadataId, MetadataValue, NodeBuilder, kind},
+    inst::{IntPredicate, OperandRange, Ordering},
+    metadata::{Attachment, Metadata, MetadataId, kind},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::calls::{Arg, Declarations, Old, Rule};
+use super::{
+    calls::{Arg, Declarations, Keep, Old, Rule, Turn},
+    mangle::remangled,
+};
 
 /// Rewrites a function. Returns for each new instruction, in order, the call it is for.
 pub(super) fn rewrite(
     function: &mut Function,
+    place: &dyn Fn(InstId) -> u32,
     olds: &FxHashMap<Value, Old>,
     declarations: &mut Declarations<'_>,
     metadata: &mut Metadata,
@@ -34,9 +38,11 @@ pub(super) fn rewrite(
     if calls.is_empty() {
         return Vec::new();
     }
-    // LLVM goes through the declarations and from the last use of each to the first; names that are made on the way depend on
-    // it.
-    calls.sort_by_key(|&call| (olds[&body.callee(call)].order, std::cmp::Reverse(call)));
+    // LLVM goes through the declarations; names that are made on the way depend on it.
+    let turn = |call: InstId| olds[&body.callee(call)].turn(place(call));
+    calls
+        .sort_by_key(|&call| (olds[&body.callee(call)].order, turn(call), std::cmp::Reverse(call)));
+    let turns: Vec<Turn> = calls.iter().map(|&call| turn(call)).collect();
     let mut site = Site {
         context: declarations.context,
         params: &header.params,
@@ -54,8 +60,9 @@ pub(super) fn rewrite(
         taken: None,
         last_unique: 0,
     };
-    for &call in &calls {
+    for (&call, turn) in calls.iter().zip(turns) {
         site.inst = call;
+        declarations.now = turn;
         let old = &olds[&site.body.callee(call)];
         let given = site.extras.names.inst(call).map(Box::<[u8]>::from);
         if site.apply(old, declarations).is_none() {
@@ -78,21 +85,21 @@ pub(super) fn rewrite(
 }
 
 /// A call that is being rewritten, and what has been done in its function.
-struct Site<'a> {
-    context: &'a Context,
+pub(super) struct Site<'a> {
+    pub(super) context: &'a Context,
     params: &'a [Type],
-    body: &'a mut Body,
-    extras: &'a mut Extras,
-    metadata: &'a mut Metadata,
-    inst: InstId,
+    pub(super) body: &'a mut Body,
+    pub(super) extras: &'a mut Extras,
+    pub(super) metadata: &'a mut Metadata,
+    pub(super) inst: InstId,
     /// Instructions that lose all attachments but their place in the source program.
-    stripped: FxHashSet<InstId>,
+    pub(super) stripped: FxHashSet<InstId>,
     /// Instructions that are in no block any more.
-    removed: FxHashSet<InstId>,
-    attached: Vec<(InstId, Attachment)>,
+    pub(super) removed: FxHashSet<InstId>,
+    pub(super) attached: Vec<(InstId, Attachment)>,
     made_for: Vec<InstId>,
     /// `!{}`, once it is needed.
-    empty: Option<MetadataId>,
+    pub(super) empty: Option<MetadataId>,
     shapes: FxHashMap<CallInfo, u32>,
     blocks: &'a [BlockId],
     /// Names that are in use, once one has to be made.
@@ -101,7 +108,7 @@ struct Site<'a> {
     last_unique: u32,
 }
 
-fn data(opcode: Opcode, ty: Type) -> InstData {
+pub(super) fn data(opcode: Opcode, ty: Type) -> InstData {
     InstData {
         opcode,
         sub: 0,
@@ -124,7 +131,14 @@ impl Site<'_> {
                 self.body.operands_mut(self.inst)[last] = callee;
                 return Some(());
             }
-            Rule::Call(name, args) => return self.change_call(old, declarations, name, args),
+            Rule::Call(name, args, keep) => {
+                return self.change_call(old, declarations, name, args, *keep);
+            }
+            Rule::Renew(name) => {
+                let count = self.body.call_info(self.inst).args as usize;
+                let args: Vec<Arg> = (0..count).map(Arg::Old).collect();
+                return self.change_call(old, declarations, name, &args, Keep::Nothing);
+            }
             Rule::CoroutineEnd => {
                 // LLVM refuses a module that uses, or names, the result.
                 let result = Value::inst(self.inst);
@@ -135,7 +149,7 @@ impl Site<'_> {
                 }
                 self.body.inst_mut(self.inst).ty = Type::VOID;
                 let args = [Arg::Old(0), Arg::Old(1), Arg::NoToken];
-                return self.change_call(old, declarations, "coro.end", &args);
+                return self.change_call(old, declarations, "coro.end", &args, Keep::Nothing);
             }
             _ => {}
         }
@@ -145,7 +159,24 @@ impl Site<'_> {
             return None;
         }
         match &old.rule {
-            Rule::Rename(_) | Rule::Call(..) | Rule::CoroutineEnd => None,
+            Rule::Rename(_) | Rule::Renew(_) | Rule::Call(..) | Rule::CoroutineEnd => None,
+            Rule::Splice => {
+                let [a, b, offset] = [self.arg(0)?, self.arg(1)?, self.arg(2)?];
+                let offset =
+                    Some(self.constant_arg(2)?).filter(|_| self.ty(offset) == Type::I32)?;
+                let offset = u32::try_from(offset).ok()?.cast_signed();
+                let side = if offset < 0 { "right" } else { "left" };
+                let distance = self.context.int_const(Type::I32, offset.unsigned_abs().into());
+                let distance = distance.into();
+                let name = remangled(
+                    self.context,
+                    &format!("vector.splice.{side}"),
+                    ret,
+                    &[ret, ret, Type::I32],
+                    false,
+                )?;
+                self.become_call(old, declarations, &name, ret, &[a, b, distance])
+            }
             Rule::Replace(name, args) => {
                 let operands = self.pick(args)?;
                 self.become_call(old, declarations, name, ret, &operands)
@@ -201,6 +232,25 @@ impl Site<'_> {
                 self.name(self.inst.into(), "h2f");
                 Some(())
             }
+            Rule::Approximate(name) => {
+                let operands = self.pick(&[Arg::Old(0)])?;
+                self.become_call(old, declarations, name, ret, &operands)?;
+                self.body.inst_mut(self.inst).flags = InstFlags::AFN;
+                Some(())
+            }
+            Rule::ToCluster { has_group } => {
+                let mut operands = self.body.call_args(self.inst).to_vec();
+                let first = operands.first_mut()?;
+                if self.ty(*first) == Type::PTR3 {
+                    let ty = self.context.ptr_type(7);
+                    *first = self.before(data(Opcode::AddrSpaceCast, ty), &[*first]);
+                }
+                if !has_group {
+                    operands.push(self.context.int_const(Type::I32, 0).into());
+                }
+                let name = declarations.base_name(old)?;
+                self.become_call(old, declarations, &name, ret, &operands)
+            }
             Rule::Converted(space) => {
                 let operands = self.body.call_args(self.inst).to_vec();
                 let (name, ty) = (declarations.base_name(old)?, self.context.ptr_type(*space));
@@ -211,7 +261,9 @@ impl Site<'_> {
                 }
                 self.become_inst(data(Opcode::AddrSpaceCast, ret), &[address])
             }
-            Rule::Atomic(op) => self.atomic(*op, SyncScope::SYSTEM, Ordering::SeqCst, false),
+            Rule::Atomic(op) => {
+                self.atomic(*op, SyncScope::SYSTEM, Ordering::SeqCst, false).map(|_| ())
+            }
             Rule::AgentAtomic(op) => self.agent_atomic(*op),
         }
     }
@@ -234,11 +286,11 @@ impl Site<'_> {
         names.set_inst(inst, &name);
     }
 
-    fn arg(&self, at: usize) -> Option<Value> {
+    pub(super) fn arg(&self, at: usize) -> Option<Value> {
         self.body.call_args(self.inst).get(at).copied()
     }
 
-    fn ty(&self, value: Value) -> Type {
+    pub(super) fn ty(&self, value: Value) -> Type {
         match value.kind() {
             ValueKind::Inst(inst) => self.body.inst(inst).ty,
             ValueKind::Arg(at) => self.params[at as usize],
@@ -256,7 +308,7 @@ impl Site<'_> {
     }
 
     /// The value of a constant argument.
-    fn constant_arg(&self, at: usize) -> Option<u64> {
+    pub(super) fn constant_arg(&self, at: usize) -> Option<u64> {
         match &self.context.const_data(self.arg(at)?.as_const()?).kind {
             ConstKind::Int(int) => int.to_u64(),
             _ => None,
@@ -266,7 +318,10 @@ impl Site<'_> {
     fn pick(&self, args: &[Arg]) -> Option<Vec<Value>> {
         args.iter()
             .map(|arg| match *arg {
-                Arg::Old(at) | Arg::Aligned(at, _) | Arg::OnlyAligned(at, _) => self.arg(at),
+                Arg::Old(at)
+                | Arg::Aligned(at, _)
+                | Arg::OnlyAligned(at, _)
+                | Arg::ElementsAligned(at, _) => self.arg(at),
                 Arg::Zero => Some(self.context.int_const(Type::I32, 0).into()),
                 Arg::False => Some(self.context.int_const(Type::I1, 0).into()),
                 Arg::NoToken => {
@@ -277,7 +332,7 @@ impl Site<'_> {
     }
 
     /// A new instruction before the call.
-    fn before(&mut self, data: InstData, operands: &[Value]) -> Value {
+    pub(super) fn before(&mut self, data: InstData, operands: &[Value]) -> Value {
         let new = self.body.create(data, operands);
         self.body.insert_before(new, self.inst);
         let place = self.extras.attachments_of(self.inst).find(|a| a.kind == kind::DBG);
@@ -287,7 +342,7 @@ impl Site<'_> {
     }
 
     /// Puts an instruction in the place of the call. Its name and attachments are gone.
-    fn become_inst(&mut self, mut data: InstData, operands: &[Value]) -> Option<()> {
+    pub(super) fn become_inst(&mut self, mut data: InstData, operands: &[Value]) -> Option<()> {
         data.operands = self.body.inst(self.inst).operands;
         *self.body.inst_mut(self.inst) = data;
         self.body.set_operands(self.inst, operands);
@@ -337,7 +392,7 @@ impl Site<'_> {
         self.before(data, &operands)
     }
 
-    fn become_call(
+    pub(super) fn become_call(
         &mut self,
         old: &Old,
         declarations: &mut Declarations<'_>,
@@ -356,21 +411,32 @@ impl Site<'_> {
         declarations: &mut Declarations<'_>,
         name: &str,
         args: &[Arg],
+        keep: Keep,
     ) -> Option<()> {
         let mut operands = self.pick(args)?;
         let info = self.body.call_info(self.inst).clone();
-        let sets = self.context.attr_list_data(info.attributes).clone();
+        let mut sets = self.context.attr_list_data(info.attributes).clone();
+        if !matches!(keep, Keep::Attributes | Keep::All) {
+            sets = AttrListData::default();
+        }
         let mut params = Vec::new();
         for arg in args {
             let set = match *arg {
                 Arg::Old(at) | Arg::Aligned(at, _) => {
                     sets.params.get(at).copied().unwrap_or(AttrSet::EMPTY)
                 }
-                Arg::OnlyAligned(..) | Arg::Zero | Arg::False | Arg::NoToken => AttrSet::EMPTY,
+                _ => AttrSet::EMPTY,
             };
             let align = match *arg {
                 Arg::Aligned(_, at) => self.constant_arg(at)?,
-                Arg::OnlyAligned(_, at) => self.constant_arg(at)?.max(1),
+                // LLVM refuses what is no alignment, and so does the verifier what stays.
+                Arg::OnlyAligned(_, at) => {
+                    Some(self.constant_arg(at)?).filter(|align| align.is_power_of_two())?
+                }
+                Arg::ElementsAligned(_, at) => match self.constant_arg(at)? {
+                    0 => self.element_align(declarations)?,
+                    align => Some(align).filter(|align| align.is_power_of_two())?,
+                },
                 _ => 0,
             };
             params.push(if align.is_power_of_two() {
@@ -381,6 +447,19 @@ impl Site<'_> {
                 set
             });
         }
+        let keeps_metadata = matches!(keep, Keep::Metadata | Keep::All);
+        if keep == Keep::All {
+            self.extras.names.set_inst(self.inst, b"");
+        }
+        if !keeps_metadata {
+            self.stripped.insert(self.inst);
+        }
+        let flags = self.body.inst(self.inst).flags;
+        let tail = [InstFlags::TAIL, InstFlags::MUST_TAIL, InstFlags::NO_TAIL];
+        self.body.inst_mut(self.inst).flags = tail
+            .into_iter()
+            .find(|&tail| keeps_metadata && flags.contains(tail))
+            .unwrap_or(InstFlags::NONE);
         let types: Box<[Type]> = operands.iter().map(|&value| self.ty(value)).collect();
         let ret = self.body.inst(self.inst).ty;
         let function_type =
@@ -415,134 +494,14 @@ impl Site<'_> {
         let name = format!("nvvm.barrier.cta.red.{name}.aligned.all");
         let mut compare = data(Opcode::ICmp, Type::I1);
         compare.sub = IntPredicate::Ne as u8;
-        let condition = self.before(compare, &[value, zero]);
+        let condition = match self.constant_arg(0) {
+            Some(known) => self.context.int_const(Type::I1, u64::from(known != 0)).into(),
+            None => self.before(compare, &[value, zero]),
+        };
         if ty == Type::I32 {
             return self.become_call(old, declarations, &name, ty, &[zero, condition]);
         }
         let result = self.call_before(old, declarations, &name, ty, &[zero, condition]);
         self.become_inst(data(Opcode::ZExt, Type::I32), &[result])
-    }
-
-    fn invariant_load(&mut self, ret: Type) -> Option<()> {
-        let (mut address, align) = (self.arg(0)?, self.constant_arg(1)?);
-        match self.context.type_kind(self.ty(address)).address_space()? {
-            1 => {}
-            0 => address = self.before(data(Opcode::AddrSpaceCast, Type::PTR1), &[address]),
-            _ => return None,
-        }
-        let mut load = data(Opcode::Load, ret);
-        load.words[1] = MemInfo::PLAIN.with_align(align.is_power_of_two().then_some(align)).raw();
-        self.attach_empty(kind::INVARIANT_LOAD)?;
-        self.become_inst(load, &[address])
-    }
-
-    /// Attaches `!{}` to what the call becomes.
-    fn attach_empty(&mut self, kind: phalanx_ir::Symbol) -> Option<()> {
-        let node = match self.empty {
-            Some(node) => node,
-            None => self.metadata.add(NodeBuilder::tuple(false, [])).ok()?,
-        };
-        self.empty = Some(node);
-        self.attached.push((self.inst, Attachment { kind, node }));
-        self.metadata.use_kind(kind);
-        Some(())
-    }
-
-    fn lifetime(&mut self, old: &Old, declarations: &mut Declarations<'_>) -> Option<()> {
-        let Some(allocation) = self.allocation(self.arg(1)?) else {
-            self.removed.insert(self.inst);
-            self.body.unlink(self.inst);
-            return Some(());
-        };
-        let space = self.context.type_kind(self.ty(allocation)).address_space()?;
-        let name = format!("{}.p{space}", declarations.lifetime(old)?);
-        self.become_call(old, declarations, &name, Type::VOID, &[allocation])
-    }
-
-    /// The `alloca` whose address this is, seen through conversions.
-    fn allocation(&self, address: Value) -> Option<Value> {
-        const STEPS: usize = 32;
-        let mut address = address;
-        for _ in 0..STEPS {
-            let inst = address.as_inst()?;
-            let operands = self.body.operands(inst);
-            match self.body.inst(inst).opcode {
-                Opcode::Alloca => return Some(address),
-                Opcode::AddrSpaceCast | Opcode::BitCast => address = operands[0],
-                Opcode::GetElementPtr if operands[1..].iter().all(|&at| self.is_zero(at)) => {
-                    address = operands[0];
-                }
-                _ => return None,
-            }
-        }
-        None
-    }
-
-    fn is_zero(&self, value: Value) -> bool {
-        let constant = value.as_const().map(|constant| &self.context.const_data(constant).kind);
-        matches!(constant, Some(ConstKind::Int(int)) if int.to_u64() == Some(0))
-    }
-
-    fn atomic(
-        &mut self,
-        op: RmwOp,
-        scope: SyncScope,
-        ordering: Ordering,
-        volatile: bool,
-    ) -> Option<()> {
-        let (address, value) = (self.arg(0)?, self.arg(1)?);
-        let ty = self.ty(value);
-        let kind = self.context.type_kind(ty);
-        let is_good = match op {
-            RmwOp::FAdd | RmwOp::FMin | RmwOp::FMax => {
-                kind.is_float() || matches!(kind, TypeKind::Vector { .. })
-            }
-            _ => matches!(kind, TypeKind::Int(_)),
-        };
-        self.context.type_kind(self.ty(address)).address_space()?;
-        if !is_good || ty != self.body.inst(self.inst).ty {
-            return None;
-        }
-        let mut rmw = data(Opcode::AtomicRmw, ty);
-        rmw.sub = op as u8;
-        if volatile {
-            rmw.flags = InstFlags::VOLATILE;
-        }
-        let info = MemInfo::PLAIN.with_orderings(ordering, Ordering::NotAtomic);
-        rmw.words[1] = info.with_scope(scope)?.raw();
-        self.become_inst(rmw, &[address, value])
-    }
-
-    fn agent_atomic(&mut self, op: RmwOp) -> Option<()> {
-        let (address, value) = (self.arg(0)?, self.arg(1)?);
-        let scope = SyncScope(self.context.symbol(b"agent"));
-        let space = self.context.type_kind(self.ty(address)).address_space()?;
-        let ordering = match self.constant_arg(2) {
-            Some(4) => Ordering::Acquire,
-            Some(5) => Ordering::Release,
-            Some(6) => Ordering::AcqRel,
-            Some(2) => Ordering::Monotonic,
-            _ => Ordering::SeqCst,
-        };
-        // An argument that is not a constant may say that it is volatile.
-        let volatile = match self.arg(4) {
-            None => false,
-            Some(_) => self.constant_arg(4) != Some(0),
-        };
-        self.atomic(op, scope, ordering, volatile)?;
-        if space == 3 {
-            return Some(());
-        }
-        if space == 0 {
-            let bound = |space| MetadataValue::Const(self.context.int_const(Type::I32, space));
-            let bounds = NodeBuilder::tuple(false, [bound(5), bound(6)]);
-            let node = self.metadata.add(bounds).ok()?;
-            self.attached.push((self.inst, Attachment { kind: kind::NOALIAS_ADDRSPACE, node }));
-        }
-        self.attach_empty(self.context.symbol(b"amdgpu.no.fine.grained.memory"))?;
-        if op == RmwOp::FAdd && self.ty(value) == Type::FLOAT {
-            self.attach_empty(self.context.symbol(b"amdgpu.ignore.denormal.mode"))?;
-        }
-        Some(())
     }
 }
