@@ -67,6 +67,7 @@
 //! All errors are collected: every rule that a function breaks is reported once per instruction, in the order of the
 //! text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log n) in instructions and edges at worst.
 
+mod amdgpu;
 mod attached;
 mod attrs;
 mod call;
@@ -78,6 +79,7 @@ mod eh;
 pub(crate) mod env;
 pub(crate) mod fault;
 mod function;
+mod gc;
 mod header;
 mod inline_asm;
 pub(crate) mod integrity;
@@ -90,6 +92,7 @@ mod profile;
 pub(crate) mod result;
 pub(crate) mod rules;
 pub(crate) mod tables;
+mod target_attrs;
 mod tbaa;
 pub(crate) mod types;
 mod values;

@@ -14,6 +14,7 @@ use crate::{
     verify::{
         env::Env,
         fault::{Check, Fault, ensure},
+        target_attrs,
         types::{MAX_ALIGN, Types},
     },
 };
@@ -267,6 +268,14 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
                 types.is_sized(pointee),
                 format!("Attribute '{}' does not support unsized types!", kind.text())
             );
+            ensure!(
+                kind != AttrKind::ByVal || !types.contains_group_object(pointee),
+                "'byval' argument has illegal target extension type"
+            );
+            ensure!(
+                types.least_size(pointee) < 1 << 32,
+                format!("huge '{}' arguments are unsupported", kind.text())
+            );
         }
     }
     ensure!(set.align().unwrap_or(1) <= MAX_ALIGN, "huge alignment values are unsupported");
@@ -450,6 +459,7 @@ fn on_function(
             "'vscale_range' minimum cannot be greater than maximum"
         );
     }
+    target_attrs::check(types, set)?;
     texts(types, set, subject)
 }
 

@@ -14,7 +14,7 @@ use crate::{
         env::Env,
         fault::{Check, Related, ensure},
         inline_asm, intrinsic_values, intrinsics,
-        types::Types,
+        types::{MAX_ALIGN, Types},
         view::InstView,
     },
 };
@@ -97,7 +97,9 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         immediates(env, inst, known, callee_attributes)?;
         immediate_ranges(env, inst, callee_attributes)?;
     } else {
+        aligned(types, *ret, "return type")?;
         for &ty in &params[..] {
+            aligned(types, ty, "argument passed")?;
             ensure!(ty != Type::METADATA, "Function has metadata parameter but isn't an intrinsic");
             ensure!(
                 !types.is_token_like(ty),
@@ -113,6 +115,16 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     bundles(env, inst)?;
     swift_errors(env, inst, params.len())?;
     preallocated(env, inst)?;
+    if let Some(slot) = params.len().checked_sub(1).and_then(|last| inst.args().get(last)) {
+        let slot = slot.as_inst().map(|slot| inst.body.inst(slot));
+        let is_plain = slot.is_some_and(|slot| {
+            slot.opcode == Opcode::Alloca && !slot.flags.contains(InstFlags::IN_ALLOCA)
+        });
+        ensure!(
+            !is_plain || !param_has(env, inst, params.len() - 1, AttrKind::InAlloca),
+            "inalloca argument for call has mismatched alloca"
+        );
+    }
     if let Some(header) = callee.filter(|_| is_intrinsic) {
         intrinsics::call(env, inst, known, header)?;
         intrinsic_values::call(env, inst, header)?;
@@ -133,6 +145,16 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
 pub(crate) fn is_inline_asm(env: &Env<'_>, callee: Value) -> bool {
     let kind = |constant| &env.types.context.const_data(constant).kind;
     callee.as_const().is_some_and(|constant| matches!(kind(constant), ConstKind::InlineAsm(_)))
+}
+
+/// Values that are passed have an alignment that can be stated.
+fn aligned(types: &Types<'_>, ty: Type, what: &str) -> Check {
+    let bytes = if types.is_vector(ty) { types.least_size(ty) } else { 0 };
+    ensure!(
+        bytes.checked_next_power_of_two().is_some_and(|bytes| bytes <= MAX_ALIGN),
+        format!("Incorrect alignment of {what} to called function!")
+    );
+    Ok(())
 }
 
 /// Conventions of entry points: the hardware calls them, code does not.
@@ -259,6 +281,21 @@ fn bundles(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             }
             b"ptrauth" => {
                 ensure!(operands.len() == 2, "Expected exactly two ptrauth bundle operands");
+            }
+            b"clang.arc.attachedcall" => {
+                let (ret, context) = (inst.data.ty, env.types.context);
+                let never_returns =
+                    context.function_attrs(inst.call_attributes()).has(AttrKind::NoReturn);
+                ensure!(
+                    env.types.is_ptr(ret) || ret == Type::VOID && never_returns,
+                    "a call with operand bundle \"clang.arc.attachedcall\" must call a function returning a pointer or a non-returning function that has a void return type"
+                );
+                let function = operands.first().and_then(|function| function.as_const());
+                ensure!(
+                    operands.len() == 1
+                        && function.is_some_and(|function| env.function_of(function).is_some()),
+                    "operand bundle \"clang.arc.attachedcall\" requires one function as an argument"
+                );
             }
             b"kcfi" => ensure!(operands.len() == 1, "Expected exactly one kcfi bundle operand"),
             b"preallocated" => {

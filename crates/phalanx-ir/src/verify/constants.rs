@@ -147,17 +147,25 @@ fn pointer_authentication(env: &Env<'_>, operands: &[Const]) -> Check {
         type_at(0).is_some_and(|ty| types.is_ptr(ty)),
         "signed ptrauth constant base pointer must have pointer type"
     );
+    let is_number = |at: usize| operands.get(at).is_none_or(|&c| types.is_plain_int(c));
     ensure!(
-        type_at(1) == Some(Type::I32),
+        type_at(1) == Some(Type::I32) && is_number(1),
         "signed ptrauth constant key must be i32 constant integer"
     );
     ensure!(
-        type_at(2) == Some(Type::I64),
+        type_at(2) == Some(Type::I64) && is_number(2),
         "signed ptrauth constant discriminator must be i64 constant integer"
     );
     ensure!(
         type_at(3).is_some_and(|ty| types.is_ptr(ty)),
         "signed ptrauth constant address discriminator must be a pointer"
+    );
+    let is_symbol = |&constant: &Const| {
+        matches!(types.context.const_data(constant).kind, ConstKind::Global(_) | ConstKind::Null)
+    };
+    ensure!(
+        operands.get(4).is_none_or(is_symbol),
+        "signed ptrauth constant deactivation symbol must be a global value or null"
     );
     Ok(())
 }
@@ -182,6 +190,12 @@ fn expression(env: &Env<'_>, expr: &ConstExpr, ty: Type) -> Check {
                 return Ok(());
             };
             ensure!(types.is_sized(source), "GEP into unsized type!");
+            let is_scalable = |&ty: &Type| types.is_scalable(ty);
+            ensure!(
+                !is_scalable(&source)
+                    && !types.fields(source).unwrap_or(&[]).iter().any(is_scalable),
+                "invalid base element for constant getelementptr"
+            );
             let values: Vec<Value> = operands.iter().map(|&c| c.into()).collect();
             values.first().is_some_and(|_| types.is_ptr_or_vector(type_of(&operands[0])))
                 && operands[1..].iter().all(|index| types.is_int_or_vector(type_of(index)))

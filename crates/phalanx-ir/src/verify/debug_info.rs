@@ -52,6 +52,8 @@ fn one(metadata: &Metadata, units: &[MetadataId], node: MetadataId) -> Check {
     };
     let field = |field: Field| kind_of(metadata.field(node, field));
     let kind = metadata.node_kind(node);
+    let is_text =
+        |field: Field| matches!(metadata.field(node, field), Some(MetadataValue::String(_)));
     match kind {
         NodeKind::Expression => ensure!(expression(metadata, node), "invalid expression"),
         NodeKind::CompileUnit => {
@@ -59,15 +61,25 @@ fn one(metadata: &Metadata, units: &[MetadataId], node: MetadataId) -> Check {
             ensure!(units.contains(&node), "DICompileUnit not listed in llvm.dbg.cu");
         }
         NodeKind::DerivedType => {
-            ensure!(is_type(field(Field::BaseType)), "invalid base type");
-            let has_space = metadata.field(node, Field::DwarfAddressSpace).is_some();
+            ensure!(
+                is_type(field(Field::BaseType)) && !is_text(Field::BaseType),
+                "invalid base type"
+            );
             let tag = number(metadata, node, Field::Tag);
+            ensure!(
+                ![INHERITANCE, MEMBER, VARIABLE].contains(&tag) || is_extra_data(metadata, node),
+                "extraData must be ConstantAsMetadata, MDString, DIObjCProperty, or MDTuple with single ConstantAsMetadata operand"
+            );
+            let has_space = metadata.field(node, Field::DwarfAddressSpace).is_some();
             ensure!(
                 !has_space || [POINTER, REFERENCE, RVALUE_REFERENCE].contains(&tag),
                 "DWARF address space only applies to pointer or reference types"
             );
         }
-        NodeKind::CompositeType => composite(metadata, node, &field)?,
+        NodeKind::CompositeType => {
+            ensure!(!is_text(Field::BaseType), "invalid base type");
+            composite(metadata, node, &field)?;
+        }
         NodeKind::Subrange | NodeKind::GenericSubrange => {
             let has = |field: Field| metadata.field(node, field).is_some_and(is_something);
             let name = if kind == NodeKind::Subrange { "Subrange" } else { "GenericSubrange" };
@@ -100,9 +112,12 @@ const BOUNDS: [(Field, &str); 4] = [
 
 // Tags and flags of DWARF and LLVM.
 const ARRAY: i64 = 0x01;
+const MEMBER: i64 = 0x0d;
 const POINTER: i64 = 0x0f;
 const REFERENCE: i64 = 0x10;
+const INHERITANCE: i64 = 0x1c;
 const VARIANT_PART: i64 = 0x33;
+const VARIABLE: i64 = 0x34;
 const RVALUE_REFERENCE: i64 = 0x42;
 const PASS_BY_VALUE: i64 = 1 << 22;
 const PASS_BY_REFERENCE: i64 = 1 << 23;
@@ -135,6 +150,22 @@ fn is_type(kind: Option<NodeKind>) -> bool {
     })
 }
 
+/// Whether what is said further of a member is a constant, alone or in a list, a text or a property.
+fn is_extra_data(metadata: &Metadata, node: MetadataId) -> bool {
+    let Some(value) = metadata.field(node, Field::ExtraData) else { return true };
+    match value {
+        MetadataValue::Node(node) => match metadata.node_kind(node) {
+            NodeKind::ObjCProperty => true,
+            NodeKind::Tuple => {
+                metadata.values(node).len() == 1
+                    && matches!(metadata.element(node, 0), Some(MetadataValue::Const(_)))
+            }
+            _ => false,
+        },
+        _ => true,
+    }
+}
+
 fn is_bound(metadata: &Metadata, node: MetadataId, field: Field, of: NodeKind) -> bool {
     match metadata.field(node, field) {
         Some(MetadataValue::Node(bound)) => match metadata.node_kind(bound) {
@@ -157,6 +188,12 @@ fn composite(
     let flags = number(metadata, node, Field::Flags);
     let both = PASS_BY_VALUE | PASS_BY_REFERENCE;
     ensure!(flags & both != both, "invalid reference flags");
+    if let Some(MetadataValue::Node(list)) = metadata.field(node, Field::Elements) {
+        ensure!(
+            metadata.values(list).all(is_something),
+            "DISubprogram contains null entry in `elements` field"
+        );
+    }
     ensure!(is_list(Field::TemplateParams), "invalid template params");
     if let Some(MetadataValue::Node(list)) = metadata.field(node, Field::TemplateParams) {
         let is_parameter = |value: MetadataValue| {

@@ -14,8 +14,10 @@ use crate::{
     types::{Type, TypeKind},
     value::{Value, ValueKind},
     verify::{
+        amdgpu,
         env::Env,
         fault::{Check, ensure},
+        gc,
         view::InstView,
     },
 };
@@ -30,6 +32,16 @@ pub(crate) fn call(env: &Env<'_>, inst: &InstView<'_>, header: &FunctionHeader) 
         Lookup::Unknown => return Ok(()),
     };
     let call = Call { env, inst, ret: header.ret };
+    ensure!(
+        inst.args()
+            .iter()
+            .zip(inst.types)
+            .all(|(arg, &ty)| { ty != Type::X86_AMX || arg.as_const().is_none() }),
+        "const x86_amx is not allowed in argument!"
+    );
+    if let Some(name) = base.strip_prefix("amdgcn.") {
+        amdgpu::call(env, inst, name)?;
+    }
     match base {
         "assume" => call.assume(),
         "bswap" => {
@@ -53,8 +65,32 @@ pub(crate) fn call(env: &Env<'_>, inst: &InstView<'_>, header: &FunctionHeader) 
             );
             Ok(())
         }
-        "gcroot" | "gcread" | "gcwrite" => {
-            ensure!(inst.header.gc.is_some(), "Enclosing function does not use GC.");
+        "gcroot"
+        | "gcread"
+        | "gcwrite"
+        | "experimental.gc.statepoint"
+        | "experimental.gc.result"
+        | "experimental.gc.relocate" => gc::call(env, inst, base),
+        "vector.splice.left" => call.splice(false),
+        "vector.splice.right" => call.splice(true),
+        "experimental.memset.pattern" => {
+            ensure!(
+                env.types.is_sized(call.ty(1)),
+                "unsized types cannot be used as memset patterns"
+            );
+            Ok(())
+        }
+        "reloc.none" => {
+            ensure!(call.string(0).is_some(), "llvm.reloc.none argument must be a metadata string");
+            Ok(())
+        }
+        "aarch64.range.prefetch" => {
+            for (at, name) in [(1, "write"), (2, "stream")] {
+                ensure!(
+                    call.integer(at).is_none_or(|n| (0..2).contains(&n)),
+                    format!("{name} argument to llvm.aarch64.range.prefetch must be 0 or 1")
+                );
+            }
             Ok(())
         }
         _ if base.starts_with("amdgcn.cooperative.atomic.") => call.cooperative_atomic(),
@@ -173,6 +209,22 @@ impl Call<'_, '_> {
                     "subvector operand of vector_insert would overrun the vector being inserted into.",
                 false => "vector_extract would overrun.",
             }
+        );
+        Ok(())
+    }
+
+    /// Where two vectors behind each other are cut: within the one that is cut from.
+    fn splice(&self, is_right: bool) -> Check {
+        let Some(lanes) = self.env.types.lanes(self.ret) else { return Ok(()) };
+        let own = self.env.types.context.function_attrs(self.inst.header.attributes);
+        let least = own.vscale_range().filter(|_| lanes.scalable).map_or(1, |range| range.min);
+        let len = i64::from(lanes.len).saturating_mul(least.into());
+        let (end, range) = if is_right { (len + 1, "[0, VL]") } else { (len, "[0, VL-1]") };
+        ensure!(
+            self.integer(2).is_none_or(|at| (0..end).contains(&at)),
+            format!(
+                "The splice index exceeds the range {range} where VL is the known minimum number of elements in the vector. For scalable vectors the minimum number of elements is determined from vscale_range."
+            )
         );
         Ok(())
     }

@@ -32,11 +32,7 @@ pub(crate) fn alloca(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         return Ok(());
     };
     ensure!(!env.amdgpu || space == 5, "alloca on amdgpu must be in addrspace(5)");
-    let is_of_groups = types.contains(allocated, |kind| {
-        let TypeKind::Target { name, .. } = kind else { return false };
-        types.context.bytes(*name) == b"amdgcn.named.barrier"
-    });
-    ensure!(!is_of_groups, "Alloca has illegal target extension type");
+    ensure!(!types.contains_group_object(allocated), "Alloca has illegal target extension type");
     Ok(())
 }
 
@@ -214,6 +210,10 @@ pub(crate) fn gep(types: &Types<'_>, inst: &InstView<'_>) -> Check {
     let source = inst.data.element_type();
     ensure!(types.is_sized(source), "GEP into unsized type!");
     ensure!(
+        types.fields(source).is_none_or(|fields| !fields.iter().any(|&f| types.is_scalable(f))),
+        "getelementptr cannot target structure that contains scalable vector type"
+    );
+    ensure!(
         inst.types[1..].iter().all(|&ty| types.is_int_or_vector(ty)),
         "GEP indexes must be integers"
     );
@@ -255,7 +255,8 @@ pub(crate) fn gep_element(types: &Types<'_>, source: Type, indices: &[Value]) ->
         TypeKind::Struct { .. } | TypeKind::Named(_) => {
             let index = index.as_const()?;
             let data = types.context.const_data(index);
-            let is_i32 = types.scalar(data.ty) == Type::I32;
+            let is_fixed = types.lanes(data.ty).is_none_or(|lanes| !lanes.scalable);
+            let is_i32 = types.scalar(data.ty) == Type::I32 && is_fixed;
             let is_number = !matches!(data.kind, ConstKind::Undef | ConstKind::Poison);
             let number = types.const_int(index).filter(|_| is_i32 && is_number)?;
             types.member(ty, number)

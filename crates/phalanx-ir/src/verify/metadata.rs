@@ -16,7 +16,7 @@ use crate::{
     verify::{
         attached,
         env::Env,
-        fault::{Check, Related, ensure},
+        fault::{Check, Fault, Related, ensure},
         profile::{self, Operands},
         tbaa,
         view::InstView,
@@ -385,6 +385,13 @@ pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
     let context = env.types.context;
     for name in ["llvm.ident", "llvm.commandline", "llvm.errno.tbaa"] {
         let Some(symbol) = context.find_symbol(name.as_bytes()) else { continue };
+        let is_there = env.module.metadata.named().iter().any(|named| named.name == symbol);
+        if name == "llvm.errno.tbaa"
+            && is_there
+            && env.module.metadata.named_operands(symbol).is_empty()
+        {
+            report(Err(Fault::new("llvm.errno.tbaa must have at least one operand", Vec::new())));
+        }
         for &node in env.module.metadata.named_operands(symbol) {
             if name == "llvm.errno.tbaa" {
                 report(tbaa::tag(env, node));
@@ -414,9 +421,48 @@ pub(crate) fn module_flags(module: &Module, env: &Env<'_>, mut report: impl FnMu
     for &node in metadata.named_operands(name) {
         report(module_flag(env, metadata, node, &mut seen, &mut requirements));
     }
+    report(pointer_authentication(env, &seen));
     for (key, value) in requirements {
         report(requirement(&seen, key, value));
     }
+}
+
+/// The version of an interface is none without its platform, and the other way round.
+fn pointer_authentication(env: &Env<'_>, seen: &FxHashMap<Symbol, MetadataValue>) -> Check {
+    let is_known = |name: &str| {
+        let key = env.types.context.find_symbol(name.as_bytes());
+        let constant = key.and_then(|key| seen.get(&key)).and_then(|value| value.as_const());
+        let value =
+            constant.filter(|&c| env.types.is_plain_int(c)).and_then(|c| env.types.const_int(c));
+        value.is_some_and(|value| value != u64::MAX)
+    };
+    ensure!(
+        is_known("aarch64-elf-pauthabi-platform") == is_known("aarch64-elf-pauthabi-version"),
+        "either both or no 'aarch64-elf-pauthabi-platform' and 'aarch64-elf-pauthabi-version' module flags must be present"
+    );
+    Ok(())
+}
+
+/// How often one function calls another: two functions or nothing, and a number.
+fn call_counts(env: &Env<'_>, metadata: &Metadata, list: MetadataValue) -> Check {
+    let Some(list) = list.as_node() else { return Ok(()) };
+    for entry in metadata.values(list) {
+        let entry = entry.as_node().map(|entry| metadata.values(entry).collect::<Vec<_>>());
+        let Some([from, to, count]) = entry.as_deref().and_then(|e| <&[_; 3]>::try_from(e).ok())
+        else {
+            ensure!(false, "expected a MDNode triple");
+            return Ok(());
+        };
+        let is_function = |value: &MetadataValue| match value {
+            MetadataValue::Null => true,
+            MetadataValue::Const(constant) => env.function_of(*constant).is_some(),
+            _ => false,
+        };
+        ensure!(is_function(from) && is_function(to), "expected a Function or null");
+        let ty = count.as_const().map(|count| env.types.context.const_data(count).ty);
+        ensure!(ty.is_some_and(|ty| env.types.is_int(ty)), "expected an integer constant");
+    }
+    Ok(())
 }
 
 fn requirement(
@@ -507,8 +553,24 @@ fn module_flag(
             Related::Name(key)
         );
     }
-    if env.types.context.bytes(key) == b"wchar_size" {
-        ensure!(integer(value).is_some(), "wchar_size metadata requires constant integer argument");
+    match env.types.context.bytes(key) {
+        b"wchar_size" => ensure!(
+            integer(value).is_some(),
+            "wchar_size metadata requires constant integer argument"
+        ),
+        b"SemanticInterposition" => ensure!(
+            integer(value).is_some(),
+            "SemanticInterposition metadata requires constant integer argument"
+        ),
+        b"Linker Options" => ensure!(
+            env.types
+                .context
+                .find_symbol(b"llvm.linker.options")
+                .is_some_and(|name| { metadata.named().iter().any(|named| named.name == name) }),
+            "'Linker Options' named metadata no longer supported"
+        ),
+        b"CG Profile" => call_counts(env, metadata, value)?,
+        _ => {}
     }
     Ok(())
 }

@@ -276,9 +276,11 @@ fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
             // Of an array of other things LLVM asks nothing.
             if let Some(elem) = element {
                 let fields = types.fields(elem).unwrap_or(&[]);
+                let space = env.index.layout.program_space();
                 ensure!(
-                    fields.len() == 2 && fields[0] == Type::I32 && types.is_ptr(fields[1])
-                        || fields.len() == 3 && fields[0] == Type::I32 && types.is_ptr(fields[1]),
+                    matches!(fields.len(), 2 | 3)
+                        && fields[0] == Type::I32
+                        && types.address_space(fields[1]) == Some(space),
                     "wrong type for intrinsic global variable",
                     me()
                 );

@@ -223,8 +223,8 @@ impl<'a> Types<'a> {
                     std::slice::from_ref(elem)
                 }
                 _ => match self.fields(top) {
-                    Some(fields) => fields,
-                    None => {
+                    Some(fields) if !self.is_unsized_struct(fields) => fields,
+                    _ => {
                         known.insert(top, false);
                         &[]
                     }
@@ -254,6 +254,52 @@ impl<'a> Types<'a> {
             }
         }
         known.get(&ty).copied().unwrap_or(false)
+    }
+
+    /// Whether a type, or what an array is of, has a length that only the running machine knows.
+    pub(crate) fn is_scalable(&self, mut ty: Type) -> bool {
+        loop {
+            match self.kind(ty) {
+                TypeKind::Array { elem, .. } => ty = *elem,
+                TypeKind::Vector { scalable, .. } => return *scalable,
+                TypeKind::Target { name, .. } => {
+                    return matches!(
+                        self.context.bytes(*name),
+                        b"aarch64.svcount" | b"riscv.vector.tuple"
+                    );
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether fields have no size together: some are scalable, and they are not vectors of one type.
+    fn is_unsized_struct(&self, fields: &[Type]) -> bool {
+        fields.iter().any(|&field| self.is_scalable(field))
+            && !(self.lanes(fields[0]).is_some_and(|lanes| lanes.scalable)
+                && fields.iter().all(|&field| field == fields[0]))
+    }
+
+    /// Whether a type holds what only variables of a group of threads can be.
+    pub(crate) fn contains_group_object(&self, ty: Type) -> bool {
+        self.contains(ty, |kind| {
+            let TypeKind::Target { name, .. } = kind else { return false };
+            self.context.bytes(*name) == b"amdgcn.named.barrier"
+        })
+    }
+
+    /// Bytes that a number, a vector or an array of such takes at least; 0 for other types.
+    pub(crate) fn least_size(&self, mut ty: Type) -> u64 {
+        let mut count = 1u64;
+        loop {
+            match self.kind(ty) {
+                TypeKind::Array { elem, len } => {
+                    count = count.saturating_mul(*len);
+                    ty = *elem;
+                }
+                _ => return count.saturating_mul(self.bits(ty).unwrap_or(0).div_ceil(8)),
+            }
+        }
     }
 
     /// Whether a type of the wanted kind occurs in the type, at any depth.

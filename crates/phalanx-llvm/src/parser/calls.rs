@@ -152,7 +152,9 @@ impl Parser<'_> {
         mark: InstFlags,
     ) -> PResult<()> {
         self.expect(TokenKind::LParen)?;
-        if self.accept(TokenKind::RParen) {
+        let forwards = mark == InstFlags::MUST_TAIL && self.func.vararg;
+        if self.at(TokenKind::RParen) && !forwards {
+            self.bump();
             return Ok(());
         }
         loop {
@@ -175,6 +177,9 @@ impl Parser<'_> {
                 scratch.args.push((ty, attributes, self.span_from(start)));
             }
             if !self.accept(TokenKind::Comma) {
+                if forwards {
+                    return Err(self.unexpected("`, ...` at the end of a `musttail` call"));
+                }
                 self.expect(TokenKind::RParen)?;
                 return Ok(());
             }
