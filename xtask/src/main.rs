@@ -30,7 +30,7 @@ enum Chore {
     /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
     Ci,
     /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
-    Conformance(conformance::Options),
+    Conformance(Box<conformance::Options>),
     /// libFuzzer on every target for a while each.
     Fuzz(fuzz::Options),
     /// Claims of uniformity, memory spaces or loads against execution, on random programs.

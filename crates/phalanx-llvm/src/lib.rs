@@ -4,6 +4,7 @@
 //!
 //! Read first: [`parse_module`], [`Parsed`] and [`ParseError`].
 
+mod age;
 mod error;
 mod lexer;
 mod parser;

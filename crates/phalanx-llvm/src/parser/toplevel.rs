@@ -6,6 +6,7 @@ use phalanx_ir::{Context, Module, Symbol, data_layout::DataLayout};
 
 use super::{Parser, keyword::Keyword, types::AddressSpaces};
 use crate::{
+    age,
     error::{PResult, ParseError, Span},
     lexer::TokenKind,
     source_map::SourceMap,
@@ -62,7 +63,10 @@ pub fn parse_module_for(
         upgrade(&mut parsed, written)?;
         Ok(parsed)
     });
-    parsed.map_err(|error| *error)
+    parsed.map_err(|mut error| {
+        error.notes.extend(age::note(source, &error));
+        *error
+    })
 }
 
 impl Parser<'_> {
