@@ -1,6 +1,11 @@
 //! `cargo xtask ci`: the checks a change must pass, in order of cost.
 
-use std::{env, path::Path, process::Command, time::Instant};
+use std::{
+    env,
+    path::Path,
+    process::Command,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::{Context as _, bail};
 
@@ -22,7 +27,21 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step(&root, "test", &["test", "--workspace"], &[])?;
     let itself = env::current_exe()?;
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
-    program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])
+    program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])?;
+    llvm_tests(&root, &itself)
+}
+
+/// A thousand files of LLVM's test tree, others each day, where `PHALANX_LLVM_TESTS` names the tree.
+fn llvm_tests(root: &Path, itself: &Path) -> anyhow::Result<()> {
+    let Some(tree) = env::var_os("PHALANX_LLVM_TESTS").filter(|tree| Path::new(tree).is_dir())
+    else {
+        println!("== llvm-tests: skipped, PHALANX_LLVM_TESTS names no folder");
+        return Ok(());
+    };
+    let day = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / (24 * 60 * 60);
+    let (tree, seed) = (tree.to_string_lossy(), day.to_string());
+    let args = ["conformance", "--llvm-tests", &tree, "--sample", "1000", "--seed", &seed];
+    program(root, "llvm-tests", itself, &args, &[])
 }
 
 fn step(root: &Path, name: &str, args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use crate::{
     constant::{Const, ConstKind},
     function::FunctionRef,
     inst::Opcode,
-    metadata::{Attachment, Metadata, MetadataId, MetadataValue, kind},
+    metadata::{Attachment, Metadata, MetadataId, MetadataValue, NodeKind, kind},
     module::Module,
     symbol::{GlobalName, Symbol},
     types::{Type, TypeKind},
@@ -70,6 +70,8 @@ const OF_THE_NODE: [Symbol; 11] = [
 pub(crate) struct Seen {
     tbaa: tbaa::Seen,
     nodes: FxHashSet<(Symbol, MetadataId, Opcode, Type)>,
+    /// Nodes that hold no places in the source program.
+    placeless: FxHashSet<MetadataId>,
 }
 
 /// Attachments of an instruction. O(attachments), and the size of nodes that are new.
@@ -84,6 +86,21 @@ pub(crate) fn attachments(
         return Ok(());
     }
     let metadata = &env.module.metadata;
+    for attachment in function.extras.attachments_of(inst) {
+        let (kind, node) = (attachment.kind, attachment.node);
+        if matches!(kind, kind::DBG | kind::LOOP) || seen.placeless.contains(&node) {
+            continue;
+        }
+        let is_known = (node.into_raw().into_u32() as usize) < metadata.len();
+        let is_location = |value: MetadataValue| {
+            value.as_node().is_some_and(|node| metadata.node_kind(node) == NodeKind::Location)
+        };
+        ensure!(
+            !is_known || !metadata.values(node).any(is_location),
+            "DILocation not allowed within this metadata node"
+        );
+        seen.placeless.insert(node);
+    }
     for wanted in JUDGED {
         for attachment in function.extras.attachments_of(inst).filter(|a| a.kind == wanted) {
             let node = attachment.node;
