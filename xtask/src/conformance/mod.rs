@@ -20,6 +20,7 @@ mod classify;
 mod corpus;
 mod facts;
 mod filecheck;
+mod llvm_report;
 mod llvm_tests;
 mod random;
 mod report;
