@@ -26,15 +26,18 @@ pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
     let context = env.types.context;
     let mut stack: Vec<MetadataId> = Vec::new();
     for named in metadata.named() {
-        if !context.bytes(named.name).starts_with(b"llvm.") {
+        if !context.bytes(named.name).starts_with(b"llvm.dbg.") {
             stack.extend(named.operands.iter().rev());
         }
     }
     if stack.is_empty() {
         return;
     }
-    let units =
-        context.find_symbol(b"llvm.dbg.cu").map_or(&[][..], |name| metadata.named_operands(name));
+    // Without the version of today, LLVM drops the list with all that describes code.
+    let units = context
+        .find_symbol(b"llvm.dbg.cu")
+        .filter(|_| has_version_of_today(env))
+        .map_or(&[][..], |name| metadata.named_operands(name));
     let mut seen = FxHashSet::default();
     while let Some(node) = stack.pop() {
         if (node.into_raw().into_u32() as usize) >= metadata.len() || !seen.insert(node) {
@@ -43,6 +46,21 @@ pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
         report(one(metadata, units, node));
         stack.extend(metadata.operands(node).into_iter().rev());
     }
+}
+
+/// Whether the flags of the module say that its debug information is as LLVM 22 writes it.
+fn has_version_of_today(env: &Env<'_>) -> bool {
+    let (metadata, context) = (&env.module.metadata, env.types.context);
+    let Some(flags) = context.find_symbol(b"llvm.module.flags") else { return false };
+    metadata.named_operands(flags).iter().any(|&flag| {
+        if (flag.into_raw().into_u32() as usize) >= metadata.len() {
+            return false;
+        }
+        let name = metadata.element(flag, 1).and_then(MetadataValue::as_string);
+        let version = metadata.element(flag, 2).and_then(MetadataValue::as_const);
+        name.is_some_and(|name| context.bytes(name) == b"Debug Info Version")
+            && version.and_then(|version| env.types.const_int(version)) == Some(3)
+    })
 }
 
 /// The rules of one node.

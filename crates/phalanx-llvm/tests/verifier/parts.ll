@@ -147,3 +147,27 @@ define void @f(<vscale x 2 x ptr> %a) {
   %w = getelementptr { i32, i32 }, <vscale x 2 x ptr> %a, <vscale x 2 x i32> zeroinitializer, <vscale x 2 x i32> zeroinitializer
   ret void
 }
+
+;; unit that is listed
+;= ok
+!llvm.module.flags = !{!2}
+!llvm.dbg.cu = !{!0}
+!named = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1)
+!1 = !DIFile(filename: "a", directory: "b")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+
+;; unit that is listed without a version
+;= DICompileUnit not listed in llvm.dbg.cu
+!llvm.dbg.cu = !{!0}
+!named = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1)
+!1 = !DIFile(filename: "a", directory: "b")
+
+;; unit in another list of LLVM's
+;= DICompileUnit not listed in llvm.dbg.cu
+!llvm.module.flags = !{!2}
+!llvm.units = !{!0}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1)
+!1 = !DIFile(filename: "a", directory: "b")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
