@@ -211,7 +211,7 @@ fn deep_nesting() {
         nested("@a = external global ", "target(\"x\", ", "i8", ")", ""),
         nested("@a = global i64 ", "add (i64 1, i64 ", "2", ")", ""),
         nested("!0 = !", "{!", "{}", "}", ""),
-        nested("^0 = a: ", "(", "", ")", ""),
+        nested("^0 = module: ", "(", "", ")", ""),
     ];
     for text in good {
         parse(text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", &text[..40]));

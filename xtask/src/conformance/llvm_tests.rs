@@ -130,11 +130,11 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
         let (name, count, findings) = result?;
         report.add(&name, count, findings);
     }
-    println!("{}", report.render(options.show));
     if let Some(path) = &options.findings {
         fs::write(path, report.table())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
+    println!("{}", report.render(options.show));
     let unlisted = report.unlisted().count();
     if report.is_over_the_goals() {
         bail!("more differences than the goals allow");

@@ -36,6 +36,8 @@ pub(crate) struct GlobalState<'a> {
     waiting: FxHashMap<GlobalName, Vec<WaitingLabel>>,
     /// Blocks by name of functions that are complete; made when first asked for.
     labels: FxHashMap<usize, FxHashMap<Box<[u8]>, BlockId>>,
+    /// Globals that summaries for link-time optimisation name.
+    pub(super) summarized: Vec<(Symbol, Span)>,
     /// Operands of `dso_local_equivalent`.
     pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
     /// Calls of what is not declared so far: by the entry of the name that is written and the entry that is
@@ -463,6 +465,12 @@ impl<'a> Parser<'a> {
             self.globals.waiting.values().flatten().min_by_key(|waiting| waiting.span)
         {
             return Err(self.error(waiting.span, "expected the name of a function that is defined"));
+        }
+        for (name, span) in std::mem::take(&mut self.globals.summarized) {
+            let at = self.globals.named.get(self.context.bytes(name)).copied();
+            if at.is_none_or(|at| self.globals.entries[at as usize].definition.is_none()) {
+                return Err(self.error(span, "a summary of a global that there is not"));
+            }
         }
         for at in 0..self.globals.must_be_functions.len() {
             let (name, span) = self.globals.must_be_functions[at];

@@ -178,8 +178,22 @@ impl Parser<'_> {
     fn parse_summary_entry(&mut self) -> PResult<()> {
         let start = self.bump().start;
         self.expect(TokenKind::Equal)?;
+        const KINDS: [&[u8]; 6] =
+            [b"gv", b"module", b"typeid", b"typeidCompatibleVTable", b"flags", b"blockcount"];
+        let kind = self.label_name();
+        if !kind.as_deref().is_some_and(|kind| KINDS.contains(&kind)) {
+            return Err(self.unexpected("a kind of summary: `gv`, `module`, `typeid` .."));
+        }
+        let is_global = kind.as_deref() == Some(b"gv");
         let (mut depth, mut closed) = (0usize, false);
         while !closed {
+            if is_global && depth == 1 && self.label_name().as_deref() == Some(b"name") {
+                self.bump();
+                let span = self.span();
+                let name = self.string_symbol()?;
+                self.globals.summarized.push((name, span));
+                continue;
+            }
             match self.kind() {
                 TokenKind::LParen => depth += 1,
                 TokenKind::RParen if depth > 0 => {

@@ -48,6 +48,22 @@ fn an_unknown_entity() {
 }
 
 #[test]
+fn summaries() {
+    check(
+        "^0 = ()\n",
+        &expect![[r#"
+        1:6: expected a kind of summary: `gv`, `module`, `typeid` .., found `(` [(]
+    "#]],
+    );
+    check(
+        "^0 = gv: (name: \"f\")\n",
+        &expect![[r#"
+        1:17: a summary of a global that there is not ["f"]
+    "#]],
+    );
+}
+
+#[test]
 fn a_missing_type() {
     check(
         "@a = global 5",
