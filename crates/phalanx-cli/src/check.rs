@@ -167,6 +167,7 @@ impl<'a> Check<'a> {
                 queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();
             let conflicts = queries::space_conflicts(db, function).as_deref();
             found.extend_from_slice(conflicts.unwrap_or_default());
+            found.extend(queries::waiting_loops(db, function).iter().flatten().cloned());
             if self.args.no_generic {
                 found.extend(queries::mixed_spaces(db, function).iter().flatten().cloned());
             }

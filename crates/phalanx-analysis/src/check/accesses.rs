@@ -8,12 +8,14 @@
 //!
 //! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes of each wave, its counts are taken, whatever
 //! the pattern. Otherwise only accesses with a constant distance between lanes are reported; where the width of waves is not known, for waves of 32 and of 64 lanes. An
-//! access that goes anywhere depends on data, and there is nothing to be said of it. O(accesses × lanes).
+//! access that goes anywhere depends on data, and there is nothing to be said of it. If what lanes of a row are apart is a value that is known at run time only (`x * n`,
+//! `symbolic`), that is said with the value. O(accesses × lanes).
 
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
 use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
 
-use super::{Facts, Finding, Level, Rule};
+pub use super::symbolic::Symbol;
+use super::{Facts, Finding, Level, Rule, symbolic};
 use crate::affect::User;
 use crate::lower::Numbering;
 use crate::shape::{
@@ -33,6 +35,8 @@ pub struct AccessCost {
     pub stride: Option<i64>,
     /// Bytes that a lane wants.
     pub size: u32,
+    /// The same where it is known at run time only.
+    pub symbol: Option<Symbol>,
     /// For the width of waves, or for those that there are.
     pub waves: [Option<WaveCost>; 2],
 }
@@ -72,7 +76,14 @@ fn finding(facts: Facts<'_>, access: &Access) -> Option<Finding> {
         Some(width) => [cost(access, width), None],
         None => WIDTHS.map(|width| cost(access, width)),
     };
-    waves.iter().flatten().find(|(_, is_slow)| *is_slow)?;
+    // What is known at run time only is more than an element, as a rule.
+    let is_unknown = rule == Rule::UncoalescedAccess
+        && waves.iter().all(Option::is_none)
+        && access.pattern == Pattern::Gather;
+    let symbol = is_unknown.then(|| symbolic::distance(facts, address)).flatten();
+    if symbol.is_none() {
+        waves.iter().flatten().find(|(_, is_slow)| *is_slow)?;
+    }
     let stride = match access.pattern {
         Pattern::Strided(stride) => Some(stride),
         _ => None,
@@ -83,7 +94,7 @@ fn finding(facts: Facts<'_>, access: &Access) -> Option<Finding> {
     let waves = waves.map(|wave| wave.map(|(cost, _)| cost));
     Some(Finding {
         sources: sources.unwrap_or(SourceSet::EMPTY) & facts.varying(Scope::Wave),
-        access: Some(AccessCost { stride, size: access.size, waves }),
+        access: Some(AccessCost { stride, symbol, size: access.size, waves }),
         ..Finding::new(rule, Level::Note, access.inst, Scope::Wave)
     })
 }
@@ -126,7 +137,7 @@ fn strided(stride: i64, lanes: u32) -> Vec<i64> {
 
 /// Where an address points to, as far as it says so or what it is made from does. The generic space is taken for global memory: the arguments of
 /// kernels are.
-fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
+pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
     let body = facts.code.body;
     let architecture = facts.target.architecture();
     let mut at = address;

@@ -61,7 +61,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Finding, Geometry, Level, Rule,
-    counted::is_alike_unless_wraps,
+    counted::{is_alike_in_rows, is_alike_unless_wraps},
     kinds::{self, Counted},
     launch::harmless,
     rounds::Rounds,
@@ -153,7 +153,7 @@ fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
 }
 
 /// Blocks from which some of these are reached, themselves included.
-fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
+pub(super) fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
     let mut seen = BitSet::new(facts.cfg.node_count());
     let mut work: Vec<Node> = from.into_iter().filter(|node| seen.insert(node.index())).collect();
     while let Some(node) = work.pop() {
@@ -186,6 +186,16 @@ impl<'a> Check<'a> {
             controllers: RefCell::default(),
             rounds: Rounds::default(),
         }
+    }
+
+    /// What is known of the function.
+    pub(super) fn around(&self) -> &'a Around {
+        self.around
+    }
+
+    /// Operations that wait.
+    pub(super) fn waiting(&self) -> &[&'a Site] {
+        &self.waiting
     }
 
     /// Positions of the operations in a block that wait.
@@ -281,7 +291,8 @@ impl<'a> Check<'a> {
         let is_together = !facts.is_parted(branch, scope);
         let is_near = scope <= Scope::Workgroup;
         let is_for_rows = scope == Scope::Wave
-            && decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
+            && (decision(facts, branch, Scope::Wave) == Decision::TogetherInRows
+                || is_alike_in_rows(facts, branch, Scope::Wave));
         let witness = (rule != Rule::BarrierAfterExit && is_together && is_near && !is_for_rows)
             .then(|| {
                 let comes = |node: Node| coming.contains(&node);

@@ -47,7 +47,7 @@ use phalanx_ir::{
 use phalanx_target::Scope;
 
 use super::{
-    Facts,
+    Facts, evaluate,
     multiples::{Divisor, divisor},
     sizes::{self, Multiple, Rounds},
     witness::{self, Expression},
@@ -77,9 +77,14 @@ struct Number {
 pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
     let at = At { branch, scope };
     scope <= Scope::Workgroup
-        && (rounds(facts, at).unwrap_or(false)
+        && (rounds(facts, at, false).unwrap_or(false)
             || shifted(facts, at).unwrap_or(false)
             || by_size(facts, at) == Some(Rounds::Same))
+}
+
+/// Whether all threads of each wave do, where rows of workgroups are made of whole waves.
+pub(super) fn is_alike_in_rows(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
+    scope == Scope::Wave && rounds(facts, At { branch, scope }, true).unwrap_or(false)
 }
 
 /// Whether all threads of a workgroup make the same number of rounds if their counter does not wrap.
@@ -118,7 +123,8 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     if !left.is_exact || !right.is_exact {
         return None;
     }
-    if left.thread == right.thread {
+    // What is loaded twice from a slot that is written once is one.
+    if sizes::resolved(facts, left.thread) == sizes::resolved(facts, right.thread) {
         return Some(true);
     }
     let expressions = [left.thread, right.thread].map(|value| Expression::new(facts, value));
@@ -129,14 +135,27 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     // Both may be of one row only if they are of the same one.
     let threads = witness::all_threads(facts, &one.with(&other))?;
     for thread in threads {
-        let one = witness::signed(one.value(facts, thread, size)?, bits[0]);
-        let other = witness::signed(other.value(facts, thread, size)?, bits[1]);
+        let one = evaluate::signed(one.value(facts, thread, size)?, bits[0]);
+        let other = evaluate::signed(other.value(facts, thread, size)?, bits[1]);
         let difference = i128::from(one) - i128::from(other);
         if *seen.get_or_insert(difference) != difference {
             return Some(false);
         }
     }
     Some(true)
+}
+
+/// Whether the thread's index is compared with a multiple of the workgroup's size, as is done before a loop that tests at its
+/// end: `t < m * d` is `0 < m`.
+fn first_by_size(
+    facts: Facts<'_>,
+    at: At,
+    (predicate, counter, bound): (IntPredicate, Value, Value),
+) -> Option<Rounds> {
+    let axis = sizes::index_axis(facts, counter)?;
+    let kind = sizes::multiple(facts, bound, axis)?;
+    let is_right = kind == Multiple::Unsigned || !is_unsigned(predicate);
+    (is_right && is_one(facts, at, bound)).then_some(Rounds::Same)
 }
 
 /// Whether a counter begins with the thread's index, grows by the size of the workgroup, and is compared with a multiple of that.
@@ -152,6 +171,10 @@ fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
         }
         _ => return None,
     };
+    let first = first_by_size(facts, at, (predicate, counter, bound));
+    if first.is_some() {
+        return first;
+    }
     let body = facts.code.body;
     let inst = counter.as_inst()?;
     facts.reads_inst(inst);
@@ -181,7 +204,8 @@ fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
     Some(if is_exact { Rounds::Same } else { Rounds::UnlessWraps })
 }
 
-fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
+/// Whether all threads decide alike, or those of each wave if `in_rows` of whole waves.
+fn rounds(facts: Facts<'_>, at: At, in_rows: bool) -> Option<bool> {
     let body = facts.code.body;
     let (compare, [left, right]) = comparison(facts, at.branch)?;
     let bits = witness::bits(facts, left)?;
@@ -193,8 +217,20 @@ fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
     // Of numbers with one sign it does not matter whether that is looked at.
     let is_signed = data.flags.contains(InstFlags::SAME_SIGN) || !is_unsigned(data.int_predicate());
     let begin = Expression::new(facts, number.thread)?;
+    let groups = match (at.scope, facts.launch.wave_width) {
+        (Scope::Wave, Some(width)) if in_rows || witness::exact_size(facts.launch).is_some() => {
+            let threads = match witness::exact_size(facts.launch) {
+                Some(size) => witness::threads(size),
+                None if begin.is_of_row() => witness::row(0, facts.launch.max_extent(0).min(1024)),
+                None => return None,
+            };
+            threads.chunks(width.max(1) as usize).map(<[_]>::to_vec).collect()
+        }
+        _ => vec![witness::all_threads(facts, &begin)?],
+    };
     let compared = Compared {
         begin,
+        groups,
         bits: witness::bits(facts, number.thread)?.min(bits),
         low: bound.low,
         is_swapped,
@@ -216,6 +252,8 @@ fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
 /// A comparison of what is evaluated with a number, beside multiples.
 struct Compared {
     begin: Expression,
+    /// Threads that have to decide alike.
+    groups: Vec<Vec<[u32; 3]>>,
     bits: u32,
     /// What the number is compared with, but for a multiple.
     low: i64,
@@ -226,11 +264,25 @@ struct Compared {
 impl Compared {
     /// Whether all threads decide alike, whatever multiples of this are added on both sides.
     fn is_one(&self, facts: Facts<'_>, of: i64) -> Option<bool> {
-        let size = witness::exact_size(facts.launch);
         let low = self.low.rem_euclid(of);
+        for group in &self.groups {
+            if !self.is_one_of(facts, (low, of), group)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn is_one_of(
+        &self,
+        facts: Facts<'_>,
+        (low, of): (i64, i64),
+        group: &[[u32; 3]],
+    ) -> Option<bool> {
+        let size = witness::exact_size(facts.launch);
         let mut seen = None;
-        for thread in witness::all_threads(facts, &self.begin)? {
-            let value = witness::signed(self.begin.value(facts, thread, size)?, self.bits);
+        for &thread in group {
+            let value = evaluate::signed(self.begin.value(facts, thread, size)?, self.bits);
             let order = match self.is_swapped {
                 true => low.cmp(&value.rem_euclid(of)),
                 false => value.rem_euclid(of).cmp(&low),
@@ -319,7 +371,7 @@ struct Bound {
 
 fn bound(facts: Facts<'_>, at: At, value: Value) -> Option<Bound> {
     if let Some(number) = witness::constant(facts, value) {
-        let low = witness::signed(number, witness::bits(facts, value)?);
+        let low = evaluate::signed(number, witness::bits(facts, value)?);
         return Some(Bound { rest: Divisor::ZERO, low });
     }
     is_one(facts, at, value).then(|| Bound { rest: divisor(facts, value), low: 0 })

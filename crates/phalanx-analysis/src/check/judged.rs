@@ -7,7 +7,8 @@
 //!
 //! - a branch or a value that diverges otherwise, or a block whose execution depends on something else,
 //! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
-//! - whether a block has an effect, if that has become another.
+//! - whether a block has an effect, if that has become another,
+//! - by what threads come to the function, likewise.
 //!
 //! After the split of a block its instructions count as changed, and where it parts threads the branch is at the end of another block. To operations that have read
 //! neither, the two graphs are one: what comes into the block still does, what leads out of it leads out of the new one, and no way between others is
@@ -29,13 +30,18 @@ use phalanx_target::{LaunchFacts, SourceSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Facts, Finding, Sites,
+    Facts, Finding, Rule, Sites,
     barriers::{self, Around, Check, has_effect},
-    kinds, members,
+    kinds, masks, members, numbers, rereads,
     sites::Site,
     split,
 };
-use crate::{affect::Value, divergence::SourceSets, lower::Code, memory::has_pointers};
+use crate::{
+    affect::{User, Value},
+    divergence::SourceSets,
+    lower::Code,
+    memory::has_pointers,
+};
 
 /// What was read of the function to judge an operation, besides the graph.
 #[derive(Debug, Default)]
@@ -50,8 +56,12 @@ pub struct Reads {
     effects: Vec<(Node, bool)>,
     /// Values, and their sources.
     values: Vec<(Value, SourceSet)>,
+    /// Values where an instruction reads them, and their sources there.
+    uses: Vec<(Value, User, SourceSet)>,
     /// Whether it was asked what is stored in a stack slot.
     slots: bool,
+    /// What threads come to the function by, if that was asked.
+    callers: Option<SourceSet>,
 }
 
 /// Where reads are put down.
@@ -89,6 +99,18 @@ impl Facts<'_> {
         self.note(|reads| reads.values.push((value, sources)));
     }
 
+    /// Puts down that the sources of a value are read as they are for an instruction.
+    pub(super) fn reads_use(&self, value: Value, user: User, sources: SourceSet) {
+        self.note(|reads| reads.uses.push((value, user, sources)));
+    }
+
+    /// What threads come to the function by; puts it down.
+    pub(super) fn entered_by(&self) -> SourceSet {
+        let sources = (self.called_under)();
+        self.note(|reads| reads.callers = Some(sources));
+        sources
+    }
+
     /// Puts down that it is asked what is in a stack slot.
     pub(super) fn reads_slots(&self) {
         self.note(|reads| reads.slots = true);
@@ -99,7 +121,8 @@ impl Facts<'_> {
 #[derive(Debug)]
 struct Judgement {
     barrier: Option<Finding>,
-    member: Option<Finding>,
+    /// Of who takes part, and of arguments.
+    others: Vec<Finding>,
     reads: Reads,
 }
 
@@ -225,6 +248,8 @@ impl Judged {
                 || reads.controlled.iter().any(|block| blocks.contains(block))
                 || reads.insts.iter().any(|inst| insts.contains(inst))
                 || reads.values.iter().any(|&(of, was)| facts.divergence.value(of) != was)
+                || reads.uses.iter().any(|&(of, at, was)| facts.divergence.at_use(of, at) != was)
+                || reads.callers.is_some_and(|was| (facts.called_under)() != was)
                 || is_memory && reads.slots
                 || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
         };
@@ -249,7 +274,7 @@ impl Judged {
             // Its own operands are read without being put down.
             if insts.contains(&site.inst) || is_touched(&known.reads) {
                 let found = judge(facts, &check, site);
-                is_other |= found.barrier != known.barrier || found.member != known.member;
+                is_other |= found.barrier != known.barrier || found.others != known.others;
                 *known = found;
                 count += 1;
             }
@@ -278,13 +303,18 @@ impl Judged {
         let barriers = self.judgements.iter().filter_map(|known| known.barrier.as_ref());
         let mut found = barriers::said_once(barriers);
         found.extend(self.others.iter().cloned());
-        found.extend(self.judgements.iter().filter_map(|known| known.member.clone()));
-        // Sites are in the order of the text.
+        found.extend(self.judgements.iter().flat_map(|known| known.others.iter().cloned()));
+        // If a barrier waits for threads that cannot come, it says no more that they do not.
+        let is_counted = |finding: &&Finding| finding.rule == Rule::WrongBarrierCount;
+        let counted: FxHashSet<InstId> =
+            found.iter().filter(is_counted).map(|finding| finding.inst).collect();
+        found.retain(|finding| !finding.rule.is_about_coming() || !counted.contains(&finding.inst));
+        // Sites are in the order of the text. What is no site comes first.
         let order: FxHashMap<InstId, usize> =
             self.sites.0.iter().map(|site| site.inst).zip(0..).collect();
         found.sort_by_key(|finding| {
             let place = order.get(&finding.inst).copied();
-            (place, finding.rule, std::cmp::Reverse(finding.level))
+            (place, finding.inst, finding.rule, std::cmp::Reverse(finding.level))
         });
         // Of several operations in one text the worst is said.
         found.dedup_by_key(|finding| (finding.inst, finding.rule));
@@ -303,6 +333,19 @@ fn judge(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Judgement {
     let notes = Notes::default();
     let facts = Facts { notes: Some(&notes), ..facts };
     let barrier = check.finding(facts, site);
-    let member = members::finding(facts, site);
-    Judgement { barrier, member, reads: notes.into_inner() }
+    let mut others: Vec<Finding> = Vec::new();
+    others.extend(masks::finding(facts, site));
+    // What evaluation shows of a mask says more than what may be.
+    let is_said = others.iter().any(|finding| finding.rule == Rule::MissingMembers);
+    others.extend(members::finding(facts, site).filter(|_| !is_said));
+    others.extend(members::active(facts, site));
+    others.extend(numbers::findings(facts, check, site));
+    // If waves may part by what they read, somebody may have written in between.
+    let of_waves = barrier.as_ref().filter(|found| found.sources == SourceSet::OPAQUE_WAVE);
+    let branch = of_waves.and_then(|found| found.branch);
+    let too_soon = branch.and_then(|at| rereads::finding(facts, check.waiting(), at));
+    // Then that is what is wrong.
+    let barrier = barrier.filter(|_| too_soon.is_none());
+    others.extend(too_soon);
+    Judgement { barrier, others, reads: notes.into_inner() }
 }

@@ -47,6 +47,13 @@ pub enum CountFault {
         /// As many as there are at most.
         most: u64,
     },
+    /// They are more than come to it.
+    TooFew {
+        /// Threads that are waited for.
+        threads: u64,
+        /// As many as come at most: whole waves.
+        come: u64,
+    },
 }
 
 /// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.

@@ -12,19 +12,23 @@
 //! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so. Where it shows that all that are named go along with the
 //! first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
 //!
-//! A mask that is computed is taken to be right. O(operations × branches that decide them).
+//! A mask that is computed is taken to be right here; [`masks`](super::masks) evaluates such. O(operations × branches that decide them).
 
 use phalanx_graph::Node;
+use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
 use phalanx_target::{Scope, SourceSet};
 
 use super::{
     Facts, Finding, Geometry, Level, Rule,
     barriers::{conditional, likely},
-    counted::is_alike_unless_wraps,
+    counted::{is_alike_in_rows, is_alike_unless_wraps},
     launch::harmless,
-    sites::{Argument, Site, SiteKind, arguments},
-    witness::{Decision, constant, decision, named_come, witness},
+    sites::{Argument, Site, SiteKind, arguments, called, intrinsic, intrinsic_of},
+    witness::{Decision, constant, decision, named_come, stored, witness},
 };
+
+/// So many operations are looked through.
+const STEPS: usize = 8;
 
 /// What there is to say about an operation of a wave.
 pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
@@ -58,6 +62,85 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     }
 }
 
+/// A mask of whoever was there (`activemask`), where lanes may be elsewhere.
+///
+/// Lanes that were there together, and agree by that mask who goes on for all, are what it is for: a vote among them, or a
+/// shuffle from a lane that is computed from the mask. A note. Where lanes part after the mask was made, or read from a lane
+/// that is not computed from it, some that are named may not come, or some that are read from are not named.
+pub(super) fn active(facts: Facts<'_>, site: &Site) -> Option<Finding> {
+    let SiteKind::Group { members: Some(at) } = site.kind else { return None };
+    let arguments = arguments(facts, site);
+    let &Argument::Value(mask) = arguments.get(usize::from(at))? else { return None };
+    let call = active_mask(facts, mask)?;
+    if !facts.is_parted(site.block, Scope::Wave) {
+        return None;
+    }
+    let made = facts.code.body.block_of(call).map(node_of)?;
+    let all: Vec<(Node, SourceSet)> = deciding(facts, site).collect();
+    let &(branch, sources) = all.first()?;
+    let parts_after = |&&(branch, _): &&(Node, SourceSet)| {
+        made != site.block && facts.dom.dominates(made, branch) && made != branch || made == branch
+    };
+    let later = all.iter().find(parts_after);
+    let base = intrinsic_of(facts, site).map_or("", |found| found.base);
+    let reads_any = base.starts_with("shfl.sync.")
+        && match (base.starts_with("shfl.sync.idx"), arguments.get(2)) {
+            (true, Some(&Argument::Value(lane))) => !is_made_of(facts, lane, call),
+            _ => true,
+        };
+    let level = match later.is_some() || reads_any {
+        true => Level::Warning,
+        false => Level::Note,
+    };
+    let (branch, sources) = later.copied().unwrap_or((branch, sources));
+    Some(Finding {
+        branch: Some(branch),
+        sources,
+        ..Finding::new(Rule::ActiveMask, level, site.inst, Scope::Wave)
+    })
+}
+
+/// The call that made a mask, if it is `activemask`.
+fn active_mask(facts: Facts<'_>, mask: Value) -> Option<InstId> {
+    let mut at = mask;
+    for _ in 0..STEPS {
+        let inst = at.as_inst()?;
+        facts.reads_inst(inst);
+        match facts.code.body.inst(inst).opcode {
+            Opcode::Load => at = stored(facts, inst)?,
+            Opcode::Call => {
+                let name = called(facts.code, inst)?;
+                let found = intrinsic(facts.code, name)?;
+                return (found.base == "activemask").then_some(inst);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a value is computed from a result. Looks at a few operations.
+fn is_made_of(facts: Facts<'_>, value: Value, from: InstId) -> bool {
+    let mut work = vec![value];
+    for _ in 0..STEPS * STEPS {
+        let Some(at) = work.pop() else { return false };
+        let Some(inst) = at.as_inst() else { continue };
+        if inst == from {
+            return true;
+        }
+        facts.reads_inst(inst);
+        let body = facts.code.body;
+        match body.inst(inst).opcode {
+            Opcode::Load => work.extend(stored(facts, inst)),
+            Opcode::Call => work.extend_from_slice(body.call_args(inst)),
+            Opcode::Phi => work.extend(body.phi_incoming(inst).map(|(value, _)| value)),
+            _ => work.extend_from_slice(body.operands(inst)),
+        }
+    }
+    // It has not been seen that it is not.
+    true
+}
+
 /// Branches that part threads of a wave before an operation, from the last on, and by what. Each is evaluated when it is asked for.
 fn deciding<'a>(facts: Facts<'a>, site: &Site) -> impl Iterator<Item = (Node, SourceSet)> + 'a {
     let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
@@ -80,10 +163,17 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
     let mut worst: Option<Finding> = None;
     for (branch, sources) in deciding(facts, site) {
         let targets = facts.cfg.successors(branch);
-        let (coming, staying): (Vec<Node>, Vec<Node>) = targets
+        let (mut coming, mut staying): (Vec<Node>, Vec<Node>) = targets
             .iter()
             .copied()
             .partition(|&target| facts.ways().come(branch, target, site.block));
+        if coming.is_empty() {
+            // It is behind the operation, so those that do not leave the loop come in the next round.
+            (coming, staying) = targets.iter().copied().partition(|&target| {
+                let cycle = facts.cycles.common(branch, site.block);
+                cycle.is_some_and(|cycle| facts.cycles.contains(cycle, target))
+            });
+        }
         let named = named_come(facts, branch, lanes, |node| coming.contains(&node));
         if named == Decision::Together {
             continue;
@@ -99,8 +189,9 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             .flatten()
             .filter(|witness| is_named(lanes, witness.stays_away));
         let mut safe = harmless(sources, Scope::Wave, facts.launch);
-        let is_for_rows =
-            [named, decision(facts, branch, Scope::Wave)].contains(&Decision::TogetherInRows);
+        let is_for_rows = [named, decision(facts, branch, Scope::Wave)]
+            .contains(&Decision::TogetherInRows)
+            || is_alike_in_rows(facts, branch, Scope::Wave);
         if let Some(width) = facts.launch.wave_width.filter(|_| is_for_rows) {
             safe.insert(0, Geometry::RowsOfWaves(width));
         }
@@ -130,6 +221,6 @@ fn is_named(lanes: u64, thread: [u32; 3]) -> bool {
 }
 
 /// Whether threads that come to a block do nothing but end.
-fn ends(facts: Facts<'_>, block: Node) -> bool {
+pub(super) fn ends(facts: Facts<'_>, block: Node) -> bool {
     !facts.ways().any([block], |_| true, |at| super::barriers::has_effect(facts, at))
 }

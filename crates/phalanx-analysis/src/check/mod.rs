@@ -11,13 +11,20 @@
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`coverage`] | what of all this is judged, and what is not |
 //! | [`kinds`] | which threads a barrier is for, and how many |
+//! | `symbolic` | distances between lanes that are known at run time only |
 //! | `split` | arrivals at barriers and waits for them |
+//! | `masks` | masks, lane by lane |
+//! | `numbers` | numbers and counts of barriers, and other arguments that have to be one for all |
+//! | `walk` | what single threads come to an operation with |
+//! | `evaluate` | what operations give for numbers that are known |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | [`spins`] | loops in which threads wait for others |
 //! | [`spaces`] | accesses that cannot be right where the address leads |
 //! | [`loads`] | loads that would take a cheaper way but for one obstacle |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `counted` | loops of which all threads make the same number of rounds, where the counter is in a stack slot |
+//! | `rereads` | workgroup memory that is written again too soon |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
 //! | `ways` | ways through the graph, looked for no further than they can lead |
@@ -37,17 +44,24 @@ pub mod accesses;
 pub mod barriers;
 mod counted;
 pub mod coverage;
+mod evaluate;
 mod judged;
 pub mod kinds;
 pub mod launch;
 pub mod loads;
+mod masks;
 pub mod members;
 mod multiples;
+mod numbers;
+mod rereads;
 mod rounds;
 mod sites;
 mod sizes;
 pub mod spaces;
+pub mod spins;
 mod split;
+mod symbolic;
+mod walk;
 mod ways;
 mod witness;
 
@@ -60,11 +74,11 @@ use crate::listing::relisted;
 use crate::loads::Refusal;
 use crate::lower::Code;
 
-pub use accesses::{AccessCost, WaveCost};
+pub use accesses::{AccessCost, Symbol, WaveCost};
 pub use judged::{Judged, Notes, Reads, Split, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
-pub use sites::{Callee, Calls, may_be_barrier, may_be_site, own_barriers};
+pub use sites::{Callee, Calls, called, may_be_barrier, may_be_site, own_barriers};
 pub use ways::is_undefined;
 use witness::Decision;
 pub use witness::Witness;
@@ -142,6 +156,20 @@ rules! {
     WrongBarrierCount "PHX008" "barrier-count" "a barrier waits for a number of threads that cannot come",
     /// Arrivals at a split barrier and waits for it that do not take turns.
     UnpairedBarrier "PHX009" "unpaired-barrier" "arrivals at a barrier and waits for it do not take turns",
+    /// A barrier of which threads give different numbers, or counts.
+    DifferentBarrierNumbers "PHX013" "barrier-number" "threads come to one barrier with different numbers",
+    /// A lane that executes an operation with a mask that does not name it.
+    NotInMask "PHX014" "not-in-mask" "a lane is not in its own mask",
+    /// Lanes of one operation that come with different masks.
+    DifferentMasks "PHX015" "different-masks" "lanes of one mask come with different masks",
+    /// A shuffle that reads from a lane that does not take part.
+    SourceNotInMask "PHX016" "source-not-in-mask" "a lane reads from one that the mask does not name",
+    /// An argument that has to be one for the wave and is not.
+    DivergentArgument "PHX017" "divergent-argument" "an argument that has to be one for all lanes differs",
+    /// A mask of whoever was there, under divergent control.
+    ActiveMask "PHX018" "active-mask" "the mask names whoever happened to be there",
+    /// Lanes of a wave that wait for each other in a loop.
+    LanesWait "PHX019" "lanes-wait" "lanes of a wave may wait for each other",
     /// Lanes of a wave that touch global memory far apart.
     UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
     /// Lanes of a wave that meet in one bank of workgroup memory.
@@ -172,6 +200,10 @@ rules! {
     CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
     /// One address for the wave, and no scalar load.
     LaneByLaneLoad "PHX041" "lane-by-lane-load" "what is one for the wave is loaded by each lane",
+    /// A wait for other workgroups, in some workgroups only.
+    GridWait "PHX042" "grid-wait" "workgroups wait for others that may not come",
+    /// Workgroup memory that is written again before all have read it.
+    WrittenTooSoon "PHX043" "written-too-soon" "no barrier between a read and the next write of workgroup memory",
 }
 
 impl Rule {
@@ -179,14 +211,21 @@ impl Rule {
     #[must_use]
     pub const fn usual_level(self) -> Level {
         match self {
-            Rule::BarrierBecameDivergent | Rule::WrongBarrierCount | Rule::ConstantStore => {
-                Level::Error
-            }
+            Rule::BarrierBecameDivergent
+            | Rule::WrongBarrierCount
+            | Rule::NotInMask
+            | Rule::DifferentMasks
+            | Rule::SourceNotInMask
+            | Rule::ConstantStore => Level::Error,
             Rule::DivergentBarrier
             | Rule::BarrierInDivergentLoop
             | Rule::UnmatchedBarriers
             | Rule::MissingMembers
             | Rule::UnpairedBarrier
+            | Rule::DifferentBarrierNumbers
+            | Rule::DivergentArgument
+            | Rule::ActiveMask
+            | Rule::WrittenTooSoon
             | Rule::GroupChanged
             | Rule::BarrierMoved
             | Rule::ResultChanged
@@ -198,12 +237,25 @@ impl Rule {
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
             | Rule::UnstatedLaunch
+            | Rule::LanesWait
+            | Rule::GridWait
             | Rule::NotExecuted
             | Rule::UncoalescedAccess
             | Rule::BankConflict
             | Rule::CoherentLoad
             | Rule::LaneByLaneLoad => Level::Note,
         }
+    }
+
+    /// Whether it says that threads do not come to a barrier.
+    pub(crate) const fn is_about_coming(self) -> bool {
+        matches!(
+            self,
+            Rule::DivergentBarrier
+                | Rule::BarrierInDivergentLoop
+                | Rule::BarrierAfterExit
+                | Rule::UnmatchedBarriers
+        )
     }
 
     /// The rule with a code or a name.
@@ -235,6 +287,10 @@ pub struct Finding {
     pub other: Option<InstId>,
     /// Two threads that go different ways.
     pub witness: Option<Witness>,
+    /// The argument that it is about, where it is about one of a call.
+    pub argument: Option<usize>,
+    /// What threads come with, where that was evaluated.
+    pub evaluated: Option<Evaluated>,
     /// Launches for which there is nothing to say.
     pub safe: Vec<Geometry>,
     /// How lanes access memory, where that is what it is about.
@@ -261,6 +317,8 @@ impl Finding {
             callee: None,
             other: None,
             witness: None,
+            argument: None,
+            evaluated: None,
             safe: Vec::new(),
             access: None,
             leads: Vec::new(),
@@ -268,6 +326,34 @@ impl Finding {
             refusal: None,
         }
     }
+}
+
+/// What was evaluated, of two threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// The number of a barrier: two threads, and what each has.
+    Number,
+    /// The number of threads that a barrier is for: likewise.
+    Count,
+    /// An argument that has to be one: likewise.
+    Argument,
+    /// A mask: likewise; of one thread the mask and its lane.
+    Mask,
+    /// One thread, its mask, and the lane that it reads from.
+    Source,
+    /// A thread that comes and one that does not, the mask of the first and the lane of the second.
+    Absent,
+}
+
+/// What threads come to an operation with: a concrete case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evaluated {
+    /// Two threads of a workgroup, by their indices; twice the same if it takes only one.
+    pub threads: [[u32; 3]; 2],
+    /// What was evaluated.
+    pub values: [u64; 2],
+    /// What that is.
+    pub what: What,
 }
 
 /// What the checks read of a function.
@@ -303,6 +389,8 @@ pub struct Facts<'a> {
     pub callers_are_known: bool,
     /// What is known of a function that is called.
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
+    /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a look at all callers.
+    pub called_under: &'a dyn Fn() -> SourceSet,
     /// Where it is put down what is read.
     pub notes: Option<&'a Notes>,
 }
@@ -355,7 +443,7 @@ pub struct Operation {
 #[must_use]
 pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
     let operation = |site: sites::Site| {
-        let name = sites::called(code, site.inst).and_then(GlobalName::symbol);
+        let name = called(code, site.inst).and_then(GlobalName::symbol);
         let scope = match site.kind {
             sites::SiteKind::Barrier { barrier, .. } => barrier.scope,
             sites::SiteKind::Group { .. } => Scope::Wave,

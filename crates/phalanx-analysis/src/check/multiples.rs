@@ -8,7 +8,7 @@
 use phalanx_ir::{InstId, Opcode, Value, inst::InstFlags};
 
 use super::{
-    Facts,
+    Facts, evaluate,
     sites::{called, intrinsic},
     witness,
 };
@@ -34,7 +34,7 @@ impl Divisor {
     fn of(number: u64, bits: u32) -> Divisor {
         Divisor {
             zeros: number.trailing_zeros(),
-            number: witness::signed(number, bits).unsigned_abs(),
+            number: evaluate::signed(number, bits).unsigned_abs(),
         }
     }
 

@@ -165,6 +165,17 @@ pub(super) fn named_in_assembly(code: Code<'_>, site: &Site, calls: Calls<'_>) -
     operation.map_or_else(String::new, |found| format!("{}{}", found.family.prefix(), found.base))
 }
 
+/// The intrinsic that an operation is, as a call or in assembly.
+pub(super) fn intrinsic_of(facts: Facts<'_>, site: &Site) -> Option<Intrinsic> {
+    match (site.in_assembly, inline_assembly(facts.code, site.inst)) {
+        (Some(at), Some(asm)) => {
+            let read = read_assembly(facts.code, asm, facts.target.architecture());
+            Some(read.operations.get(at as usize)?.intrinsic)
+        }
+        _ => intrinsic(facts.code, called(facts.code, site.inst)?),
+    }
+}
+
 fn arguments_in(code: Code<'_>, inst: InstId, read: &Assembly, at: u32) -> Vec<Argument> {
     let arguments = code.body.call_args(inst);
     let argument = |&id: &usize| match read.values[id] {
@@ -281,7 +292,11 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
 }
 
 /// Who is called, if that is said by name.
-pub(super) fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
+#[must_use]
+pub fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
+    if !code.body.inst(call).opcode.is_call() {
+        return None;
+    }
     let callee: Const = code.body.callee(call).as_const()?;
     match code.context.const_data(callee).kind {
         ConstKind::Global(name) => Some(name),

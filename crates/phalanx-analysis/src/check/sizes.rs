@@ -60,7 +60,7 @@ pub(super) enum Multiple {
 }
 
 /// The value behind loads of slots that are written once.
-fn resolved(facts: Facts<'_>, value: Value) -> Value {
+pub(super) fn resolved(facts: Facts<'_>, value: Value) -> Value {
     let mut at = value;
     for _ in 0..STEPS {
         let Some(inst) = at.as_inst() else { return at };

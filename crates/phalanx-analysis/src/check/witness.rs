@@ -14,12 +14,12 @@ use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, ValueKind,
     edit::Use,
     flow::{block_of, node_of},
-    inst::InstFlags,
 };
 use phalanx_target::{LaunchFacts, Scope, inline_asm::AsmValue};
 
 use super::{
     Facts,
+    evaluate::{evaluate, ones},
     sites::{called, inline_assembly, integer, intrinsic},
 };
 use crate::lower::read_assembly;
@@ -107,11 +107,10 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
         return Decision::Unknown;
     }
     let Some(expression) = Expression::of_branch(facts, branch) else { return Decision::Unknown };
-    let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
     let (threads, answer) = match exact {
         Some(size) => (threads(size), Decision::Together),
         None if is_bounded => (threads(largest), Decision::Together),
-        None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
+        None if expression.is_of_row() && launch.max_extent(0) > 1 => {
             let extent = launch.max_extent(0).min(THREADS);
             (row(0, extent), Decision::TogetherInRows)
         }
@@ -144,10 +143,9 @@ pub(super) fn named_come(
         return Decision::Unknown;
     };
     let exact = exact_size(launch);
-    let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
     let (threads, answer) = match exact {
         Some(size) => (threads(size), Decision::Together),
-        None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
+        None if expression.is_of_row() && launch.max_extent(0) > 1 => {
             (row(0, launch.max_extent(0).min(THREADS)), Decision::TogetherInRows)
         }
         None => return Decision::Unknown,
@@ -193,12 +191,12 @@ pub(super) fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
 }
 
 /// In the order in which waves are cut from them.
-fn threads([x, y, z]: [u32; 3]) -> Vec<[u32; 3]> {
+pub(super) fn threads([x, y, z]: [u32; 3]) -> Vec<[u32; 3]> {
     let plane = |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]));
     (0..z).flat_map(plane).collect()
 }
 
-fn row(axis: usize, extent: u32) -> Vec<[u32; 3]> {
+pub(super) fn row(axis: usize, extent: u32) -> Vec<[u32; 3]> {
     let thread = |at| {
         let mut thread = [0; 3];
         thread[axis] = at;
@@ -262,6 +260,12 @@ impl Expression {
             steps.push((step, bits(facts, value)?));
         }
         Some(Expression { steps })
+    }
+
+    /// Whether it is one for all threads of a column: it depends on the index along x only.
+    pub(super) fn is_of_row(&self) -> bool {
+        let is_other = |(step, _): &(Step, u32)| matches!(step, Step::Index(1..) | Step::Lane);
+        !self.steps.iter().any(is_other)
     }
 
     /// Operations of this and another expression, to ask which threads tell all values of both.
@@ -369,6 +373,19 @@ fn step(
     }
 }
 
+/// The axis of the thread's index that a call reads.
+pub(super) fn register_index(facts: Facts<'_>, call: InstId) -> Option<usize> {
+    match register(facts, call)? {
+        Step::Index(axis) => Some(axis),
+        _ => None,
+    }
+}
+
+/// Whether a call reads the number of the lane.
+pub(super) fn is_lane(facts: Facts<'_>, call: InstId) -> bool {
+    matches!(register(facts, call), Some(Step::Lane))
+}
+
 /// A call that reads the index of the thread.
 fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
     let found = match called(facts.code, call) {
@@ -398,7 +415,11 @@ fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
     (found.base == "read.ptx.sreg.laneid").then_some(Step::Lane)
 }
 
-fn lane(launch: &LaunchFacts, [x, y, z]: [u32; 3], size: Option<[u32; 3]>) -> Option<u32> {
+pub(super) fn lane(
+    launch: &LaunchFacts,
+    [x, y, z]: [u32; 3],
+    size: Option<[u32; 3]>,
+) -> Option<u32> {
     let width = launch.wave_width?;
     let linear = match size {
         Some([dx, dy, _]) => x + dx * (y + dy * z),
@@ -509,92 +530,4 @@ pub(super) fn bits(facts: Facts<'_>, value: Value) -> Option<u32> {
         &TypeKind::Int(bits) if bits <= 64 => Some(bits),
         _ => None,
     }
-}
-
-const fn ones(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-/// A number of so many bits with its sign.
-pub(super) fn signed(value: u64, bits: u32) -> i64 {
-    let unused = 64 - bits.clamp(1, 64);
-    ((value << unused) as i64) >> unused
-}
-
-/// The result of an operation, in whose type there are `bits`; none where it is poison or undefined.
-fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u32) -> Option<u64> {
-    let data = facts.code.body.inst(inst);
-    let &a = operands.first()?;
-    let b = operands.get(1).copied().unwrap_or(0);
-    let wide = |value: i128| {
-        let signed = i128::from(signed(value as u64, bits));
-        let unsigned = i128::from(value as u64 & ones(bits));
-        (signed, unsigned)
-    };
-    let arithmetic = |op: fn(i128, i128) -> i128| {
-        let of_signed = op(i128::from(signed(a, bits)), i128::from(signed(b, bits)));
-        let of_unsigned = op(i128::from(a), i128::from(b));
-        let wraps = (data.flags.contains(InstFlags::NSW) && wide(of_signed).0 != of_signed)
-            || (data.flags.contains(InstFlags::NUW) && wide(of_unsigned).1 != of_unsigned);
-        (!wraps).then_some(of_unsigned as u64)
-    };
-    let has = |flag| data.flags.contains(flag);
-    // What is shifted out, or left by a division, where flags say that nothing is.
-    let inexact = match data.opcode {
-        Opcode::UDiv => a.checked_rem(b).unwrap_or(0),
-        Opcode::SDiv => signed(a, bits).checked_rem(signed(b, bits)).unwrap_or(0) as u64,
-        Opcode::LShr | Opcode::AShr => a & ones(b.min(64) as u32),
-        _ => 0,
-    };
-    let is_poison = match data.opcode {
-        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => {
-            has(InstFlags::EXACT) && inexact != 0
-        }
-        Opcode::Or => has(InstFlags::DISJOINT) && a & b != 0,
-        Opcode::ZExt => has(InstFlags::NNEG) && signed(a, from) < 0,
-        Opcode::Trunc => {
-            has(InstFlags::NUW) && a > ones(bits)
-                || has(InstFlags::NSW) && signed(a, from) != signed(a, bits)
-        }
-        Opcode::ICmp => has(InstFlags::SAME_SIGN) && (signed(a, from) < 0) != (signed(b, from) < 0),
-        _ => false,
-    };
-    if is_poison {
-        return None;
-    }
-    match data.opcode {
-        Opcode::Add => arithmetic(|a, b| a + b),
-        Opcode::Sub => arithmetic(|a, b| a - b),
-        Opcode::Mul => arithmetic(|a, b| a.wrapping_mul(b)),
-        Opcode::UDiv => a.checked_div(b),
-        Opcode::URem => a.checked_rem(b),
-        Opcode::SDiv | Opcode::SRem => {
-            let (x, y) = (signed(a, bits), signed(b, bits));
-            // What has no quotient has no remainder either.
-            let quotient = x.checked_div(y).filter(|&q| signed(q as u64, bits) == q)?;
-            Some(if data.opcode == Opcode::SDiv { quotient } else { x % y } as u64)
-        }
-        Opcode::And => Some(a & b),
-        Opcode::Or => Some(a | b),
-        Opcode::Xor => Some(a ^ b),
-        // What is shifted out is of no concern unless flags say that nothing is.
-        Opcode::Shl if b < u64::from(bits) && data.flags == InstFlags::default() => Some(a << b),
-        Opcode::Shl if b < u64::from(bits) => arithmetic_shift(a, b, bits).then_some(a << b),
-        Opcode::LShr if b < u64::from(bits) => Some(a >> b),
-        Opcode::AShr if b < u64::from(bits) => Some((signed(a, bits) >> b) as u64),
-        Opcode::Trunc | Opcode::ZExt => Some(a),
-        Opcode::SExt => Some(signed(a, from) as u64),
-        Opcode::Select => Some(if a == 0 { *operands.get(2)? } else { b }),
-        Opcode::ICmp => {
-            let signed = signed(a, from).cmp(&signed(b, from));
-            Some(u64::from(data.int_predicate().holds(a.cmp(&b), signed)))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a shift to the left loses neither bits nor the sign.
-fn arithmetic_shift(a: u64, by: u64, bits: u32) -> bool {
-    let shifted = i128::from(a) << by;
-    shifted <= i128::from(ones(bits.saturating_sub(1)))
 }

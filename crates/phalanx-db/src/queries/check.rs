@@ -11,7 +11,7 @@ use phalanx_analysis::{
     lower::Code,
 };
 use phalanx_graph::{Node, change::Change};
-use phalanx_ir::{GlobalName, attributes::AttrKind};
+use phalanx_ir::{GlobalName, attributes::AttrKind, flow::node_of};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -138,7 +138,9 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         slot.follow((db, function), 0, concerns, follow, make, read)
     })?;
     // What is only known to be equal in a wave may be equal beyond it: that is found for who needs it.
-    let is_of_waves = |finding: &Finding| finding.sources.intersects(SourceSet::OPAQUE_WAVE);
+    // What memory may be private is known by then, too.
+    let by_memory = SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_THREAD;
+    let is_of_waves = |finding: &Finding| finding.sources.intersects(by_memory);
     if !found.iter().any(is_of_waves) {
         return Some(found);
     }
@@ -238,6 +240,18 @@ pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Fi
     with_facts(db, function, check::launch::findings)
 }
 
+/// Loops in which threads wait for others, in vain for all that is known.
+///
+/// *Reads* what [`diagnostics`] reads. *Changes when* such a loop does. *Cost* O(cycles × operations behind their conditions).
+#[salsa::tracked(returns(ref))]
+pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    let has_cycles = super::cycles(db, function).is_some_and(|cycles| !cycles.is_empty());
+    if !has_cycles || !is_executed(db, function) {
+        return cfg(db, function).as_ref().map(|_| Vec::new());
+    }
+    with_facts(db, function, check::spins::findings)
+}
+
 /// Accesses of memory that take longer than they had to.
 ///
 /// *Reads* [`memory_accesses`] and what [`diagnostics`] reads. *Changes when* an address does. *Cost* that of [`memory_accesses`].
@@ -330,6 +344,38 @@ fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
     common.unwrap_or(own)
 }
 
+/// What it depends on whether a thread comes to a function: the control of its calls, and of those of its callers.
+fn called_under(db: &dyn Db, function: FunctionInput) -> SourceSet {
+    let symbols = symbols(db, function.module(db));
+    let mut sources = SourceSet::EMPTY;
+    let mut seen = FxHashSet::default();
+    let mut work = vec![function];
+    while let Some(at) = work.pop() {
+        if !seen.insert(at) || is_kernel(db, at) {
+            continue;
+        }
+        let place = call_place(db, at);
+        if !place.is_closed {
+            return SourceSet::ALL;
+        }
+        for &caller in place.callers.iter().filter(|&&caller| is_executed(db, caller)) {
+            let Some(controlled) = control_divergence(db, caller) else { return SourceSet::ALL };
+            let code = code(db, caller);
+            for &block in code.flow.order() {
+                let calls = |inst| {
+                    let callee = check::called(code, inst)?;
+                    (symbols.get(&callee) == Some(&at)).then_some(())
+                };
+                if code.body.block_insts(block).any(|inst| calls(inst).is_some()) {
+                    sources |= controlled[node_of(block).index()];
+                }
+            }
+            work.push(caller);
+        }
+    }
+    sources
+}
+
 /// Gives everything that checks read of a function.
 fn with_facts<R>(
     db: &dyn Db,
@@ -371,6 +417,7 @@ fn with_divergence<R>(
     run: impl FnOnce(Facts<'_>) -> R,
 ) -> Option<R> {
     let callee = |name| callee(db, function, name);
+    let called_under = || called_under(db, function);
     let graph = graph_facts(db, function).as_ref()?;
     let defined = cut.map_or(graph, |cut| &cut.graph);
     let callers_are_known = argument_facts(db, function).is_some();
@@ -392,6 +439,7 @@ fn with_divergence<R>(
             is_kernel: is_kernel(db, function),
             callers_are_known,
             callee: &callee,
+            called_under: &called_under,
             notes: None,
         })
     })

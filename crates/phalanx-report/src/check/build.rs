@@ -11,10 +11,10 @@ use phalanx_db::{
 };
 use phalanx_graph::Node;
 use phalanx_ir::{
-    GlobalName, InstId, Opcode,
+    GlobalName, InstId, Opcode, Value,
     constant::ConstKind,
     flow,
-    metadata::{Field, MetadataValue, kind},
+    metadata::{DebugRecord, Field, MetadataValue, kind},
 };
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::{
@@ -192,6 +192,10 @@ impl<'a> Checker<'a> {
             };
             return What::named(format!("the barrier in {callee}"));
         }
+        if let Some(symbol) = finding.access.and_then(|cost| cost.symbol) {
+            let symbol = Some(self.value_name(symbol.value));
+            return What { symbol, ..What::named(String::new()) };
+        }
         if let Some(lead) = finding.leads.first() {
             return What::named(self.explainer.subject_name(lead.subject));
         }
@@ -208,6 +212,11 @@ impl<'a> Checker<'a> {
         match finding.rule {
             Rule::DivergentGroupOperation
             | Rule::MissingMembers
+            | Rule::NotInMask
+            | Rule::DifferentMasks
+            | Rule::SourceNotInMask
+            | Rule::DivergentArgument
+            | Rule::ActiveMask
             | Rule::GroupChanged
             | Rule::GroupParted
                 if barrier.is_none_or(|barrier| barrier.partial) =>
@@ -220,6 +229,12 @@ impl<'a> Checker<'a> {
                 barrier.map(|barrier| Barrier { scope: of_kind(barrier, finding), ..barrier }),
             ),
         }
+    }
+
+    /// What a value is called: in the source where that is known, or else in the module.
+    fn value_name(&self, value: Value) -> String {
+        let in_source = variable_of(self.db, self.input, value);
+        in_source.unwrap_or_else(|| self.explainer.name(value))
     }
 
     /// What a function is called in the program that was compiled, if that is known.
@@ -240,9 +255,10 @@ impl<'a> Checker<'a> {
         }
         let mut reasons = Vec::new();
         if let Some(other) = finding.other {
-            let message = match finding.leads.is_empty() {
-                true => "others may wait here instead",
-                false => "it is accessed here",
+            let message = match finding.rule {
+                Rule::WrittenTooSoon => "it may be written again here",
+                _ if finding.leads.is_empty() => "others may wait here instead",
+                _ => "it is accessed here",
             };
             reasons.push(Reason {
                 kind: "other",
@@ -260,6 +276,14 @@ impl<'a> Checker<'a> {
             let operand = usize::from(is_store);
             reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
             return reasons;
+        }
+        if let Some(operand) = finding.argument.filter(|_| !finding.sources.is_empty()) {
+            reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
+        }
+        if finding.rule == Rule::GridWait
+            && let Some(block) = self.input.body(self.db).block_of(finding.inst)
+        {
+            reasons.extend(self.chain(Subject::Block(block), finding));
         }
         let Some(branch) = finding.branch.map(flow::block_of) else { return reasons };
         let Some(terminator) = self.input.body(self.db).terminator(branch) else { return reasons };
@@ -392,6 +416,26 @@ fn of_kind(barrier: Barrier, finding: &Finding) -> Scope {
         true => barrier.scope,
         false => barrier.scope.max(finding.scope),
     }
+}
+
+/// The variable of the source that a value is, or that is kept in the slot where the value is put.
+fn variable_of(db: &Database, input: FunctionInput, value: Value) -> Option<String> {
+    let (body, extras) = (input.body(db), input.view(db).extras);
+    let mut places = vec![value];
+    for inst in input.flow(db).order().iter().flat_map(|&block| body.block_insts(block)) {
+        let operands = body.operands(inst);
+        if body.inst(inst).opcode == Opcode::Store && operands.first() == Some(&value) {
+            places.extend(operands.get(1));
+        }
+    }
+    let module = input.module(db);
+    let metadata = &module.shell(db).metadata;
+    extras.debug_records.iter().find_map(|(_, record)| {
+        let DebugRecord::Variable(variable) = record else { return None };
+        let is_of = variable.value.values().first().is_some_and(|at| places.contains(at));
+        let name = metadata.field(variable.variable, Field::Name)?.as_string()?;
+        is_of.then(|| module.context(db).text(name).into_owned())
+    })
 }
 
 fn name(db: &Database, input: FunctionInput, name: GlobalName) -> String {

@@ -24,6 +24,13 @@ pages! {
     UnstatedLaunch "PHX007",
     WrongBarrierCount "PHX008",
     UnpairedBarrier "PHX009",
+    DifferentBarrierNumbers "PHX013",
+    NotInMask "PHX014",
+    DifferentMasks "PHX015",
+    SourceNotInMask "PHX016",
+    DivergentArgument "PHX017",
+    ActiveMask "PHX018",
+    LanesWait "PHX019",
     UncoalescedAccess "PHX011",
     BankConflict "PHX012",
     BarrierBecameDivergent "PHX020",
@@ -39,6 +46,8 @@ pages! {
     MixedSpaces "PHX033",
     CoherentLoad "PHX040",
     LaneByLaneLoad "PHX041",
+    GridWait "PHX042",
+    WrittenTooSoon "PHX043",
 }
 
 /// The page of the rule with a code or a name.

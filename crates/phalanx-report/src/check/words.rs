@@ -1,7 +1,10 @@
 //! What is said of each rule.
 
 use phalanx_analysis::{
-    check::{AccessCost, CountFault, Finding, Geometry, Level, Rule, WaveCost, Witness},
+    check::{
+        AccessCost, CountFault, Evaluated, Finding, Geometry, Level, Rule, Symbol, WaveCost,
+        What as Evaluates, Witness,
+    },
     loads::Refusal,
     spaces::SpaceSet,
 };
@@ -19,6 +22,8 @@ pub(super) struct What {
     pub(super) text: String,
     /// Which half of a barrier it is.
     pub(super) phase: Option<BarrierPhase>,
+    /// What a value is called that is known at run time only.
+    pub(super) symbol: Option<String>,
 }
 
 impl What {
@@ -35,12 +40,12 @@ impl What {
             BarrierPhase::Arrive => format!("the arrival at the barrier{of}"),
             BarrierPhase::Wait => format!("the wait at the barrier{of}"),
         };
-        What { text, phase: Some(barrier.phase) }
+        What { text, phase: Some(barrier.phase), symbol: None }
     }
 
     /// That of anything else.
     pub(super) fn named(text: String) -> What {
-        What { text, phase: None }
+        What { text, phase: None, symbol: None }
     }
 }
 
@@ -48,7 +53,8 @@ impl What {
 pub(super) fn message(finding: &Finding, what: &What) -> String {
     let what = &*what.text;
     let threads = sources::threads(finding.scope.name());
-    let is_sure = finding.witness.is_some_and(|witness| witness.is_certain);
+    let is_evaluated = finding.evaluated.is_some() && finding.level == Level::Error;
+    let is_sure = is_evaluated || finding.witness.is_some_and(|witness| witness.is_certain);
     let may = if is_sure { "" } else { "may " };
     match finding.rule {
         Rule::DivergentBarrier => match is_sure {
@@ -81,11 +87,41 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             Some(CountFault::TooMany { threads, most }) => {
                 format!("{what} waits for {threads} threads, and a workgroup has {most} at most")
             }
+            Some(CountFault::TooFew { threads, come }) => {
+                format!("{what} waits for {threads} threads, and {come} come at most")
+            }
             None => format!("{what} waits for a number of threads that cannot come"),
         },
         Rule::UnpairedBarrier => {
             let verb = if finding.level == Level::Error { "is" } else { "may be" };
             format!("{what} {verb} out of turn")
+        }
+        Rule::DifferentBarrierNumbers => {
+            let verb = if finding.level == Level::Error { "come" } else { "may come" };
+            let with = match finding.evaluated.map(|evaluated| evaluated.what) {
+                Some(Evaluates::Count) => "counts",
+                _ => "numbers",
+            };
+            format!("{threads} {verb} to {what} with different {with}")
+        }
+        Rule::NotInMask => match finding.level {
+            Level::Error => format!("a lane that executes {what} is not in its mask"),
+            _ => format!("a lane that may execute {what} is not in its mask"),
+        },
+        Rule::DifferentMasks => format!("lanes execute {what} together with different masks"),
+        Rule::SourceNotInMask => {
+            let verb = if finding.level == Level::Error { "reads" } else { "may read" };
+            format!("a lane {verb} by {what} from one that is not in its mask")
+        }
+        Rule::DivergentArgument => {
+            let verb = if finding.level == Level::Error { "differs" } else { "may differ" };
+            format!("the lane that {what} reads from {verb} within a wave")
+        }
+        Rule::ActiveMask => format!("the mask of {what} names whoever happened to be there"),
+        Rule::LanesWait => "lanes of a wave may wait for each other".to_owned(),
+        Rule::GridWait => "workgroups wait here for others that may not come".to_owned(),
+        Rule::WrittenTooSoon => {
+            "workgroup memory may be written again before all waves have read it".to_owned()
         }
         Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
         Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
@@ -139,7 +175,16 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         );
     }
     if let Some(cost) = finding.access {
-        return access(finding.rule, cost);
+        return match (cost.symbol, &what.symbol) {
+            (Some(Symbol { bytes, .. }), Some(name)) => {
+                let times = if bytes == 1 { String::new() } else { format!("{bytes} * ") };
+                format!("{times}{name} bytes from lane to lane, {} bytes each", cost.size)
+            }
+            _ => access(finding.rule, cost),
+        };
+    }
+    if let Some(evaluated) = finding.evaluated {
+        return of_threads(evaluated);
     }
     match finding.rule {
         Rule::DivergentBarrier | Rule::BarrierBecameDivergent
@@ -158,6 +203,15 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         Rule::BarrierMoved | Rule::ResultChanged | Rule::NothingInCommon | Rule::NotExecuted => "",
         Rule::MissingMembers => "all that the mask names are expected here",
         Rule::WrongBarrierCount => "those that come wait for ever",
+        Rule::DifferentBarrierNumbers => "those with one number wait for those with another",
+        Rule::NotInMask => "who executes it has to be named",
+        Rule::DifferentMasks => "all that are named have to come with one mask",
+        Rule::SourceNotInMask => "the result is undefined",
+        Rule::DivergentArgument => "which of the lanes is read is undefined",
+        Rule::ActiveMask => "others that would come by the program may be missing",
+        Rule::LanesWait => "who has left this loop may have to wait for those who are in it",
+        Rule::GridWait => "the others are waited for whether they come or not",
+        Rule::WrittenTooSoon => "one wave may read this after another has written it again",
         Rule::UnpairedBarrier => match what.phase {
             Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
             _ => "nobody waited since the last arrival",
@@ -177,8 +231,33 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
     .to_owned()
 }
 
+/// What was evaluated, in words.
+fn of_threads(Evaluated { threads, values: [first, second], what }: Evaluated) -> String {
+    let [one, other] = threads.map(index);
+    match what {
+        Evaluates::Mask if threads[0] == threads[1] => {
+            format!("thread {one} is lane {second}, and its mask is 0x{first:08x}")
+        }
+        Evaluates::Mask => format!(
+            "thread {one} comes with the mask 0x{first:08x}, thread {other} with 0x{second:08x}"
+        ),
+        Evaluates::Source => {
+            format!("thread {one} reads from lane {second}, and its mask is 0x{first:08x}")
+        }
+        Evaluates::Absent => format!(
+            "thread {one} comes with the mask 0x{first:08x}, thread {other}, lane {second}, does not come"
+        ),
+        Evaluates::Count => {
+            format!("thread {one} comes with a count of {first}, thread {other} with {second}")
+        }
+        Evaluates::Number | Evaluates::Argument => {
+            format!("thread {one} comes with {first}, thread {other} with {second}")
+        }
+    }
+}
+
 /// How far lanes are from each other, and what that costs.
-fn access(rule: Rule, AccessCost { stride, size, waves }: AccessCost) -> String {
+fn access(rule: Rule, AccessCost { stride, size, waves, .. }: AccessCost) -> String {
     let distance = match stride {
         Some(stride) => format!("{stride} bytes from lane to lane"),
         None => "lanes far apart".to_owned(),
@@ -252,6 +331,25 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::UnpairedBarrier => {
             "on every way through the kernel, let each arrival be followed by one wait before the next arrival"
         }
+        Rule::DifferentBarrierNumbers => {
+            "let all threads that have to wait for each other come with one number and one count"
+        }
+        Rule::NotInMask => "let the mask of each lane name that lane, or let it not come",
+        Rule::DifferentMasks => {
+            "let all lanes that a mask names come with that mask: lanes that work by themselves have masks without a lane in common"
+        }
+        Rule::SourceNotInMask => "read from a lane of the mask, or name that lane and let it come",
+        Rule::DivergentArgument => {
+            "let all lanes have one value, by `readfirstlane` for one, or use a shuffle"
+        }
+        Rule::ActiveMask => "compute the mask before the branch, with a ballot over its condition",
+        Rule::LanesWait => {
+            "do what is done under the lock, and release it, within the loop; or let one lane of each wave take it"
+        }
+        Rule::GridWait => "let all workgroups come here, or wait for as many as do",
+        Rule::WrittenTooSoon => {
+            "put a barrier between the read and the next write, or let the next round write elsewhere"
+        }
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
         Rule::MissingMembers => {
             "compute the mask before the branch, with a ballot over its condition, or move the operation out of it"
@@ -293,6 +391,7 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
     if !safe.is_empty() {
         let what = match (finding.rule, finding.scope) {
             (Rule::UnstatedLaunch, _) => "uniform if",
+            (Rule::NotInMask, _) => "nothing is wrong if",
             (_, Scope::Wave) => "all lanes of a wave go one way if",
             _ => "nothing is wrong if",
         };

@@ -111,6 +111,11 @@ impl Session {
         found.into_iter().map(id).collect()
     }
 
+    /// Loops in which threads wait for others, in vain for all that is known: see [`phalanx_analysis::check::spins`].
+    pub fn waiting_loops(&self, function: FunctionId) -> &[Finding] {
+        queries::waiting_loops(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
     /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
         queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()

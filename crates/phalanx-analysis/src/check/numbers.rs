@@ -1,0 +1,319 @@
+//! Arguments that have to be one for all threads that execute an operation: numbers and counts of barriers, and lanes that
+//! are read.
+//!
+//! | argument | for all of | rule |
+//! |---|---|---|
+//! | the number of a barrier for all threads | the workgroup | [`Rule::DifferentBarrierNumbers`] |
+//! | the number of a barrier for some threads, if it is aligned | each wave | the same |
+//! | for how many threads it is | each wave, and those who come with one number | the same |
+//! | the lane that `readlane` reads from | each wave | [`Rule::DivergentArgument`] |
+//!
+//! ```text
+//! call void @llvm.nvvm.barrier.cta.sync.all(i32 %odd)     // even threads wait at 0, odd ones at 1
+//! ```
+//!
+//! Two threads that wait at barriers of all threads with different numbers wait for each other, for ever: neither comes to
+//! the other's barrier before it has left its own. So such a barrier is an error where two threads are found by evaluation
+//! ([`walk`](super::walk)) that come with different numbers; a warning where the argument may differ by what is known of
+//! divergence; and right where evaluation shows that all threads have one number.
+//!
+//! # How many can come
+//!
+//! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if so many come to it or to others with
+//! its number. Where the size of workgroups is known the waves are counted of which any thread may come. If they are too few,
+//! whoever comes waits for ever, also if the others have ended: a barrier with a count is not told.
+//! A wave that arrives without waiting can be counted twice, so barriers to which one arrives in a loop, or at two places,
+//! are left out.
+//!
+//! O(threads × instructions on the way) for arguments that are not one by what is known, and for counted barriers that not
+//! all come to.
+
+use std::collections::BTreeSet;
+
+use phalanx_target::{
+    Scope, SourceSet,
+    intrinsics::{BarrierPhase, Family},
+};
+
+use super::{
+    CountFault, Evaluated, Facts, Finding, Level, Rule, What,
+    barriers::{Check, likely},
+    masks::sources,
+    sites::{Argument, Site, SiteKind, arguments, condition, intrinsic_of},
+    walk::{Arrival, Came, Walks},
+    witness::{self, Expression},
+};
+
+/// So many threads of a workgroup are looked at.
+const THREADS: usize = 1024;
+/// Threads in a row that every usual launch has.
+const USUAL: u32 = 32;
+
+/// What there is to say about the arguments of an operation.
+pub(super) fn findings(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> {
+    let mut found = Vec::new();
+    match site.kind {
+        SiteKind::Barrier { barrier, .. } if barrier.scope == Scope::Workgroup => {
+            let of_nvvm = |found: phalanx_target::intrinsics::Intrinsic| {
+                found.family == Family::Nvvm && !found.base.starts_with("mbarrier")
+            };
+            if !intrinsic_of(facts, site).is_some_and(of_nvvm) {
+                return found;
+            }
+            let scope = match (barrier.partial, barrier.aligned) {
+                (false, _) => Some(Scope::Workgroup),
+                (true, true) => Some(Scope::Wave),
+                // Who comes with which number is up to the program.
+                (true, false) => None,
+            };
+            if let Some(scope) = scope {
+                found.extend(differing(facts, site, (0, What::Number), scope));
+            }
+            if barrier.partial {
+                if found.is_empty() {
+                    found.extend(differing(facts, site, (1, What::Count), Scope::Wave));
+                }
+                found.extend(computed_count(facts, site));
+                found.extend(too_few(facts, check, site));
+            }
+        }
+        SiteKind::Group { members: None } => {
+            let base = intrinsic_of(facts, site).map_or("", |found| found.base);
+            if base == "readlane" || base.starts_with("readlane.") {
+                found.extend(differing(facts, site, (1, What::Argument), Scope::Wave));
+            }
+        }
+        _ => {}
+    }
+    found
+}
+
+/// An argument that differs between threads that come together.
+fn differing(
+    facts: Facts<'_>,
+    site: &Site,
+    (at, what): (usize, What),
+    scope: Scope,
+) -> Option<Finding> {
+    let arguments = arguments(facts, site);
+    let &argument = arguments.get(at)?;
+    let Argument::Value(value) = argument else { return None };
+    let sources = sources(facts, site, argument) & facts.varying(scope);
+    if sources.is_empty() || are_one(facts, value, scope) || is_agreed(facts, site, value) {
+        return None;
+    }
+    let rule = match what {
+        What::Argument => Rule::DivergentArgument,
+        _ => Rule::DifferentBarrierNumbers,
+    };
+    let evaluated = evaluated(facts, site, (at, what), scope);
+    let (level, evaluated) = match evaluated {
+        Some((evaluated, true)) => (Level::Error, Some(evaluated)),
+        Some((evaluated, false)) => (likely(facts, sources), Some(evaluated)),
+        None => (likely(facts, sources), None),
+    };
+    let argument = site.in_assembly.is_none().then_some(at);
+    Some(Finding { sources, argument, evaluated, ..Finding::new(rule, level, site.inst, scope) })
+}
+
+/// Whether evaluation shows that all threads of each group have one value.
+fn are_one(facts: Facts<'_>, value: phalanx_ir::Value, scope: Scope) -> bool {
+    let Some(expression) = Expression::new(facts, value) else { return false };
+    let size = witness::exact_size(facts.launch);
+    let (threads, group) = match (scope, facts.launch.wave_width) {
+        (Scope::Wave, Some(width)) if width > 1 => {
+            // Rows of whole waves are what people launch.
+            let rows = expression.is_of_row().then(|| witness::row(0, THREADS as u32));
+            (size.map(witness::threads).or(rows), width as usize)
+        }
+        (Scope::Wave, _) => return false,
+        _ => (witness::all_threads(facts, &expression), usize::MAX),
+    };
+    let Some(threads) = threads else { return false };
+    threads.chunks(group.min(threads.len().max(1))).all(|group| {
+        let mut values = group.iter().map(|&thread| expression.value(facts, thread, size));
+        let first = values.next().flatten();
+        first.is_some() && values.all(|value| value == first)
+    })
+}
+
+/// Whether the operation is executed only by lanes that were found to have one value: `if (first(x) == x)`.
+fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
+    use phalanx_ir::{Opcode, Value, flow::block_of, inst::IntPredicate};
+    let body = facts.code.body;
+    let is_first = |of: Value| {
+        let Some(call) = of.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Call) else {
+            return false;
+        };
+        facts.reads_inst(call);
+        let name = super::sites::called(facts.code, call);
+        let found = name.and_then(|name| super::sites::intrinsic(facts.code, name));
+        found.is_some_and(|found| found.base.starts_with("readfirstlane"))
+            && body.call_args(call).first() == Some(&value)
+    };
+    let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
+    branches.into_iter().any(|branch| {
+        let compare = || {
+            let terminator = body.terminator(block_of(branch))?;
+            facts.reads_inst(terminator);
+            let compare = body.operands(terminator).first()?.as_inst()?;
+            facts.reads_inst(compare);
+            let data = body.inst(compare);
+            let is_equal = data.opcode == Opcode::ICmp && data.int_predicate() == IntPredicate::Eq;
+            let &[left, right] = is_equal.then(|| body.operands(compare))? else { return None };
+            Some(left == value && is_first(right) || right == value && is_first(left))
+        };
+        compare() == Some(true)
+    })
+}
+
+/// Threads in the order in which they are asked, and how many of the first are in every usual launch.
+fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<[u32; 3]>, usize) {
+    let launch = facts.launch;
+    if let Some(size) = witness::exact_size(launch) {
+        let threads = witness::threads(size);
+        let count = threads.len();
+        return (threads, count);
+    }
+    let usual = launch.max_extent(0).min(USUAL);
+    let mut threads = witness::row(0, usual);
+    let count = threads.len();
+    if scope == Scope::Workgroup {
+        let further = (1..8).map(|wave| wave * USUAL).filter(|&x| x < launch.max_extent(0));
+        threads.extend(further.map(|x| [x, 0, 0]));
+        let axes = (1..3).filter(|&axis| launch.max_extent(axis) > 1);
+        threads.extend(axes.map(|axis| witness::row(axis, 2)[1]));
+    }
+    (threads, count)
+}
+
+/// Two threads that come together with different arguments, and whether every launch has them.
+fn evaluated(
+    facts: Facts<'_>,
+    site: &Site,
+    (at, what): (usize, What),
+    scope: Scope,
+) -> Option<(Evaluated, bool)> {
+    // Assembly may be executed by some of those that come.
+    let is_conditional = condition(facts, site).is_some();
+    let walks = Walks::new(facts, site, scope);
+    let (threads, usual) = asked(facts, scope);
+    let width = facts.launch.wave_width.filter(|_| scope == Scope::Wave);
+    let group = width.map_or(usize::MAX, |width| width as usize);
+    let mut seen: Vec<(usize, [u32; 3], Arrival)> = Vec::new();
+    for (index, thread) in threads.into_iter().enumerate() {
+        let Came::Comes(arrivals) = walks.of(thread) else {
+            // If nothing is known of the first ones, nothing is of the others.
+            if index > 1 && seen.is_empty() {
+                return None;
+            }
+            continue;
+        };
+        for arrival in arrivals.into_iter().filter(|arrival| arrival.is_sure) {
+            let Some(value) = arrival.arguments.get(at).copied().flatten() else { continue };
+            let known = seen.iter().find(|(of, _, with)| {
+                *of / group == index / group && with.rounds == arrival.rounds
+            });
+            match known {
+                None => seen.push((index, thread, arrival)),
+                Some((_, first, with)) => {
+                    let other = with.arguments[at].unwrap_or(value);
+                    if other != value {
+                        let evaluated =
+                            Evaluated { threads: [*first, thread], values: [other, value], what };
+                        return Some((evaluated, index < usual && !is_conditional));
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A count that is no constant, and no multiple of the wave's width.
+fn computed_count(facts: Facts<'_>, site: &Site) -> Option<Finding> {
+    let SiteKind::Barrier { threads: None, .. } = site.kind else { return None };
+    let width = facts.launch.wave_width.filter(|&width| width > 1)?;
+    let walks = Walks::new(facts, site, Scope::Workgroup);
+    let (threads, usual) = asked(facts, Scope::Wave);
+    // One thread of each wave.
+    let firsts = threads.into_iter().take(usual).step_by(width as usize);
+    for thread in firsts {
+        let Came::Comes(arrivals) = walks.of(thread) else { continue };
+        let sure = arrivals.iter().filter(|arrival| arrival.is_sure);
+        for count in sure.filter_map(|arrival| arrival.arguments.get(1).copied().flatten()) {
+            if count == 0 || count % u64::from(width) != 0 {
+                let fault = Some(CountFault::NoWholeWaves { threads: count, width });
+                let rule = Rule::WrongBarrierCount;
+                let found = Finding::new(rule, Level::Error, site.inst, Scope::Workgroup);
+                return Some(Finding { fault, ..found });
+            }
+        }
+    }
+    None
+}
+
+/// A barrier for more threads than can come.
+fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> {
+    let SiteKind::Barrier { number: Some(number), threads: Some(count), .. } = site.kind else {
+        return None;
+    };
+    if !facts.is_kernel || !check.around().calls_are_known {
+        return None;
+    }
+    let mut same: Vec<&Site> = Vec::new();
+    for other in check.waiting() {
+        let SiteKind::Barrier { barrier, number: of, .. } = other.kind else { return None };
+        match of {
+            _ if barrier.scope != Scope::Workgroup => {}
+            None => return None,
+            Some(of) if of == number => same.push(other),
+            Some(_) => {}
+        }
+    }
+    let is_arrival = |site: &&&Site| match site.kind {
+        SiteKind::Barrier { barrier, .. } => barrier.phase == BarrierPhase::Arrive,
+        _ => false,
+    };
+    let is_in_cycle = |site: &&Site| facts.cycles.innermost(site.block).is_some();
+    let arrivals: Vec<&Site> = same.iter().filter(is_arrival).copied().collect();
+    if arrivals.len() > 1 || arrivals.iter().any(is_in_cycle) {
+        return None;
+    }
+    // If all come to one of them, nobody is missing.
+    if !same.iter().all(|site| facts.is_parted(site.block, Scope::Workgroup)) {
+        return None;
+    }
+    let size = witness::exact_size(facts.launch)?;
+    let width = facts.launch.wave_width.unwrap_or(1).max(1);
+    let walks: Vec<Walks<'_>> =
+        same.iter().map(|site| Walks::new(facts, site, Scope::Workgroup)).collect();
+    let mut waves = BTreeSet::new();
+    for (wave, threads) in (0u64..).zip(witness::threads(size).chunks(width as usize)) {
+        let may_come = |&thread: &[u32; 3]| {
+            walks.iter().any(|to| !matches!(to.of(thread), Came::StaysAway(_)))
+        };
+        if threads.iter().any(may_come) {
+            waves.insert(wave);
+            if (waves.len() as u64) * u64::from(width) >= count {
+                return None;
+            }
+        }
+    }
+    if waves.is_empty() {
+        return None;
+    }
+    let come = waves.len() as u64 * u64::from(width);
+    let fault = Some(CountFault::TooFew { threads: count, come });
+    // Where those go another way that do not come.
+    let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
+    let parting = |branch| (branch, facts.parting(branch, Scope::Workgroup));
+    let by = branches.into_iter().map(parting).find(|(_, sources)| !sources.is_empty());
+    let found = Finding::new(Rule::WrongBarrierCount, Level::Error, site.inst, Scope::Workgroup);
+    Some(Finding {
+        fault,
+        branch: by.map(|(branch, _)| branch),
+        sources: by.map_or(SourceSet::EMPTY, |(_, sources)| sources),
+        ..found
+    })
+}

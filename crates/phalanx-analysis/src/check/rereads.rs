@@ -1,0 +1,183 @@
+//! Workgroup memory that is written again before all waves have read it.
+//!
+//! ```c
+//! do {
+//!   flag[t] = more(t);
+//!   barrier();
+//!   ...
+//!   again = flag[0];      // no barrier behind it: a wave that is quick writes flag[0] of the next round
+//! } while (again);
+//! ```
+//!
+//! A branch that decides about a barrier depends on what is loaded from workgroup memory at one address, so all waves go one way
+//! if they read one value. If a store to that memory can be executed after the load without a barrier in between, a wave can
+//! execute it before another one has read: [`Rule::WrittenTooSoon`], a warning at the load. Where a barrier is on every way to the next
+//! store there is nothing to say ([stable loads](crate::stable)).
+//!
+//! Stores to another variable are left out. O(instructions) behind each such load.
+
+use phalanx_graph::Node;
+use phalanx_ir::{
+    GlobalName, InstId, Opcode, Value, ValueKind,
+    constant::ConstKind,
+    edit::Use,
+    flow::{block_of, node_of},
+};
+use phalanx_target::{Scope, SourceSet, SpaceKind, intrinsics::BarrierPhase};
+use rustc_hash::FxHashSet;
+
+use super::{
+    Facts, Finding, Level, Rule,
+    accesses::space,
+    launch::harmless,
+    sites::{Site, SiteKind},
+    witness::slot,
+};
+use crate::lower::Numbering;
+
+/// So many operations are looked at behind a condition.
+const OPERATIONS: usize = 48;
+
+/// Loads that a branch depends on, of what may be written again too soon.
+pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Option<Finding> {
+    let loads = loads_behind(facts, branch);
+    loads.into_iter().find_map(|load| {
+        let store = written_after(facts, waiting, load)?;
+        let numbering = Numbering::new(facts.code.header);
+        let sources = facts.divergence.value(numbering.inst(load));
+        Some(Finding {
+            other: Some(store),
+            safe: harmless(
+                sources & facts.varying(Scope::Workgroup),
+                Scope::Workgroup,
+                facts.launch,
+            ),
+            sources: sources & facts.varying(Scope::Workgroup),
+            ..Finding::new(Rule::WrittenTooSoon, Level::Warning, load, Scope::Workgroup)
+        })
+    })
+}
+
+/// Loads from workgroup memory, at one address for the workgroup, that a condition is computed from.
+fn loads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
+    let body = facts.code.body;
+    let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };
+    let mut seen = FxHashSet::default();
+    let mut found = Vec::new();
+    let mut work: Vec<Value> = body.operands(terminator).iter().take(1).copied().collect();
+    while let Some(inst) = work.pop() {
+        let Some(inst) = inst.as_inst() else { continue };
+        if seen.len() >= OPERATIONS || !seen.insert(inst) {
+            continue;
+        }
+        facts.reads_inst(inst);
+        let operands = body.operands(inst);
+        match body.inst(inst).opcode {
+            Opcode::Load => match slot(facts, operands[0]) {
+                Some(own) => {
+                    facts.reads_slots();
+                    for Use { user, index } in body.uses_of(own.into()) {
+                        if body.inst(user).opcode == Opcode::Store && index == 1 {
+                            work.push(body.operands(user)[0]);
+                        }
+                    }
+                }
+                None if is_shared(facts, operands[0]) && is_one(facts, operands[0]) => {
+                    found.push(inst);
+                }
+                None => {}
+            },
+            Opcode::Phi => work.extend(body.phi_incoming(inst).map(|(value, _)| value)),
+            Opcode::Call => {}
+            _ => work.extend_from_slice(operands),
+        }
+    }
+    found
+}
+
+fn is_shared(facts: Facts<'_>, address: Value) -> bool {
+    space(facts, address) == Some(SpaceKind::Workgroup)
+}
+
+fn is_one(facts: Facts<'_>, address: Value) -> bool {
+    let numbering = Numbering::new(facts.code.header);
+    let sources = numbering.operand(address).map_or(SourceSet::EMPTY, |number| {
+        let sources = facts.divergence.value(number);
+        facts.reads_value(number, sources);
+        sources
+    });
+    !sources.intersects(facts.varying(Scope::Workgroup))
+}
+
+/// A store of memory that a load reads, executed behind it with no barrier in between.
+fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<InstId> {
+    let body = facts.code.body;
+    let start = body.block_of(load)?;
+    let variable = variable(facts, body.operands(load)[0]);
+    let waits = |inst: InstId| {
+        waiting.iter().any(|site| {
+            site.inst == inst
+                && match site.kind {
+                    SiteKind::Barrier { barrier, .. } => barrier.phase != BarrierPhase::Arrive,
+                    _ => true,
+                }
+        })
+    };
+    let writes = |inst: InstId| {
+        let address = match body.inst(inst).opcode {
+            Opcode::Store => body.operands(inst)[1],
+            Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(inst)[0],
+            _ => return false,
+        };
+        let other = self::variable(facts, address);
+        is_shared(facts, address) && (variable.is_none() || other.is_none() || variable == other)
+    };
+    facts.reads_slots();
+    let mut seen = FxHashSet::default();
+    let mut work = vec![(start, Some(load))];
+    while let Some((block, after)) = work.pop() {
+        let mut insts =
+            body.block_insts(block).skip_while(|&inst| after.is_some_and(|at| at != inst));
+        if after.is_some() {
+            insts.next();
+        }
+        let mut is_over = false;
+        for inst in insts {
+            if waits(inst) {
+                is_over = true;
+                break;
+            }
+            if writes(inst) {
+                return Some(inst);
+            }
+        }
+        if !is_over {
+            let next = facts.cfg.successors(node_of(block)).iter();
+            work.extend(
+                next.filter(|&&next| seen.insert(next)).map(|&next| (block_of(next), None)),
+            );
+        }
+    }
+    None
+}
+
+/// The variable that an address is in, if it is made from one.
+fn variable(facts: Facts<'_>, address: Value) -> Option<GlobalName> {
+    let body = facts.code.body;
+    let mut at = address;
+    for _ in 0..32 {
+        at = match at.kind() {
+            ValueKind::Inst(inst) => match body.inst(inst).opcode {
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast => body.operands(inst)[0],
+                _ => return None,
+            },
+            ValueKind::Const(constant) => match &facts.code.context.const_data(constant).kind {
+                ConstKind::Global(name) => return Some(*name),
+                ConstKind::Expr(expr) => Value::constant(*expr.operands.first()?),
+                _ => return None,
+            },
+            _ => return None,
+        };
+    }
+    None
+}

@@ -1,0 +1,316 @@
+//! Loops in which threads wait for others: for lanes of their own wave, or for other workgroups.
+//!
+//! # Lanes that wait for each other
+//!
+//! ```c
+//! while (atomicCAS(lock, 0, 1) != 0) ;    // one lane has the lock and has left the loop
+//! ...
+//! atomicExch(lock, 0);                    // hardware without independent progress comes here when all have
+//! ```
+//!
+//! A loop is reported ([`Rule::LanesWait`]) if what an atomic exchange or comparison in it returns decides whether it is left, lanes of a wave may
+//! leave it in different rounds, and the memory that it is about is written again behind the loop and nowhere in it. Where
+//! lanes that have left a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that could
+//! release the lock never does. A note: with independent progress of lanes it ends. Nothing is said where at most one lane
+//! of a wave comes to the loop, or where lanes are told apart by an equation, so that one may be meant.
+//!
+//! # Workgroups that wait for each other
+//!
+//! A loop is reported ([`Rule::GridWait`]) if it is left by what it reads of memory that other workgroups write, some
+//! atomic operation before it counts up what it reads, and which workgroups come to either depends on a number of theirs: a
+//! barrier of the grid that not all workgroups come to. A note: for how many it waits is up to the program.
+//!
+//! O(cycles × operations looked at), which are bounded, and the threads of one wave for each loop that is reported.
+
+use phalanx_graph::{CycleId, Node};
+use phalanx_ir::{
+    InstId, Opcode, TypeKind, Value, ValueKind,
+    edit::Use,
+    flow::{block_of, node_of},
+    inst::{InstFlags, IntPredicate, Ordering, RmwOp},
+};
+use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
+use rustc_hash::FxHashSet;
+
+use super::{
+    Facts, Finding, Level, Rule,
+    walk::{Came, Walks},
+    witness::{row, slot, type_of},
+};
+
+/// So many operations are looked at behind a condition.
+const OPERATIONS: usize = 64;
+/// Addresses are compared by so many operations.
+const DEPTH: usize = 8;
+
+/// Loops in which threads may wait for ever.
+#[must_use]
+pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for cycle in facts.cycles.iter() {
+        found.extend(lanes(facts, cycle));
+        found.extend(workgroups(facts, cycle));
+    }
+    // A loop around another one is left by the same operation.
+    let mut seen = FxHashSet::default();
+    found.retain(|finding| seen.insert((finding.inst, finding.rule)));
+    found
+}
+
+/// Blocks of a cycle that leave it.
+fn exits(facts: Facts<'_>, cycle: CycleId) -> impl Iterator<Item = Node> + '_ {
+    let leaves = move |block: &Node| {
+        let mut successors = facts.cfg.successors(*block).iter();
+        successors.any(|&next| !facts.cycles.contains(cycle, next))
+    };
+    facts.cycles.blocks(cycle).iter().copied().filter(leaves)
+}
+
+fn block(facts: Facts<'_>, inst: InstId) -> Option<Node> {
+    facts.code.body.block_of(inst).map(node_of)
+}
+
+/// Instructions of a cycle that the condition of a branch is computed from, slots looked through.
+fn behind(facts: Facts<'_>, cycle: CycleId, branch: Node) -> Vec<InstId> {
+    let body = facts.code.body;
+    let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };
+    let mut seen = FxHashSet::default();
+    let mut found = Vec::new();
+    let mut work: Vec<Value> = body.operands(terminator).iter().take(1).copied().collect();
+    while let Some(value) = work.pop() {
+        let Some(inst) = value.as_inst() else { continue };
+        let is_there = block(facts, inst).is_some_and(|at| facts.cycles.contains(cycle, at));
+        if !is_there || found.len() >= OPERATIONS || !seen.insert(inst) {
+            continue;
+        }
+        found.push(inst);
+        match body.inst(inst).opcode {
+            Opcode::Load => {
+                let Some(own) = slot(facts, body.operands(inst)[0]) else { continue };
+                for Use { user, index } in body.uses_of(own.into()) {
+                    if body.inst(user).opcode == Opcode::Store && index == 1 {
+                        work.push(body.operands(user)[0]);
+                    }
+                }
+            }
+            Opcode::Phi => work.extend(body.phi_incoming(inst).map(|(value, _)| value)),
+            Opcode::Call => work.extend_from_slice(body.call_args(inst)),
+            Opcode::CmpXchg | Opcode::AtomicRmw => {}
+            _ => work.extend_from_slice(body.operands(inst)),
+        }
+    }
+    found
+}
+
+/// The address of an access of memory that others see.
+fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
+    let body = facts.code.body;
+    let address = match body.inst(inst).opcode {
+        Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(inst)[0],
+        Opcode::Store => body.operands(inst)[1],
+        _ => return None,
+    };
+    slot(facts, address).is_none().then_some(address)
+}
+
+/// Whether two addresses are computed alike. What is loaded twice from a slot that is written once is one.
+fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
+    let body = facts.code.body;
+    let mut work = vec![(one, other)];
+    for _ in 0..DEPTH {
+        let Some((one, other)) = work.pop() else { return true };
+        let [one, other] = [one, other].map(|value| resolved(facts, value));
+        if one == other {
+            continue;
+        }
+        let (Some(a), Some(b)) = (one.as_inst(), other.as_inst()) else { return false };
+        let is_step = |inst| {
+            matches!(
+                body.inst(inst).opcode,
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::SExt | Opcode::ZExt
+            )
+        };
+        let (left, right) = (body.operands(a), body.operands(b));
+        let is_alike = is_step(a) && is_step(b) && body.inst(a).opcode == body.inst(b).opcode;
+        if !is_alike || left.len() != right.len() {
+            return false;
+        }
+        work.extend(left.iter().copied().zip(right.iter().copied()));
+    }
+    work.is_empty()
+}
+
+/// What a load from a slot gives that is written at one place.
+fn resolved(facts: Facts<'_>, value: Value) -> Value {
+    let body = facts.code.body;
+    let mut at = value;
+    for _ in 0..DEPTH {
+        let load = at.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Load);
+        let Some(own) = load.and_then(|load| slot(facts, body.operands(load)[0])) else {
+            return at;
+        };
+        let mut uses =
+            body.uses_of(own.into()).filter(|of| body.inst(of.user).opcode != Opcode::Load);
+        let (Some(Use { user, index: 1 }), None) = (uses.next(), uses.next()) else { return at };
+        if body.inst(user).opcode != Opcode::Store {
+            return at;
+        }
+        at = body.operands(user)[0];
+    }
+    at
+}
+
+/// All writes of memory that others see, but for one.
+fn writes(facts: Facts<'_>, but: InstId) -> impl Iterator<Item = (InstId, Node, Value)> + '_ {
+    let body = facts.code.body;
+    let insts = facts.code.flow.order().iter().flat_map(move |&at| body.block_insts(at));
+    insts.filter(move |&inst| inst != but).filter_map(move |inst| {
+        let is_write =
+            matches!(body.inst(inst).opcode, Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg);
+        let address = is_write.then(|| address(facts, inst)).flatten()?;
+        Some((inst, block(facts, inst)?, address))
+    })
+}
+
+fn lanes(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
+    let body = facts.code.body;
+    for branch in exits(facts, cycle) {
+        let sources = facts.divergence.terminator(branch) & facts.varying(Scope::Wave);
+        if sources.is_empty() {
+            continue;
+        }
+        let takes = |&inst: &InstId| match body.inst(inst).opcode {
+            Opcode::CmpXchg => true,
+            Opcode::AtomicRmw => matches!(
+                body.inst(inst).rmw_op(),
+                RmwOp::Xchg | RmwOp::Or | RmwOp::Max | RmwOp::UMax
+            ),
+            _ => false,
+        };
+        for acquire in behind(facts, cycle, branch).into_iter().filter(takes) {
+            let Some(lock) = address(facts, acquire) else { continue };
+            let (within, behind): (Vec<_>, Vec<_>) = writes(facts, acquire)
+                .filter(|(_, _, address)| is_same(facts, *address, lock))
+                .partition(|(_, at, _)| facts.cycles.contains(cycle, *at));
+            let header = facts.cycles.header(cycle);
+            let is_released = behind.iter().any(|(_, at, _)| facts.dom.dominates(header, *at));
+            if within.is_empty() && is_released && may_be_several(facts, acquire) {
+                return Some(Finding {
+                    branch: Some(branch),
+                    sources,
+                    ..Finding::new(Rule::LanesWait, Level::Note, acquire, Scope::Wave)
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Whether several lanes of a wave come to an instruction, and nothing says that one is meant.
+fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
+    let body = facts.code.body;
+    let Some(at) = block(facts, inst) else { return false };
+    let walks = Walks::to(facts, (inst, at), Scope::Wave);
+    let width = facts.launch.wave_width.unwrap_or(32).min(facts.launch.max_extent(0));
+    let came = row(0, width).into_iter().map(|thread| walks.of(thread));
+    let coming: Vec<bool> = came
+        .filter_map(|came| match came {
+            Came::Comes(arrivals) => Some(arrivals.iter().all(|arrival| arrival.is_sure)),
+            Came::Unknown => Some(false),
+            Came::StaysAway(_) => None,
+        })
+        .collect();
+    if coming.len() < 2 {
+        return false;
+    }
+    if coming.iter().all(|is_sure| *is_sure) {
+        return true;
+    }
+    let branches = facts.control.iterated_controllers(facts.postdom, [at]);
+    let cycle = facts.cycles.innermost(at);
+    !branches.into_iter().any(|branch| {
+        let parts = facts.divergence.terminator(branch).intersects(facts.varying(Scope::Wave));
+        let is_around = cycle.is_none_or(|cycle| !facts.cycles.contains(cycle, branch));
+        parts && is_around && {
+            let terminator = body.terminator(block_of(branch));
+            let condition = terminator.and_then(|last| body.operands(last).first()?.as_inst());
+            let compare = condition.map(|inst| body.inst(inst));
+            !compare.is_some_and(|data| {
+                data.opcode == Opcode::ICmp
+                    && !matches!(data.int_predicate(), IntPredicate::Eq | IntPredicate::Ne)
+            })
+        }
+    })
+}
+
+fn workgroups(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
+    let body = facts.code.body;
+    let header = facts.cycles.header(cycle);
+    let waits = |&branch: &Node| {
+        let opcode = |inst: InstId| body.inst(inst).opcode;
+        behind(facts, cycle, branch)
+            .into_iter()
+            .any(|inst| matches!(opcode(inst), Opcode::Load | Opcode::CmpXchg | Opcode::AtomicRmw))
+    };
+    if !exits(facts, cycle).any(|branch| waits(&branch)) {
+        return None;
+    }
+    let groups = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER;
+    let entered_by = facts.entered_by();
+    let of_groups = |at: Node| {
+        (facts.controlled[at.index()] | entered_by) & facts.varying(Scope::Grid) & groups
+    };
+    if of_groups(header).is_empty() {
+        return None;
+    }
+    for branch in exits(facts, cycle) {
+        let reads = |&inst: &InstId| {
+            let data = body.inst(inst);
+            let is_read = matches!(data.opcode, Opcode::CmpXchg | Opcode::AtomicRmw)
+                || data.opcode == Opcode::Load
+                    && (data.flags.contains(InstFlags::VOLATILE)
+                        || data.mem().ordering() != Ordering::NotAtomic);
+            is_read && address(facts, inst).is_some_and(|of| is_of_device(facts, of))
+        };
+        for read in behind(facts, cycle, branch).into_iter().filter(reads) {
+            let Some(counter) = address(facts, read) else { continue };
+            let counts = |&(inst, at, address): &(InstId, Node, Value)| {
+                body.inst(inst).opcode == Opcode::AtomicRmw
+                    && facts.dom.dominates(at, header)
+                    && is_same(facts, address, counter)
+                    && !of_groups(at).is_empty()
+            };
+            if writes(facts, read).any(|write| counts(&write)) {
+                let sources = of_groups(header);
+                return Some(Finding {
+                    sources,
+                    ..Finding::new(Rule::GridWait, Level::Note, read, Scope::Grid)
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Whether other workgroups may have the memory that an address leads to.
+fn is_of_device(facts: Facts<'_>, address: Value) -> bool {
+    let body = facts.code.body;
+    let mut at = address;
+    for _ in 0..DEPTH {
+        let kind = type_of(facts, at).map(|ty| facts.code.context.type_kind(ty));
+        let space = kind
+            .and_then(TypeKind::address_space)
+            .map(|number| AddressSpace::of(facts.target.architecture(), number).kind());
+        if matches!(space, Some(SpaceKind::Workgroup | SpaceKind::Private)) {
+            return false;
+        }
+        match at.kind() {
+            ValueKind::Inst(inst) => match body.inst(inst).opcode {
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast => at = body.operands(inst)[0],
+                _ => return true,
+            },
+            _ => return true,
+        }
+    }
+    true
+}
