@@ -5,6 +5,9 @@
 //!
 //! Where two threads are named that decide a branch differently, they are watched.
 //!
+//! In some programs barriers have numbers that depend on the thread's index, or on what the program computes. Where two threads are
+//! named that come to one barrier with different numbers, they are watched, too.
+//!
 //! [`Ignored`] leaves out findings: a check that is wrong, which has to be seen.
 
 use std::{
@@ -14,11 +17,11 @@ use std::{
 
 use phalanx::{
     Session,
-    analysis::check::{Callee, Finding, Rule, Witness},
+    analysis::check::{Callee, CountFault, Evaluated, Finding, Level, Rule, Witness},
     db::queries,
     ir::{BlockId, InstId, flow},
 };
-use phalanx_simt::{Failure, Observer, Program, observe::Moment};
+use phalanx_simt::{Failure, Observer, Program, Silent, Value, observe::Moment};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
 use crate::oracle::{self, Kind, random_program, runnable, runnable_alone};
@@ -40,6 +43,10 @@ pub struct Tally {
     pub hung: u64,
     /// Pairs of threads that were named, and went different ways in a launch.
     pub witnesses: u64,
+    /// Findings about numbers of barriers.
+    pub numbers: u64,
+    /// Pairs of threads that were named with the numbers that they come with, and came with these in a launch.
+    pub differing: u64,
     /// Programs without a finding that hung, and those in which two threads that were named went one way.
     pub wrong: Vec<String>,
 }
@@ -54,6 +61,8 @@ impl Tally {
         self.found += other.found;
         self.hung += other.hung;
         self.witnesses += other.witnesses;
+        self.numbers += other.numbers;
+        self.differing += other.differing;
         self.wrong.extend(other.wrong);
     }
 }
@@ -67,6 +76,8 @@ impl fmt::Display for Tally {
         writeln!(f, "something found         {:>12}", self.found)?;
         writeln!(f, "  seen to hang          {:>12}", self.hung)?;
         writeln!(f, "witnesses seen          {:>12}", self.witnesses)?;
+        writeln!(f, "numbers that may differ {:>12}", self.numbers)?;
+        writeln!(f, "  seen to differ        {:>12}", self.differing)?;
         write!(f, "wrong                   {:>12}", self.wrong.len())
     }
 }
@@ -82,7 +93,12 @@ pub enum Ignored {
 
 /// Whether a finding says that threads may wait for ever.
 fn is_about_hanging(finding: &Finding) -> bool {
-    let rules = [Rule::DivergentBarrier, Rule::BarrierInDivergentLoop, Rule::UnmatchedBarriers];
+    let rules = [
+        Rule::DivergentBarrier,
+        Rule::BarrierInDivergentLoop,
+        Rule::UnmatchedBarriers,
+        Rule::DifferentBarrierNumbers,
+    ];
     rules.contains(&finding.rule)
 }
 
@@ -123,9 +139,14 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     let findings: Vec<&Finding> =
         functions.iter().flat_map(|&function| session.diagnostics(function)).collect();
     let mut named = Vec::new();
+    let mut numbered = Vec::new();
     for &function in &functions {
         let body = session.code(function).body;
         for finding in session.diagnostics(function) {
+            tally.numbers += u64::from(finding.rule == Rule::DifferentBarrierNumbers);
+            if let (Some(evaluated), Level::Error) = (finding.evaluated, finding.level) {
+                numbered.push((session.name(function), finding.inst, evaluated));
+            }
             let branch = finding.branch.and_then(|b| body.terminator(flow::block_of(b)));
             if let (Some(branch), Some(witness)) = (branch, finding.witness) {
                 named.push((session.name(function), branch, witness));
@@ -151,11 +172,26 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
             ways: Default::default(),
         });
     }
+    for (name, barrier, evaluated) in numbered {
+        let function = program.function(&name)?;
+        watch.numbers.push(Numbers { function, barrier, evaluated, seen: Default::default() });
+    }
     for _ in 0..launches {
+        watch.numbers.iter_mut().for_each(|numbers| numbers.seen = Default::default());
         let mut memory = program.memory(rng.random()).ok()?;
         let mut launch = oracle::launch(rng, &mut memory, 6_000)?;
         oracle::as_stated(&mut launch, &stated);
-        match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch) {
+        let outcome = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch);
+        for Numbers { evaluated, seen, .. } in &watch.numbers {
+            let has = |at: usize| seen[at].contains(&evaluated.values[at]);
+            tally.differing += u64::from(has(0) && has(1));
+            // Who hangs may not come so far.
+            let is_wrong = |at: usize| !seen[at].is_empty() && !has(at);
+            if outcome.is_ok() && (is_wrong(0) || is_wrong(1)) {
+                tally.wrong.push(text.to_owned());
+            }
+        }
+        match outcome {
             Ok(report) => tally.passed += u64::from(!is_found && report.barriers > 0),
             Err(Failure::Hang(_)) => has_hung = true,
             Err(_) => {}
@@ -184,6 +220,35 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     Some(tally)
 }
 
+/// Whether a barrier is said to wait for threads that do not come, and how often a launch hung and how often it ended. None if the text is refused.
+#[must_use]
+pub fn waits_for_too_many(text: &str, rng: &mut SmallRng) -> Option<(bool, [u32; 2])> {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).ok()?;
+    session.set_whole(module, true);
+    let kernel = session.function(module, "f")?;
+    let is_few = session
+        .diagnostics(kernel)
+        .iter()
+        .any(|finding| matches!(finding.fault, Some(CountFault::TooFew { .. })));
+    let context = std::sync::Arc::new(phalanx::ir::Context::new());
+    let parsed = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
+    let program = Program::new(&parsed, session.target(module)).ok()?;
+    let stated = queries::launch_facts(session.database(), kernel.input()).clone();
+    let mut outcomes = [0; 2];
+    for _ in 0..4 {
+        let mut memory = program.memory(rng.random()).ok()?;
+        let mut launch = oracle::launch(rng, &mut memory, 6_000)?;
+        oracle::as_stated(&mut launch, &stated);
+        match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut Silent) {
+            Err(Failure::Hang(_)) => outcomes[0] += 1,
+            Ok(_) => outcomes[1] += 1,
+            Err(_) => {}
+        }
+    }
+    Some((is_few, outcomes))
+}
+
 /// Two threads that are said to decide a branch differently, and where they went.
 struct Pair {
     function: usize,
@@ -192,12 +257,38 @@ struct Pair {
     ways: [BTreeSet<BlockId>; 2],
 }
 
+/// Two threads that are said to come to a barrier with different numbers, and with what they came.
+struct Numbers {
+    function: usize,
+    barrier: InstId,
+    evaluated: Evaluated,
+    seen: [BTreeSet<u64>; 2],
+}
+
 #[derive(Default)]
 struct Watch {
     pairs: Vec<Pair>,
+    numbers: Vec<Numbers>,
 }
 
 impl Observer for Watch {
+    fn wants_operands(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    fn operand(&mut self, at: Moment<'_>, position: usize, _of: InstId, value: &Value) {
+        for numbers in &mut self.numbers {
+            if (numbers.function, numbers.barrier) != (at.function, at.inst) || position != 0 {
+                continue;
+            }
+            for (thread, seen) in numbers.evaluated.threads.iter().zip(&mut numbers.seen) {
+                if at.thread.thread == *thread {
+                    seen.extend(value.bits().map(|bits| bits as u64));
+                }
+            }
+        }
+    }
+
     fn branch(&mut self, at: Moment<'_>, to: BlockId) {
         for pair in &mut self.pairs {
             if (pair.function, pair.branch) != (at.function, at.inst) {
@@ -235,14 +326,25 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
             // Whoever waits at one barrier is not met at another.
             let number = match kind {
                 Kind::Amdgcn => String::new(),
+                Kind::Nvptx if rng.random_ratio(1, 8) => {
+                    // One that depends on the thread, or seems to.
+                    let name = format!("%number{}", out.len());
+                    number_of_thread(&name, rng, &mut out);
+                    format!("i32 {name}")
+                }
                 Kind::Nvptx => format!("i32 {}", out.len() % 3),
             };
+            let is_computed = number.contains('%');
             // In every other one the text of assembly says it, whatever attributes do.
             let _ = match (rng.random_ratio(1, 2), kind) {
                 (false, _) => writeln!(out, "  call void {name}{number})"),
                 (true, Kind::Amdgcn) => writeln!(
                     out,
                     "  call void asm sideeffect \"; all of them\\0As_barrier ; s_nop 0\", \"~{{memory}}\"()"
+                ),
+                (true, Kind::Nvptx) if is_computed => writeln!(
+                    out,
+                    "  call void asm sideeffect \"barrier.cta.sync.aligned $0;\", \"r\"({number})"
                 ),
                 (true, Kind::Nvptx) => {
                     let number = out.len() % 3;
@@ -276,7 +378,26 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
             }
         }
     }
+    let size = "declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()";
+    if kind == Kind::Nvptx && !text.contains(size) {
+        let _ = writeln!(out, "{size}");
+    }
     out
+}
+
+/// The number of a barrier as a function of the thread's index, which may be one for all.
+fn number_of_thread(name: &str, rng: &mut SmallRng, out: &mut String) {
+    let _ = writeln!(out, "  {name}.0 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()");
+    let _ = writeln!(out, "  {name}.1 = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()");
+    let text = match rng.random_range(0..6) {
+        0 => format!("and i32 {name}.0, 1"),
+        1 => format!("lshr i32 {name}.0, {}", rng.random_range(3..12)),
+        2 => format!("urem i32 {name}.0, 3"),
+        3 => format!("and i32 {name}.1, 3"),
+        4 => format!("and i32 {name}.0, 0"),
+        _ => format!("udiv i32 {name}.0, {name}.1"),
+    };
+    let _ = writeln!(out, "  {name} = {text}");
 }
 
 /// A condition that depends on nothing but the thread's index: one that can be evaluated.

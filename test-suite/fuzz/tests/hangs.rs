@@ -20,6 +20,7 @@ fn no_finding_no_hang() {
     // A check that looks at nothing finds nothing.
     assert!(tally.silent > 40 && tally.passed > 40 && tally.exits > 2, "{tally}");
     assert!(tally.found > 40 && tally.hung > 20 && tally.witnesses > 5, "{tally}");
+    assert!(tally.numbers > 4 && tally.differing > 0, "{tally}");
 }
 
 /// Each rule is needed: without its findings programs are called right that hang.
