@@ -79,7 +79,7 @@ pub(super) fn active(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let all: Vec<(Node, SourceSet)> = deciding(facts, site).collect();
     let &(branch, sources) = all.first()?;
     let parts_after = |&&(branch, _): &&(Node, SourceSet)| {
-        made != site.block && facts.dom.dominates(made, branch) && made != branch || made == branch
+        made == branch || made != site.block && facts.dom.dominates(made, branch)
     };
     let later = all.iter().find(parts_after);
     let base = intrinsic_of(facts, site).map_or("", |found| found.base);

@@ -517,10 +517,10 @@ exit:
     let exact = "\"nvvm.reqntid\"=\"64\"";
     assert_eq!(text(["%id, 8", "255"], exact), "");
     assert_eq!(text(["%lane, 8", "255"], exact), "");
-    // In the second wave there are eight as well.
-    assert_eq!(text(["%id, 40", "255"], exact), "");
+    // In the second wave there are eight as well; in the first one others come that are not named.
+    assert_eq!(text(["%id, 40", "255"], exact), "kernel: error PHX014\n");
     assert_eq!(text(["%id, 40", "-1"], exact), "kernel: warning PHX006\n");
-    assert_eq!(text(["%id, 36", "255"], exact), "kernel: warning PHX006\n");
+    assert_eq!(text(["%id, 36", "255"], exact), "kernel: warning PHX006\nkernel: error PHX014\n");
     assert_eq!(text(["%id, 8", "511"], exact), "kernel: error PHX006\n");
     // If rows are whole waves.
     assert_eq!(text(["%id, 8", "255"], ""), "kernel: note PHX006\n");
