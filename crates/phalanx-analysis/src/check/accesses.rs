@@ -12,12 +12,12 @@
 //! `symbolic`), that is said with the value. O(accesses × lanes).
 
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
-use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
+use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, address_space::AddressSpace};
 
 pub use super::symbolic::Symbol;
 use super::{Facts, Finding, Level, Rule, symbolic};
 use crate::affect::User;
-use crate::lower::Numbering;
+use crate::lower::{Code, Numbering};
 use crate::shape::{
     access::{Access, Accesses, Pattern, fewest_sectors},
     banks,
@@ -138,13 +138,21 @@ fn strided(stride: i64, lanes: u32) -> Vec<i64> {
 /// Where an address points to, as far as it says so or what it is made from does. The generic space is taken for global memory: the arguments of
 /// kernels are.
 pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
-    let body = facts.code.body;
-    let architecture = facts.target.architecture();
+    space_of(facts.code, facts.target.architecture(), address)
+}
+
+/// The same in any function.
+pub(super) fn space_of(
+    code: Code<'_>,
+    architecture: Architecture,
+    address: Value,
+) -> Option<SpaceKind> {
+    let body = code.body;
     let mut at = address;
     // Addresses are made in a few steps, as a rule.
     for _ in 0..32 {
-        let ty = type_of(facts, at)?;
-        let number = facts.code.context.type_kind(ty).address_space()?;
+        let ty = type_of(code, at)?;
+        let number = code.context.type_kind(ty).address_space()?;
         match AddressSpace::of(architecture, number).kind() {
             SpaceKind::Generic | SpaceKind::Unknown => {}
             kind => return Some(kind),
@@ -157,7 +165,7 @@ pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
                 Opcode::Alloca => return Some(SpaceKind::Private),
                 _ => return Some(SpaceKind::Global),
             },
-            ValueKind::Const(constant) => match &facts.code.context.const_data(constant).kind {
+            ValueKind::Const(constant) => match &code.context.const_data(constant).kind {
                 ConstKind::Expr(expr) => at = Value::constant(*expr.operands.first()?),
                 _ => return Some(SpaceKind::Global),
             },
@@ -167,11 +175,11 @@ pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
     None
 }
 
-fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
+fn type_of(code: Code<'_>, value: Value) -> Option<Type> {
     match value.kind() {
-        ValueKind::Inst(inst) => Some(facts.code.body.inst(inst).ty),
-        ValueKind::Arg(position) => facts.code.header.params.get(position as usize).copied(),
-        ValueKind::Const(constant) => Some(facts.code.context.const_data(constant).ty),
+        ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
+        ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
+        ValueKind::Const(constant) => Some(code.context.const_data(constant).ty),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@
 //! | a call through a pointer | nobody knows who is called |
 //! | inline assembly with an instruction that is not known | it may wait for others |
 //! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
+//! | a mask that is an argument or comes from memory | who it names is up to the program |
 //! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
 //!
 //! ```text
@@ -18,11 +19,14 @@
 //! A call of a function that is defined here is no gap: what is not judged in it is a gap there.
 //! O(instructions).
 
-use phalanx_ir::{GlobalName, InstId};
+use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind};
 use phalanx_target::intrinsics::Family;
 
 use super::sites::{self, Callee, Calls, Site, SiteKind};
 use crate::lower::Code;
+
+/// So many operations are looked at behind a mask.
+const OPERATIONS: usize = 48;
 
 /// What is judged in one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -55,6 +59,8 @@ pub enum NotJudged {
     PartialBarrier,
     /// A wait for an object in memory.
     BarrierObject,
+    /// A mask that is an argument, or read from memory, or computed from such.
+    Mask,
 }
 
 /// What is judged in a function; `is_defined` tells for a function that is called by name whether it
@@ -101,7 +107,7 @@ fn gap(
         if intrinsic.family == Family::Nvvm && waits(intrinsic.base) {
             return Some(NotJudged::BarrierObject);
         }
-        return partial(code, call, calls);
+        return partial(code, call, calls).or_else(|| mask(code, call, calls));
     }
     let is_unknown = (calls.callee)(name) == Callee::Unknown && !is_defined(name);
     is_unknown.then_some(NotJudged::UnknownCallee(name))
@@ -114,4 +120,43 @@ fn partial(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> 
         _ => false,
     };
     sites::sites_at(code, call, calls).iter().any(is_partial).then_some(NotJudged::PartialBarrier)
+}
+
+/// A mask of which nothing is known.
+fn mask(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
+    let members = |site: &Site| match site.kind {
+        SiteKind::Group { members } => members,
+        _ => None,
+    };
+    let at = sites::sites_at(code, call, calls).iter().find_map(members)?;
+    let body = code.body;
+    let mut work = vec![*body.call_args(call).get(usize::from(at))?];
+    for _ in 0..OPERATIONS {
+        let value = work.pop()?;
+        match value.kind() {
+            ValueKind::Arg(_) => return Some(NotJudged::Mask),
+            ValueKind::Inst(inst) => match body.inst(inst).opcode {
+                Opcode::Load => match slot(code, body.operands(inst)[0]) {
+                    Some(own) => {
+                        let stores = body.uses_of(own.into()).filter(|of| {
+                            body.inst(of.user).opcode == Opcode::Store && of.index == 1
+                        });
+                        // In rounds a slot may be computed from itself.
+                        work.extend(stores.take(2).map(|of| body.operands(of.user)[0]));
+                    }
+                    None => return Some(NotJudged::Mask),
+                },
+                // Whoever is named by a ballot has said so; of phis the walk knows more.
+                Opcode::Call | Opcode::Phi => {}
+                _ => work.extend_from_slice(body.operands(inst)),
+            },
+            _ => {}
+        }
+    }
+    None
+}
+
+fn slot(code: Code<'_>, address: Value) -> Option<InstId> {
+    let is_alloca = |inst: &InstId| code.body.inst(*inst).opcode == Opcode::Alloca;
+    address.as_inst().filter(is_alloca)
 }

@@ -8,7 +8,7 @@
 //! - a branch or a value that diverges otherwise, or a block whose execution depends on something else,
 //! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another,
-//! - by what threads come to the function, likewise.
+//! - by what threads come to the function, and what functions that it calls do at their ends, likewise.
 //!
 //! After the split of a block its instructions count as changed, and where it parts threads the branch is at the end of another block. To operations that have read
 //! neither, the two graphs are one: what comes into the block still does, what leads out of it leads out of the new one, and no way between others is
@@ -25,14 +25,15 @@
 use std::{cell::RefCell, sync::Arc};
 
 use phalanx_graph::Node;
-use phalanx_ir::{InstId, Opcode, flow::node_of};
+use phalanx_ir::{GlobalName, InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Finding, Rule, Sites,
     barriers::{self, Around, Check, has_effect},
-    kinds, masks, members, numbers, rereads,
+    kinds, masks, members, numbers,
+    rereads::{self, Edges},
     sites::Site,
     split,
 };
@@ -62,6 +63,8 @@ pub struct Reads {
     slots: bool,
     /// What threads come to the function by, if that was asked.
     callers: Option<SourceSet>,
+    /// What functions that are called do at their ends.
+    callees: Vec<(GlobalName, Edges)>,
 }
 
 /// Where reads are put down.
@@ -109,6 +112,13 @@ impl Facts<'_> {
         let sources = (self.called_under)();
         self.note(|reads| reads.callers = Some(sources));
         sources
+    }
+
+    /// What a function that is called does with workgroup memory at its ends; puts it down.
+    pub(super) fn at_edges(&self, name: GlobalName) -> Edges {
+        let edges = (self.edges)(name);
+        self.note(|reads| reads.callees.push((name, edges)));
+        edges
     }
 
     /// Puts down that it is asked what is in a stack slot.
@@ -250,6 +260,7 @@ impl Judged {
                 || reads.values.iter().any(|&(of, was)| facts.divergence.value(of) != was)
                 || reads.uses.iter().any(|&(of, at, was)| facts.divergence.at_use(of, at) != was)
                 || reads.callers.is_some_and(|was| (facts.called_under)() != was)
+                || reads.callees.iter().any(|&(name, was)| (facts.edges)(name) != was)
                 || is_memory && reads.slots
                 || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
         };

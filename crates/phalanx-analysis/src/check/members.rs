@@ -24,7 +24,7 @@ use super::{
     counted::{is_alike_in_rows, is_alike_unless_wraps},
     launch::harmless,
     sites::{Argument, Site, SiteKind, arguments, called, intrinsic, intrinsic_of},
-    witness::{Decision, constant, decision, named_come, stored, witness},
+    witness::{Decision, constant, decision, named_come, only_stored, witness},
 };
 
 /// So many operations are looked through.
@@ -107,7 +107,7 @@ fn active_mask(facts: Facts<'_>, mask: Value) -> Option<InstId> {
         let inst = at.as_inst()?;
         facts.reads_inst(inst);
         match facts.code.body.inst(inst).opcode {
-            Opcode::Load => at = stored(facts, inst)?,
+            Opcode::Load => at = only_stored(facts, inst)?,
             Opcode::Call => {
                 let name = called(facts.code, inst)?;
                 let found = intrinsic(facts.code, name)?;
@@ -131,7 +131,7 @@ fn is_made_of(facts: Facts<'_>, value: Value, from: InstId) -> bool {
         facts.reads_inst(inst);
         let body = facts.code.body;
         match body.inst(inst).opcode {
-            Opcode::Load => work.extend(stored(facts, inst)),
+            Opcode::Load => work.extend(only_stored(facts, inst)),
             Opcode::Call => work.extend_from_slice(body.call_args(inst)),
             Opcode::Phi => work.extend(body.phi_incoming(inst).map(|(value, _)| value)),
             _ => work.extend_from_slice(body.operands(inst)),

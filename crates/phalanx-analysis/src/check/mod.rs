@@ -78,6 +78,7 @@ pub use accesses::{AccessCost, Symbol, WaveCost};
 pub use judged::{Judged, Notes, Reads, Split, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
+pub use rereads::{Edges, edges};
 pub use sites::{Callee, Calls, called, may_be_barrier, may_be_site, own_barriers};
 pub use ways::is_undefined;
 use witness::Decision;
@@ -389,6 +390,8 @@ pub struct Facts<'a> {
     pub callers_are_known: bool,
     /// What is known of a function that is called.
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
+    /// What a function that is called does with workgroup memory at its ends.
+    pub edges: &'a dyn Fn(GlobalName) -> Edges,
     /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a look at all callers.
     pub called_under: &'a dyn Fn() -> SourceSet,
     /// Where it is put down what is read.

@@ -14,33 +14,103 @@
 //! execute it before another one has read: [`Rule::WrittenTooSoon`], a warning at the load. Where a barrier is on every way to the next
 //! store there is nothing to say ([stable loads](crate::stable)).
 //!
-//! Stores to another variable are left out. O(instructions) behind each such load.
+//! Stores to another variable are left out. The load may be in a function that is called and returns what it has read, and the store in
+//! one that is called next ([`Edges`]): then it is said at the call, whatever the variables are.
+//! O(instructions) behind each such load.
 
 use phalanx_graph::Node;
 use phalanx_ir::{
-    GlobalName, InstId, Opcode, Value, ValueKind,
+    BlockId, GlobalName, InstId, Opcode, Value, ValueKind,
     constant::ConstKind,
     edit::Use,
     flow::{block_of, node_of},
 };
-use phalanx_target::{Scope, SourceSet, SpaceKind, intrinsics::BarrierPhase};
+use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, intrinsics::BarrierPhase};
 use rustc_hash::FxHashSet;
 
 use super::{
     Facts, Finding, Level, Rule,
-    accesses::space,
+    accesses::{space, space_of},
     launch::harmless,
-    sites::{Site, SiteKind},
+    sites::{self, Calls, Site, SiteKind, called},
     witness::slot,
 };
-use crate::lower::Numbering;
+use crate::lower::{Code, Numbering};
 
 /// So many operations are looked at behind a condition.
 const OPERATIONS: usize = 48;
 
+/// What a function does with workgroup memory before its first barrier and behind its last one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Edges {
+    /// It writes before any barrier.
+    pub writes_first: bool,
+    /// It returns what it reads behind all of them.
+    pub returns_read: bool,
+}
+
+/// What a function does at its ends. O(instructions).
+#[must_use]
+pub fn edges(code: Code<'_>, architecture: Architecture, calls: Calls<'_>) -> Edges {
+    let body = code.body;
+    let waits = |inst: InstId| {
+        let mut found = sites::sites_at(code, inst, calls).into_iter();
+        found.any(|site| site.kind.may_wait())
+    };
+    let is_shared =
+        |address: Value| space_of(code, architecture, address) == Some(SpaceKind::Workgroup);
+    let written = |inst: InstId| match body.inst(inst).opcode {
+        Opcode::Store => Some(body.operands(inst)[1]),
+        Opcode::AtomicRmw | Opcode::CmpXchg => Some(body.operands(inst)[0]),
+        _ => None,
+    };
+    let mut edges = Edges::default();
+    let mut seen = FxHashSet::default();
+    let mut work: Vec<BlockId> = code.flow.entry().into_iter().collect();
+    while let Some(block) = work.pop().filter(|_| !edges.writes_first) {
+        let mut insts = body.block_insts(block).take_while(|&inst| !waits(inst));
+        edges.writes_first = { &mut insts }.any(|inst| written(inst).is_some_and(is_shared));
+        if !body.block_insts(block).any(waits) {
+            let next = code.flow.successors(block).iter();
+            work.extend(next.filter(|&&next| seen.insert(next)).copied());
+        }
+    }
+    for &block in code.flow.order() {
+        let Some(last) = body.terminator(block) else { continue };
+        if body.inst(last).opcode != Opcode::Ret || edges.returns_read {
+            continue;
+        }
+        // The value is computed where nothing waits any more.
+        let insts: Vec<InstId> = body.block_insts(block).collect();
+        let behind = insts.iter().rposition(|&inst| waits(inst)).map_or(0, |at| at + 1);
+        let mut work: Vec<Value> = body.operands(last).to_vec();
+        for _ in 0..OPERATIONS {
+            let Some(inst) = work.pop().and_then(Value::as_inst) else { break };
+            if !insts[behind..].contains(&inst) {
+                continue;
+            }
+            match body.inst(inst).opcode {
+                Opcode::Load if is_shared(body.operands(inst)[0]) => edges.returns_read = true,
+                Opcode::Load => {
+                    let stores = body.operands(inst)[0]
+                        .as_inst()
+                        .into_iter()
+                        .flat_map(|own| body.uses_of(own.into()));
+                    let stores = stores
+                        .filter(|of| body.inst(of.user).opcode == Opcode::Store && of.index == 1);
+                    work.extend(stores.take(2).map(|of| body.operands(of.user)[0]));
+                }
+                Opcode::Phi | Opcode::Call => {}
+                _ => work.extend_from_slice(body.operands(inst)),
+            }
+        }
+    }
+    edges
+}
+
 /// Loads that a branch depends on, of what may be written again too soon.
 pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Option<Finding> {
-    let loads = loads_behind(facts, branch);
+    let loads = reads_behind(facts, branch);
     loads.into_iter().find_map(|load| {
         let store = written_after(facts, waiting, load)?;
         let numbering = Numbering::new(facts.code.header);
@@ -58,8 +128,8 @@ pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Opti
     })
 }
 
-/// Loads from workgroup memory, at one address for the workgroup, that a condition is computed from.
-fn loads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
+/// Loads from workgroup memory, at one address for the workgroup, that a condition is computed from, and calls that return such.
+fn reads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
     let body = facts.code.body;
     let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };
     let mut seen = FxHashSet::default();
@@ -88,7 +158,12 @@ fn loads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
                 None => {}
             },
             Opcode::Phi => work.extend(body.phi_incoming(inst).map(|(value, _)| value)),
-            Opcode::Call => {}
+            Opcode::Call => {
+                let name = called(facts.code, inst);
+                if name.is_some_and(|name| facts.at_edges(name).returns_read) {
+                    found.push(inst);
+                }
+            }
             _ => work.extend_from_slice(operands),
         }
     }
@@ -113,7 +188,10 @@ fn is_one(facts: Facts<'_>, address: Value) -> bool {
 fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<InstId> {
     let body = facts.code.body;
     let start = body.block_of(load)?;
-    let variable = variable(facts, body.operands(load)[0]);
+    let variable = match body.inst(load).opcode {
+        Opcode::Load => variable(facts, body.operands(load)[0]),
+        _ => None,
+    };
     let waits = |inst: InstId| {
         waiting.iter().any(|site| {
             site.inst == inst
@@ -143,6 +221,10 @@ fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<In
         }
         let mut is_over = false;
         for inst in insts {
+            let name = called(facts.code, inst);
+            if name.is_some_and(|name| facts.at_edges(name).writes_first) {
+                return Some(inst);
+            }
             if waits(inst) {
                 is_over = true;
                 break;

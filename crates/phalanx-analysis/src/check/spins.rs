@@ -35,7 +35,7 @@ use rustc_hash::FxHashSet;
 use super::{
     Facts, Finding, Level, Rule,
     walk::{Came, Walks},
-    witness::{row, slot, type_of},
+    witness::{only_stored, row, slot, type_of},
 };
 
 /// So many operations are looked at behind a condition.
@@ -142,20 +142,12 @@ fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
 
 /// What a load from a slot gives that is written at one place.
 fn resolved(facts: Facts<'_>, value: Value) -> Value {
-    let body = facts.code.body;
     let mut at = value;
     for _ in 0..DEPTH {
-        let load = at.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Load);
-        let Some(own) = load.and_then(|load| slot(facts, body.operands(load)[0])) else {
-            return at;
-        };
-        let mut uses =
-            body.uses_of(own.into()).filter(|of| body.inst(of.user).opcode != Opcode::Load);
-        let (Some(Use { user, index: 1 }), None) = (uses.next(), uses.next()) else { return at };
-        if body.inst(user).opcode != Opcode::Store {
-            return at;
+        match at.as_inst().and_then(|load| only_stored(facts, load)) {
+            Some(value) => at = value,
+            None => return at,
         }
-        at = body.operands(user)[0];
     }
     at
 }

@@ -498,6 +498,21 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     (is_whole && is_one).then_some(value)
 }
 
+/// What is stored in the slot that a load reads, if that is written at one place: in the last round that came there.
+pub(super) fn only_stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
+    let body = facts.code.body;
+    if body.inst(load).opcode != Opcode::Load {
+        return None;
+    }
+    facts.reads_slots();
+    let own = slot(facts, body.operands(load)[0])?;
+    let is_other =
+        |of: &Use| body.inst(of.user).opcode != Opcode::Load && !is_marker(facts, of.user);
+    let mut uses = body.uses_of(own.into()).filter(is_other);
+    let (Some(Use { user, index: 1 }), None) = (uses.next(), uses.next()) else { return None };
+    (body.inst(user).opcode == Opcode::Store).then(|| body.operands(user)[0])
+}
+
 /// Whether an instruction comes before another on every way to that.
 fn is_before(facts: Facts<'_>, first: InstId, second: InstId) -> bool {
     let body = facts.code.body;

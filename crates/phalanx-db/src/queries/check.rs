@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     check::{
-        self, Callee, Calls, Facts, Finding, Judged, Operation, Sites, Split, coverage::Coverage,
+        self, Callee, Calls, Edges, Facts, Finding, Judged, Operation, Sites, Split,
+        coverage::Coverage,
     },
     divergence::{Divergence, SourceSets},
     lower::Code,
@@ -344,6 +345,20 @@ fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
     common.unwrap_or(own)
 }
 
+/// What a function does with workgroup memory before its first barrier and behind its last one.
+///
+/// *Reads* `flow`, `body`, [`synchronizes`] of what it calls. *Changes when* a barrier or an access of workgroup memory at one of its ends does. *Cost* O(instructions).
+#[salsa::tracked(returns(copy))]
+fn edges(db: &dyn Db, function: FunctionInput) -> Edges {
+    if function.flow(db).entry().is_none() {
+        return Edges::default();
+    }
+    let callee = |name| callee(db, function, name);
+    let architecture = || architecture(db, function);
+    let calls = Calls { callee: &callee, architecture: &architecture };
+    check::edges(code(db, function), architecture(), calls)
+}
+
 /// What it depends on whether a thread comes to a function: the control of its calls, and of those of its callers.
 fn called_under(db: &dyn Db, function: FunctionInput) -> SourceSet {
     let symbols = symbols(db, function.module(db));
@@ -418,6 +433,11 @@ fn with_divergence<R>(
 ) -> Option<R> {
     let callee = |name| callee(db, function, name);
     let called_under = || called_under(db, function);
+    let edges = |name| {
+        symbols(db, function.module(db))
+            .get(&name)
+            .map_or_else(Default::default, |&of| edges(db, of))
+    };
     let graph = graph_facts(db, function).as_ref()?;
     let defined = cut.map_or(graph, |cut| &cut.graph);
     let callers_are_known = argument_facts(db, function).is_some();
@@ -439,6 +459,7 @@ fn with_divergence<R>(
             is_kernel: is_kernel(db, function),
             callers_are_known,
             callee: &callee,
+            edges: &edges,
             called_under: &called_under,
             notes: None,
         })

@@ -34,7 +34,7 @@ pub struct Judged {
 /// Something that was not judged, wherever it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
-    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
+    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`, `mask`,
     /// `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`.
     pub reason: &'static str,
     /// What is not judged, and why.
@@ -153,6 +153,7 @@ fn slug(reason: &NotJudged) -> &'static str {
         NotJudged::Assembly(_) => "inline-assembly",
         NotJudged::PartialBarrier => "partial-barrier",
         NotJudged::BarrierObject => "barrier-object",
+        NotJudged::Mask => "mask",
     }
 }
 
@@ -171,6 +172,9 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
         }
         NotJudged::BarrierObject => {
             "waits for barriers in memory (`mbarrier`): who arrives is up to the program".to_owned()
+        }
+        NotJudged::Mask => {
+            "masks that are arguments or come from memory: who they name is not known".to_owned()
         }
     }
 }
