@@ -46,6 +46,11 @@ use super::{
 
 /// So many threads of a workgroup are looked at.
 const THREADS: usize = 1024;
+/// So many are asked one after the other, and of further waves these lanes.
+const ALL: usize = 128;
+const SOME: [usize; 4] = [0, 1, 16, 31];
+/// So many barriers with one number are looked at.
+const SAME: usize = 8;
 /// Threads in a row that every usual launch has.
 const USUAL: u32 = 32;
 
@@ -167,13 +172,15 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
     })
 }
 
-/// Threads in the order in which they are asked, and how many of the first are in every usual launch.
-fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<[u32; 3]>, usize) {
+/// Threads by number, in the order in which they are asked, and how many numbers are those of every usual launch.
+fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<(usize, [u32; 3])>, usize) {
     let launch = facts.launch;
     if let Some(size) = witness::exact_size(launch) {
         let threads = witness::threads(size);
         let count = threads.len();
-        return (threads, count);
+        // Of many waves some lanes are enough to tell them apart.
+        let is_asked = |&(at, _): &(usize, [u32; 3])| at < ALL || SOME.contains(&(at % 32));
+        return (threads.into_iter().enumerate().filter(is_asked).collect(), count);
     }
     let usual = launch.max_extent(0).min(USUAL);
     let mut threads = witness::row(0, usual);
@@ -184,7 +191,7 @@ fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<[u32; 3]>, usize) {
         let axes = (1..3).filter(|&axis| launch.max_extent(axis) > 1);
         threads.extend(axes.map(|axis| witness::row(axis, 2)[1]));
     }
-    (threads, count)
+    (threads.into_iter().enumerate().collect(), count)
 }
 
 /// Two threads that come together with different arguments, and whether every launch has them.
@@ -201,7 +208,7 @@ fn evaluated(
     let width = facts.launch.wave_width.filter(|_| scope == Scope::Wave);
     let group = width.map_or(usize::MAX, |width| width as usize);
     let mut seen: Vec<(usize, [u32; 3], Arrival)> = Vec::new();
-    for (index, thread) in threads.into_iter().enumerate() {
+    for (index, thread) in threads {
         let Came::Comes(arrivals) = walks.of(thread) else {
             // If nothing is known of the first ones, nothing is of the others.
             if index > 1 && seen.is_empty() {
@@ -237,8 +244,8 @@ fn computed_count(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let walks = Walks::new(facts, site, Scope::Workgroup);
     let (threads, usual) = asked(facts, Scope::Wave);
     // One thread of each wave.
-    let firsts = threads.into_iter().take(usual).step_by(width as usize);
-    for thread in firsts {
+    let is_first = |&(at, _): &(usize, [u32; 3])| at < usual && at % width as usize == 0;
+    for (_, thread) in threads.into_iter().filter(is_first) {
         let Came::Comes(arrivals) = walks.of(thread) else { continue };
         let sure = arrivals.iter().filter(|arrival| arrival.is_sure);
         for count in sure.filter_map(|arrival| arrival.arguments.get(1).copied().flatten()) {
@@ -281,7 +288,7 @@ fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> 
         return None;
     }
     // If all come to one of them, nobody is missing.
-    if !same.iter().all(|site| facts.is_parted(site.block, Scope::Workgroup)) {
+    if same.len() > SAME || !same.iter().all(|site| facts.is_parted(site.block, Scope::Workgroup)) {
         return None;
     }
     let size = witness::exact_size(facts.launch)?;

@@ -89,6 +89,8 @@ pub(super) struct Walks<'a> {
     size: Option<[u32; 3]>,
     regions: RefCell<FxHashMap<Node, Option<Rc<Region>>>>,
     own: RefCell<FxHashMap<InstId, bool>>,
+    /// Instructions that have been put down as read.
+    noted: RefCell<FxHashSet<InstId>>,
 }
 
 /// What is between a branch and the block where its ways meet.
@@ -137,6 +139,14 @@ impl<'a> Walks<'a> {
             size: super::witness::exact_size(facts.launch),
             regions: RefCell::default(),
             own: RefCell::default(),
+            noted: RefCell::default(),
+        }
+    }
+
+    /// Puts down once that an instruction is read, however many threads execute it.
+    fn reads(&self, inst: InstId) {
+        if self.noted.borrow_mut().insert(inst) {
+            self.facts.reads_inst(inst);
         }
     }
 
@@ -201,7 +211,7 @@ impl<'a> Walks<'a> {
             if body.inst(inst).opcode != Opcode::Phi {
                 break;
             }
-            self.facts.reads_inst(inst);
+            self.reads(inst);
             let entry = from.and_then(|from| {
                 body.phi_incoming(inst).find(|(_, block)| node_of(*block) == from)
             });
@@ -235,7 +245,7 @@ impl<'a> Walks<'a> {
                     return true;
                 }
             }
-            self.facts.reads_inst(inst);
+            self.reads(inst);
             self.execute(inst, thread, state);
         }
         false
@@ -353,7 +363,7 @@ impl<'a> Walks<'a> {
         let body = facts.code.body;
         let flow = facts.code.flow;
         let Some(terminator) = body.terminator(block_of(at)) else { return Next::End };
-        facts.reads_inst(terminator);
+        self.reads(terminator);
         let mut targets = facts.cfg.successors(at).to_vec();
         targets.sort_unstable();
         targets.dedup();
