@@ -243,7 +243,7 @@ pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Fi
 
 /// Loops in which threads wait for others, in vain for all that is known.
 ///
-/// *Reads* what [`diagnostics`] reads. *Changes when* such a loop does. *Cost* O(cycles × operations behind their conditions).
+/// *Reads* what [`diagnostics`] reads, and of functions that are no kernels the control of their calls. *Changes when* such a loop does. *Cost* O(cycles × operations behind their conditions).
 #[salsa::tracked(returns(ref))]
 pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let has_cycles = super::cycles(db, function).is_some_and(|cycles| !cycles.is_empty());
