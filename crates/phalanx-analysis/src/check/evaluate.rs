@@ -10,8 +10,8 @@ use phalanx_target::intrinsics::Family;
 
 use super::{
     Facts,
-    sites::{called, intrinsic},
-    witness::{bits, lane, register_index},
+    sites::called,
+    witness::{bits, lane, read_register, register_index},
 };
 
 /// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes, and arithmetic that
@@ -26,9 +26,9 @@ pub(super) fn of_call(
         return Some(u64::from(thread[axis]));
     }
     let of = bits(facts, call.into())?;
-    let name = called(facts.code, call)?;
     let lane = || lane(facts.launch, thread, size);
-    let Some(found) = intrinsic(facts.code, name) else {
+    let Some(found) = read_register(facts, call) else {
+        let name = called(facts.code, call)?;
         return arithmetic_call(facts.code.context.bytes(name.symbol()?), arguments, of);
     };
     if found.family == Family::Amdgcn {

@@ -41,7 +41,7 @@ use super::{
 /// So many operations are looked at behind a condition.
 const OPERATIONS: usize = 64;
 /// Addresses are compared by so many operations.
-const DEPTH: usize = 8;
+const DEPTH: usize = 12;
 
 /// Loops in which threads may wait for ever.
 #[must_use]
@@ -113,7 +113,7 @@ fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
     slot(facts, address).is_none().then_some(address)
 }
 
-/// Whether two addresses are computed alike. What is loaded twice from a slot that is written once is one.
+/// Whether two addresses are computed alike. What is loaded twice from one place is taken to be one.
 fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
     let body = facts.code.body;
     let mut work = vec![(one, other)];
@@ -127,7 +127,11 @@ fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
         let is_step = |inst| {
             matches!(
                 body.inst(inst).opcode,
-                Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::SExt | Opcode::ZExt
+                Opcode::GetElementPtr
+                    | Opcode::AddrSpaceCast
+                    | Opcode::SExt
+                    | Opcode::ZExt
+                    | Opcode::Load
             )
         };
         let (left, right) = (body.operands(a), body.operands(b));

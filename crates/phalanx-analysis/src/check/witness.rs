@@ -15,7 +15,7 @@ use phalanx_ir::{
     edit::Use,
     flow::{block_of, node_of},
 };
-use phalanx_target::{LaunchFacts, Scope, inline_asm::AsmValue};
+use phalanx_target::{LaunchFacts, Scope, inline_asm::AsmValue, intrinsics::Intrinsic};
 
 use super::{
     Facts,
@@ -386,22 +386,21 @@ pub(super) fn is_lane(facts: Facts<'_>, call: InstId) -> bool {
     matches!(register(facts, call), Some(Step::Lane))
 }
 
+/// The intrinsic that a call is, or that assembly is which moves a special register.
+pub(super) fn read_register(facts: Facts<'_>, call: InstId) -> Option<Intrinsic> {
+    if let Some(name) = called(facts.code, call) {
+        return intrinsic(facts.code, name);
+    }
+    let assembly = inline_assembly(facts.code, call)?;
+    let read = read_assembly(facts.code, assembly, facts.target.architecture());
+    let &[result] = &read.results[..] else { return None };
+    let AsmValue::Result { operation, index: 0 } = read.values[result] else { return None };
+    Some(read.operations.get(operation)?.intrinsic)
+}
+
 /// A call that reads the index of the thread.
 fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
-    let found = match called(facts.code, call) {
-        Some(name) => intrinsic(facts.code, name)?,
-        None => {
-            // Assembly that moves a special register.
-            let read = read_assembly(
-                facts.code,
-                inline_assembly(facts.code, call)?,
-                facts.target.architecture(),
-            );
-            let &[result] = &read.results[..] else { return None };
-            let AsmValue::Result { operation, index: 0 } = read.values[result] else { return None };
-            read.operations.get(operation)?.intrinsic
-        }
-    };
+    let found = read_register(facts, call)?;
     let axis = |name: &str| match name {
         "x" => Some(Step::Index(0)),
         "y" => Some(Step::Index(1)),

@@ -213,3 +213,25 @@ exit:
     assert_eq!(text(""), "k: warning PHX043\n");
     assert!(!text(barrier).contains("PHX043"));
 }
+
+/// Special registers that assembly moves are known, too: a lane is not among those before it.
+#[test]
+fn lanes_before_and_up_to_this_one() {
+    let text = |register: &str| {
+        check(&format!(
+            "define ptx_kernel void @k(ptr addrspace(1) %p) {{
+  %mask = call i32 asm \"mov.u32 $0, %lanemask_{register};\", \"=r\"()
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %id, 31
+  %own = shl i32 1, %lane
+  %all = xor i32 %mask, %own
+  %s = call i32 @llvm.nvvm.vote.ballot.sync(i32 %all, i1 true)
+  store i32 %s, ptr addrspace(1) %p
+  ret void
+}}"
+        ))
+    };
+    assert_eq!(text("le"), "k: error PHX014\n");
+    // In its mask, but not in those of the lanes before it.
+    assert_eq!(text("lt"), "k: error PHX015\n");
+}
