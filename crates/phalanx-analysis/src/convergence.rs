@@ -27,9 +27,7 @@ use phalanx_ir::{
     constant::ConstKind,
     flow::node_of,
 };
-use phalanx_target::{
-    Architecture, IntrinsicInfo, Scope, Transfer, inline_asm::Assembly, intrinsics,
-};
+use phalanx_target::{Architecture, IntrinsicInfo, Scope, Transfer, inline_asm::Assembly};
 use rustc_hash::FxHashMap;
 
 use crate::lower::{Code, read_assembly};
@@ -227,7 +225,7 @@ pub fn is_convergent(
         _ => return false,
     };
     callee(name).is_some_and(marked) || {
-        let found = name.symbol().and_then(|symbol| intrinsics::lookup(context.bytes(symbol)));
+        let found = code.intrinsic(name);
         found.is_some_and(|found| found.info.convergent || found.info.llvm_convergent)
     }
 }
@@ -235,14 +233,13 @@ pub fn is_convergent(
 /// Among which threads a call communicates, where a table of the target says so.
 fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     let callee = code.body.const_callee(call)?;
-    let name = match &code.context.const_data(callee).kind {
-        ConstKind::Global(name) => *name,
+    match &code.context.const_data(callee).kind {
+        ConstKind::Global(_) => scope_of(code.called_intrinsic(call)?.info),
         ConstKind::InlineAsm(asm) => {
-            return scope_of_assembly(&read_assembly(code, asm, Architecture::Generic));
+            scope_of_assembly(&read_assembly(code, asm, Architecture::Generic))
         }
-        _ => return None,
-    };
-    scope_of(intrinsics::lookup(code.context.bytes(name.symbol()?))?.info)
+        _ => None,
+    }
 }
 
 /// The widest scope of what a text does, where all of it is known.

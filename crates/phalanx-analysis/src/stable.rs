@@ -51,7 +51,7 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::{SourceSet, intrinsics::lookup};
+use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use crate::divergence::Divergence;
@@ -342,7 +342,7 @@ fn acquires_otherwise(
 }
 
 fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
-    called_name(code, call).is_some_and(|name| lookup(name).is_some())
+    code.called_intrinsic(call).is_some()
 }
 
 /// The name that is called.

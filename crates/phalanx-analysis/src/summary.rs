@@ -60,7 +60,7 @@ use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
     constant::ConstKind, flow::node_of, module::Linkage,
 };
-use phalanx_target::calling_convention::{self, Entry};
+use phalanx_target::calling_convention::Entry;
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
 use crate::affect::User;
@@ -494,9 +494,7 @@ pub fn argument_sources(
     let content = |argument: phalanx_ir::Value| {
         let position = copies::copied_argument(code, call, argument)?;
         let from = phalanx_ir::Value::arg(position);
-        let is_kernel =
-            calling_convention::entry(code.header.call_conv, around.target.architecture())
-                == Entry::Kernel;
+        let is_kernel = code.entry(around.target.architecture()) == Entry::Kernel;
         let known = match is_kernel {
             true => Some(sources(&from)),
             false => around.calls.argument(position),

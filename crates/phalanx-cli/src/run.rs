@@ -72,7 +72,12 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         frozen,
         ..Launch::default()
     };
-    let mut watch = Watch::new(args.trace, args.races);
+    // What has scopes is kept apart, which costs more.
+    let races = || match program.has_narrow_scopes() {
+        true => simt::Races::with_scopes(),
+        false => simt::Races::new(),
+    };
+    let mut watch = Watch::new(args.trace, args.races.then(races));
     let result = simt::run(&program, name, &launch, &mut memory, &mut watch);
     if let Err(Failure::Launch(what)) = &result {
         bail!("{what}");

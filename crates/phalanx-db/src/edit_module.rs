@@ -3,6 +3,8 @@
 //! The inputs of functions that are removed are used again for functions that are added later, so a driver that clones and drops
 //! functions for ever holds no more of them than it ever had at once. A [`FunctionInput`] must not be used after its function was removed.
 
+use std::sync::Arc;
+
 use phalanx_ir::{
     BuildError, Const, Context, Function, FunctionHeader, GlobalName, Module, ValueKind,
     function::FunctionRef,
@@ -93,7 +95,7 @@ impl Database {
         let entry = self.new_function(module, function);
         let mut entries = module.functions(self).clone();
         entries.push(entry);
-        module.set_functions(self).to(entries);
+        self.set_functions(module, entries);
         let messages = self.broken_rules(module, entry.input.view(self));
         if messages.is_empty() {
             self.forget_use_list_orders(module);
@@ -155,7 +157,7 @@ impl Database {
         gone: &FxHashSet<FunctionInput>,
         names: &FxHashSet<GlobalName>,
     ) {
-        let context = std::sync::Arc::clone(module.context(self));
+        let context = Arc::clone(module.context(self));
         let mentions = |constant: Const| is_made_of(&context, constant, names);
         let is_mentioning = |shell: &Module| {
             let metadata = &shell.metadata;
@@ -278,7 +280,7 @@ impl Database {
         let old = module.shell(self);
         let mut new = old.clone();
         let result = edit(&mut new);
-        if !std::sync::Arc::ptr_eq(&new.context, &old.context) {
+        if !Arc::ptr_eq(&new.context, &old.context) {
             return Err(ModuleEditError::Context);
         }
         if let Some(function) = new.functions.first() {
@@ -308,7 +310,11 @@ impl Database {
             let messages = errors.iter().map(|e| verify::told(&new, &functions, e)).collect();
             return Err(ModuleEditError::Invalid { name: "the module".into(), messages });
         }
+        let known = Arc::clone(queries::library(self, module));
         module.set_shell(self).to(new);
+        if *queries::library(self, module) != known {
+            self.trim(module);
+        }
         Ok(result)
     }
 
@@ -323,7 +329,7 @@ impl Database {
 
     /// Changes the shell where it is, for who knows that no rule is broken.
     fn change_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
-        let empty = Module::new(std::sync::Arc::clone(module.context(self)));
+        let empty = Module::new(Arc::clone(module.context(self)));
         let shell = module.set_shell(self).to(empty);
         let mut guard = PutShell { db: self, module, shell: Some(shell) };
         guard.shell.as_mut().map(edit).expect("the shell is here until the guard is dropped")
@@ -335,7 +341,7 @@ impl Database {
         let mut entries = module.functions(self).clone();
         entries.retain(|e| !gone.contains(&e.input));
         if entries.len() != module.functions(self).len() {
-            module.set_functions(self).to(entries);
+            self.set_functions(module, entries);
         }
         for &function in functions {
             queries::drop_kept(self, function);
@@ -363,9 +369,9 @@ impl Database {
             Some(input) => {
                 let Function { header, flow, body, extras, use_list_orders } = function;
                 let high = Durability::HIGH;
+                input.set_module(self).with_durability(high).to(module);
                 self.set_mentions(input, Mentions::of(module.context(self), &body));
                 self.set_size(input, is_large(&body));
-                input.set_module(self).with_durability(high).to(module);
                 input.set_header(self).with_durability(high).to(header);
                 input.set_held_flow(self).with_durability(high).to(Held::new(flow));
                 input.set_held_body(self).with_durability(high).to(Held::new(body));
@@ -389,7 +395,17 @@ impl Database {
         let Some(at) = module.functions(self).iter().position(is_stale) else { return };
         let mut entries = module.functions(self).clone();
         entries[at].is_definition = is_definition;
+        self.set_functions(module, entries);
+    }
+
+    /// Sets the list of functions. What is kept to repair facts goes with another list of functions that are known by name: it was
+    /// found with these.
+    pub(crate) fn set_functions(&mut self, module: ModuleInput, entries: Vec<FunctionEntry>) {
+        let before = Arc::clone(queries::library(self, module));
         module.set_functions(self).to(entries);
+        if *queries::library(self, module) != before {
+            self.trim(module);
+        }
     }
 
     /// Drops what is kept to repair facts, of all functions of a module. It is built again when it is worth it.

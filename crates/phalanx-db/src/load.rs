@@ -85,7 +85,7 @@ impl Database {
         report.removed =
             input.functions(self).iter().map(|e| e.name).filter(|n| old.contains_key(n)).collect();
         if *input.functions(self) != entries {
-            input.set_functions(self).to(entries);
+            self.set_functions(input, entries);
         }
         let gone: Vec<FunctionInput> = old.into_values().collect();
         self.drop_functions(input, &gone);

@@ -7,12 +7,18 @@
 //!
 //! Cost: O(instructions) the first time, O(changed instructions) after an edit.
 
+use std::sync::Arc;
+
+use memchr::memmem;
 use phalanx_graph::BitSet;
 use phalanx_ir::{Body, Const, Context, GlobalName, InstId, Type, ValueKind, constant::ConstKind};
-use phalanx_target::intrinsics::lookup;
+use phalanx_target::{
+    calling_convention::{self, Entry},
+    intrinsics::lookup,
+};
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput};
+use crate::{Database, FunctionInput, queries};
 
 /// Functions that a body names. Intrinsics are left out where they are called, but for those of which nothing is known: these are what their attributes say, as
 /// other functions are.
@@ -24,6 +30,8 @@ pub struct Mentions {
     callees: Vec<GlobalName>,
     /// Names in any other place, where they could be those of functions.
     taken: Vec<(InstId, GlobalName)>,
+    /// Assembly that waits for earlier grids.
+    waits: Vec<(InstId, ())>,
     /// Instructions in one of the lists, to tell of those that an edit has changed without a search in either.
     naming: BitSet,
 }
@@ -41,10 +49,11 @@ impl Mentions {
 
     /// The same lists, with what follows from them.
     fn with_naming(mut self) -> Mentions {
-        let all = || self.calls.iter().chain(&self.taken).map(|(inst, _)| number(inst) as usize);
-        let mut naming = BitSet::new(all().max().map_or(0, |last| last + 1));
+        let named = || self.calls.iter().chain(&self.taken).map(|(inst, _)| inst);
+        let all = || named().chain(self.waits.iter().map(|(inst, ())| inst));
+        let mut naming = BitSet::new(all().map(|i| number(i) as usize + 1).max().unwrap_or(0));
         all().for_each(|inst| {
-            naming.insert(inst);
+            naming.insert(number(inst) as usize);
         });
         self.naming = naming;
         self.callees = distinct(&self.calls);
@@ -69,6 +78,12 @@ impl Mentions {
         distinct(&self.taken)
     }
 
+    /// Whether some assembly waits for earlier grids (`griddepcontrol.wait`).
+    #[must_use]
+    pub fn waits_for_grids(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
     fn add(&mut self, context: &Context, body: &Body, inst: InstId) {
         if body.block_of(inst).is_none() {
             return;
@@ -80,6 +95,12 @@ impl Mentions {
                 ValueKind::Const(constant) => {
                     let kind = &context.const_data(constant).kind;
                     match *kind {
+                        ConstKind::InlineAsm(ref asm) => {
+                            let text = context.bytes(asm.template);
+                            if memmem::find(text, b"griddepcontrol.wait").is_some() {
+                                self.waits.push((inst, ()));
+                            }
+                        }
                         ConstKind::Global(name) if is_call && position + 1 == operands.len() => {
                             if !is_intrinsic(context, name) {
                                 self.calls.push((inst, name));
@@ -142,36 +163,50 @@ impl Mentions {
         }
         // Most edits name no function before nor after.
         let was_none = !changed.iter().any(|inst| self.naming.contains(number(inst) as usize));
-        if was_none && new.calls.is_empty() && new.taken.is_empty() {
+        if was_none && new.calls.is_empty() && new.taken.is_empty() && new.waits.is_empty() {
             return None;
         }
-        let of_changed = |list: &[(InstId, GlobalName)]| -> Vec<(InstId, GlobalName)> {
-            if list.len() < changed.len() {
-                return list.iter().filter(|(inst, _)| is_changed(inst)).copied().collect();
-            }
-            let mut found = Vec::new();
-            for inst in changed {
-                let first = list.partition_point(|(other, _)| number(other) < number(inst));
-                found.extend(list[first..].iter().take_while(|(other, _)| other == inst));
-            }
-            found
-        };
-        if of_changed(&self.calls) == new.calls && of_changed(&self.taken) == new.taken {
+        if of_changed(&self.calls, changed) == new.calls
+            && of_changed(&self.taken, changed) == new.taken
+            && of_changed(&self.waits, changed) == new.waits
+        {
             return None;
         }
-        let merged = |old: &[(InstId, GlobalName)], new: Vec<(InstId, GlobalName)>| {
-            let kept = old.iter().filter(|(inst, _)| !is_changed(inst)).copied();
-            let mut all: Vec<_> = kept.chain(new).collect();
-            all.sort_by_key(|(inst, _)| number(inst));
-            all
-        };
         let all = Mentions {
-            calls: merged(&self.calls, new.calls),
-            taken: merged(&self.taken, new.taken),
+            calls: merged(&self.calls, new.calls, &is_changed),
+            taken: merged(&self.taken, new.taken, &is_changed),
+            waits: merged(&self.waits, new.waits, &is_changed),
             ..Mentions::default()
         };
         Some(all.with_naming())
     }
+}
+
+/// What a list has of instructions that changed, which are in order.
+fn of_changed<T: Copy>(list: &[(InstId, T)], changed: &[InstId]) -> Vec<(InstId, T)> {
+    if list.len() < changed.len() {
+        let is_changed =
+            |inst: &InstId| changed.binary_search_by_key(&number(inst), number).is_ok();
+        return list.iter().filter(|(inst, _)| is_changed(inst)).copied().collect();
+    }
+    let mut found = Vec::new();
+    for inst in changed {
+        let first = list.partition_point(|(other, _)| number(other) < number(inst));
+        found.extend(list[first..].iter().take_while(|(other, _)| other == inst));
+    }
+    found
+}
+
+/// A list with what it has now of instructions that changed.
+fn merged<T: Copy>(
+    old: &[(InstId, T)],
+    new: Vec<(InstId, T)>,
+    is_changed: &dyn Fn(&InstId) -> bool,
+) -> Vec<(InstId, T)> {
+    let kept = old.iter().filter(|(inst, _)| !is_changed(inst)).copied();
+    let mut all: Vec<_> = kept.chain(new).collect();
+    all.sort_by_key(|(inst, _)| number(inst));
+    all
 }
 
 fn number(inst: &InstId) -> u32 {
@@ -193,8 +228,24 @@ fn is_intrinsic(context: &Context, name: GlobalName) -> bool {
 impl Database {
     /// Sets what a function mentions, if it is different.
     pub(crate) fn set_mentions(&mut self, function: FunctionInput, mentions: Mentions) {
-        if *function.mentions(self) != mentions {
-            function.set_mentions(self).with_durability(Durability::HIGH).to(mentions);
+        if *function.mentions(self) == mentions {
+            return;
+        }
+        let module = function.module(self);
+        // What is kept of a kernel was found as of one that is launched only, or is called too.
+        let architecture = queries::target(self, module).architecture();
+        let symbols = queries::symbols(self, module);
+        let is_kernel = |name: &GlobalName| {
+            symbols.get(name).is_some_and(|function| {
+                let convention = function.header(self).call_conv;
+                calling_convention::entry(convention, architecture) != Entry::Call
+            })
+        };
+        let mut names = function.mentions(self).callees().iter().chain(mentions.callees());
+        let known = names.any(is_kernel).then(|| Arc::clone(queries::library(self, module)));
+        function.set_mentions(self).with_durability(Durability::HIGH).to(mentions);
+        if known.is_some_and(|known| *queries::library(self, module) != known) {
+            self.trim(module);
         }
     }
 }

@@ -135,8 +135,12 @@ fn divergence_asks_for_what_it_needs_only() {
     queries::divergence(&fixture.db, fixture.function("first"));
     expect![[r#"
         affect_map(first)
+        aliases(module)
+        called_kernels(module)
         divergence(first)
         graph_facts(first)
+        language(module)
+        library(module)
         module_facts(module)
         target(module)
         type_layout(module)"#]]
@@ -263,6 +267,10 @@ fn another_triple_reruns_divergence_only() {
     expect![[r#"
         affect_map(first)
         affect_map(second)
+        aliases(module)
+        called_kernels(module)
+        language(module)
+        library(module)
         llvm_affect_map(first)
         llvm_affect_map(second)
         module_facts(module)

@@ -78,8 +78,10 @@ fn metadata_that_come_have_no_function_asked_about_again() {
             metadata.add(NodeBuilder::tuple(true, [])).expect("it names nothing");
         });
         let ran = expect![[r#"
+            aliases
             constant_variables
             hidden_variables
+            language
             named_by_shell
             register_names
             target

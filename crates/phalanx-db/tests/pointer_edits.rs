@@ -177,6 +177,7 @@ impl Fixture {
                     header: warm.input.header(&self.db),
                     flow: warm.input.flow(&self.db),
                     body: warm.input.body(&self.db),
+                    library: phalanx_analysis::lower::Library::NONE,
                 };
                 let [a, b] = [pointers, of_cold].map(|flow| flow.of(code, inst.into()));
                 let is_there = code.body.block_of(inst).is_some();

@@ -4,7 +4,7 @@ mod support;
 
 use phalanx_analysis::{
     edited::Edited,
-    lower::{Code, Surroundings},
+    lower::{Code, Library, Surroundings},
     memory::{
         Followed, PrivateMemory,
         ssa::{Frontiers, Graph},
@@ -120,7 +120,8 @@ impl Fixture {
 
     fn code(&self) -> Code<'_> {
         let view = self.edited().view(&self.db);
-        Code { context: &self.context, header: view.header, flow: view.flow, body: view.body }
+        let (header, flow, body) = (view.header, view.flow, view.body);
+        Code { context: &self.context, header, flow, body, library: Library::NONE }
     }
 
     fn with<R>(&self, run: impl FnOnce(Surroundings<'_>, Frontiers<'_>) -> R) -> R {

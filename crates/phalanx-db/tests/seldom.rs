@@ -191,7 +191,13 @@ fn a_ring_of_new_addresses_where_nobody_comes() {
     let of = |db: &phalanx_db::Database, function: phalanx_db::FunctionInput| {
         let (code_body, context) = (function.body(db), function.module(db).context(db));
         let (header, flow) = (function.header(db), function.flow(db));
-        let code = phalanx_analysis::lower::Code { context, header, flow, body: code_body };
+        let code = phalanx_analysis::lower::Code {
+            context,
+            header,
+            flow,
+            body: code_body,
+            library: queries::library(db, function.module(db)),
+        };
         queries::pointer_flow(db, function).of(code, Value::inst(first))
     };
     assert_eq!(of(&fixture.db, fixture.edited()), of(&cold, fresh));

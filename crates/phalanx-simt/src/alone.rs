@@ -4,7 +4,7 @@ use phalanx_ir::{InstData, Type, inst::Ordering};
 
 use crate::{
     fault::FaultKind,
-    intrinsic::{self, Intrinsic, Place},
+    intrinsic::{self, Along, Intrinsic, Place},
     memory::Region,
     ops,
     thread::{Coordinates, World, place},
@@ -35,8 +35,8 @@ pub(crate) fn alone(
             }
             _ => Value::Unit,
         },
-        Intrinsic::Fence => {
-            world.fence = Some(Ordering::SeqCst);
+        Intrinsic::Fence(reach) => {
+            world.fence = Some((Ordering::SeqCst, reach));
             Value::Unit
         }
         Intrinsic::First => arg(0),
@@ -98,6 +98,21 @@ pub(crate) fn alone(
     })
 }
 
+/// What a thread is told along a dimension; along one that no launch has it is at 0, and sizes are 1.
+fn along(at: Coordinates, what: Along, dimension: u128) -> u64 {
+    let d = usize::try_from(dimension).unwrap_or(usize::MAX);
+    let get = |of: [u32; 3], other: u64| of.get(d).map_or(other, |&n| u64::from(n));
+    match what {
+        Along::Thread => get(at.thread, 0),
+        Along::Block => get(at.block, 0),
+        Along::Global => get(at.block, 0) * get(at.block_size, 1) + get(at.thread, 0),
+        Along::BlockSize => get(at.block_size, 1),
+        Along::GridSize => get(at.grid_size, 1),
+        Along::GlobalSize => get(at.grid_size, 1) * get(at.block_size, 1),
+        Along::Offset => 0,
+    }
+}
+
 fn coordinate(world: &World<'_>, at: Coordinates, what: Place, args: &[Value]) -> Result<Value> {
     let lanes = |mask_: u64| Value::Bits(u128::from(mask_) & mask(at.wave_size.max(32)));
     let own = 1u64 << at.lane;
@@ -121,6 +136,21 @@ fn coordinate(world: &World<'_>, at: Coordinates, what: Place, args: &[Value]) -
         Place::ClusterSize(d, less) => Value::Bits((at.cluster_size[d] - less).into()),
         Place::ClusterBlocks(less) => {
             Value::Bits((at.cluster_size.iter().product::<u32>() - less).into())
+        }
+        Place::Along(what) => match args.first().and_then(Value::bits) {
+            Some(dimension) => Value::Bits(along(at, what, dimension).into()),
+            None => Value::Poison,
+        },
+        Place::Dimensions => Value::Bits(3),
+        Place::Linear => {
+            let ([x, y, z], [width, height, _]) = (at.thread, at.block_size);
+            Value::Bits(u128::from(x + width * (y + height * z)))
+        }
+        Place::GlobalLinear => {
+            let global = |what, dimension| u128::from(along(at, what, dimension));
+            let position = [0, 1, 2].map(|d| global(Along::Global, d));
+            let size = [0, 1].map(|d| global(Along::GlobalSize, d));
+            Value::Bits(position[0] + size[0] * (position[1] + size[1] * position[2]))
         }
         Place::Lane => Value::Bits(at.lane.into()),
         Place::Wave => Value::Bits(at.wave.into()),

@@ -1,11 +1,12 @@
 //! Intrinsics: which there are.
 
+mod library;
 mod names;
 mod pure;
 
 pub(crate) use pure::{pure, reduce_all};
 
-use crate::{collective::Collective, split::Split};
+use crate::{collective::Collective, reach::Reach, split::Split};
 
 /// What an intrinsic does.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -14,8 +15,8 @@ pub(crate) enum Intrinsic {
     Nothing,
     /// An assumption, which is nothing unless the program is held to it.
     Assume,
-    /// Orders memory.
-    Fence,
+    /// Orders memory, among these threads.
+    Fence(Reach),
     /// Gives its first argument.
     First,
     /// Gives this number.
@@ -101,6 +102,14 @@ pub(crate) enum Place {
     ClusterSize(usize, u32),
     /// The same of all dimensions together.
     ClusterBlocks(u32),
+    /// A place along the dimension that the first argument names.
+    Along(Along),
+    /// How many dimensions launches have: three, of which some may be one long.
+    Dimensions,
+    /// The number of the thread in its workgroup.
+    Linear,
+    /// The number of the thread in the grid.
+    GlobalLinear,
     Lane,
     Wave,
     WaveSize,
@@ -116,6 +125,19 @@ pub(crate) enum Place {
     CountHigh,
     DispatchPacket,
     ImplicitArguments,
+}
+
+/// What is asked along a dimension.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Along {
+    Thread,
+    Block,
+    Global,
+    BlockSize,
+    GridSize,
+    GlobalSize,
+    /// Where the grid begins: at 0.
+    Offset,
 }
 
 /// A function of its arguments.

@@ -37,6 +37,7 @@ mod ops;
 pub mod program;
 mod promises;
 pub mod races;
+pub mod reach;
 mod schedule;
 pub mod shape;
 mod split;

@@ -2,7 +2,7 @@
 
 use phalanx_ir::{BlockId, InstId, inst::Ordering};
 
-use crate::{convergence::Key, memory::Region, thread::Coordinates, value::Value};
+use crate::{convergence::Key, memory::Region, reach::Reach, thread::Coordinates, value::Value};
 
 /// Where and when something happened.
 #[derive(Copy, Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// [`Ordering::NotAtomic`] if it is not atomic.
     pub ordering: Ordering,
+    /// Among which threads it is atomic and orders.
+    pub reach: Reach,
 }
 
 /// What an access does.
@@ -79,7 +81,7 @@ pub trait Observer {
     fn access(&mut self, _at: Moment<'_>, _access: &Access) {}
 
     /// A thread has executed a fence.
-    fn fence(&mut self, _at: Moment<'_>, _ordering: Ordering) {}
+    fn fence(&mut self, _at: Moment<'_>, _ordering: Ordering, _reach: Reach) {}
 
     /// Threads, by number in the launch, pass a barrier together, of a workgroup or a wave.
     fn meet(&mut self, _threads: &[u32]) {}

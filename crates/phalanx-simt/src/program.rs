@@ -6,11 +6,15 @@
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{
     BlockId, Const, ConstKind, Context, Function, GlobalName, InstData, InstFlags, InstId, Module,
-    Opcode, Type, ValueKind, attributes::AttrList, constant::ConstExpr, inst::OperandRange,
+    Opcode, SyncScope, Type, ValueKind,
+    attributes::AttrList,
+    constant::ConstExpr,
+    inst::{OperandRange, Ordering},
 };
 use phalanx_target::{
     Architecture, Target,
     inline_asm::{AsmValue, Assembly},
+    library::{self, Language},
 };
 use rustc_hash::FxHashMap;
 
@@ -21,6 +25,7 @@ use crate::{
     intrinsic::Intrinsic,
     memory::{Apertures, Memory, Region, Segment, encode},
     ops,
+    reach::Reach,
     shape::{Shape, Shapes},
     thread::freeze,
     unknown::{Frozen, State, is_followed},
@@ -540,7 +545,9 @@ impl<'m> Program<'m> {
                 }
                 Some(_) => {
                     let text = name.symbol().map(|s| context.text(s)).unwrap_or_default();
-                    Intrinsic::from_name(&text).map_or(Callee::Unknown, Callee::Intrinsic)
+                    let known = Intrinsic::from_name(&text)
+                        .or_else(|| self.of_library(function, call, *name, &text));
+                    known.map_or(Callee::Unknown, Callee::Intrinsic)
                 }
                 // An alias of a function.
                 None => self
@@ -553,6 +560,50 @@ impl<'m> Program<'m> {
             ConstKind::InlineAsm(_) => Callee::Unknown,
             _ => Callee::Indirect,
         }
+    }
+
+    /// How far an atomic access or a fence with this scope reaches.
+    pub(crate) fn reach(&self, scope: SyncScope) -> Reach {
+        Reach::of_scope(self.context().bytes(scope.0), self.architecture)
+    }
+
+    /// Whether an atomic access or a fence reaches less than all of a launch.
+    #[must_use]
+    pub fn has_narrow_scopes(&self) -> bool {
+        let is_narrow = |data: &InstData| match data.opcode {
+            Opcode::Fence | Opcode::AtomicRmw | Opcode::CmpXchg => true,
+            Opcode::Load | Opcode::Store => data.mem().ordering() != Ordering::NotAtomic,
+            _ => false,
+        };
+        self.module.functions.iter().zip(&self.functions).any(|(function, code)| {
+            let body = &function.body;
+            let insts = function.flow.order().iter().flat_map(|&block| body.block_insts(block));
+            insts.map(|inst| body.inst(inst)).any(|data| {
+                is_narrow(data) && self.reach(data.mem().scope()) != Reach::Device
+            }) || code.callees.values().any(|callee| {
+                matches!(callee, Callee::Intrinsic(Intrinsic::Fence(reach)) if *reach != Reach::Device)
+            })
+        })
+    }
+
+    /// What a function does that is declared only, and known by name.
+    fn of_library(
+        &self,
+        function: &Function,
+        call: InstId,
+        name: GlobalName,
+        text: &str,
+    ) -> Option<Intrinsic> {
+        let (context, metadata) = (self.context(), self.module.metadata.named());
+        let is_there = |of: &[u8]| metadata.iter().any(|named| context.bytes(named.name) == of);
+        let language = Language::of_metadata(is_there);
+        let found = library::find(context.bytes(name.symbol()?), self.architecture, language)?;
+        let scope = function.body.call_args(call).first().and_then(|scope| scope.as_const());
+        let scope = scope.and_then(|scope| match &context.const_data(scope).kind {
+            ConstKind::Int(scope) => scope.to_u64(),
+            _ => None,
+        });
+        Intrinsic::of_library(library::with_scope(found, scope).base, text)
     }
 
     pub(crate) fn param_attributes(

@@ -10,8 +10,11 @@
 //!   with release ordering or after a release fence of its thread, or what atomic read-modify-writes made of that
 //!   (C++ memory model, "release sequence").
 //!
+//! Two atomic accesses race all the same if they do not [include](crate::reach) each other, and one orders after another only what
+//! includes it: of a fence and the access behind it what counts is the narrower one.
+//!
 //! An execution is watched in the order in which the interpreter runs it, which is sequentially consistent, and races are
-//! those of that execution: another schedule may have others. Scopes of synchronisation are taken to be wide enough.
+//! those of that execution: another schedule may have others.
 //!
 //! The algorithm is that of vector clocks after Mattern and Fidge, with accesses as *epochs* (Flanagan and Freund, "FastTrack:
 //! Efficient and Precise Dynamic Race Detection", PLDI 2009): a thread numbers its stretches between releases, and knows
@@ -20,7 +23,8 @@
 //! an access is found to race exactly if it does; of the earlier accesses it races with, some are named.
 //!
 //! Cost: O(accesses kept of the byte) per byte accessed, one unless accesses are atomic or race or only read; O(threads) per
-//! release. Clocks are shared until a thread acquires something of its own.
+//! release. Clocks are shared until a thread acquires something of its own. Where scopes are heeded, more is kept apart: O(threads) clocks for
+//! each place that is released to.
 
 use std::rc::Rc;
 
@@ -31,6 +35,7 @@ use smallvec::SmallVec;
 use crate::{
     memory::Region,
     observe::{Access, AccessKind, Moment, Observer, Phase},
+    reach::{Home, Reach, home, include},
 };
 
 /// One of two accesses that race.
@@ -67,9 +72,11 @@ pub struct Race {
 #[derive(Debug, Default)]
 pub struct Races {
     threads: Vec<Thread>,
+    /// Whether scopes are heeded; else all are as wide as the launch.
+    has_scopes: bool,
     bytes: FxHashMap<(Space, u64), Accesses>,
     /// What an acquire of the value at an address is ordered after.
-    released: FxHashMap<(Space, u64), Clock>,
+    released: FxHashMap<(Space, u64), Releases>,
     /// What those who wait at a split barrier are ordered after: of each barrier the last two phases.
     arrived: FxHashMap<(bool, u32, u64), (u64, Clock)>,
     found: Vec<Race>,
@@ -87,17 +94,59 @@ type Clock = Rc<Vec<u32>>;
 struct Thread {
     /// The stretch that it is in, from 1.
     stretch: u32,
+    home: Home,
     /// What happened before, itself apart.
     before: Clock,
-    /// What the last release fence released.
-    fence: Option<Clock>,
-    /// What was read and a later acquire fence acquires.
-    pending: Clock,
+    /// What the last release fences released, each with how far it reaches.
+    fences: SmallVec<[(Reach, Clock); 1]>,
+    /// What was read and a later acquire fence acquires, with how far the access reaches that read it.
+    pending: SmallVec<[(Reach, Releases); 1]>,
+}
+
+/// What was released to a place, kept apart by who did and how far that reaches, where scopes are heeded.
+#[derive(Clone, Debug, Default)]
+struct Releases(SmallVec<[Release; 1]>);
+
+#[derive(Clone, Debug)]
+struct Release {
+    home: Home,
+    reach: Reach,
+    clock: Clock,
+}
+
+impl Releases {
+    /// Adds one. A later one of the same thread has all that an earlier one has.
+    fn add(&mut self, new: Release) {
+        let same = |old: &&mut Release| old.home == new.home && old.reach == new.reach;
+        match self.0.iter_mut().find(same) {
+            Some(old) => join(&mut old.clock, &new.clock),
+            None => self.0.push(new),
+        }
+    }
+
+    /// What one acquires that reaches so far.
+    fn acquired(&self, home: &Home, reach: Reach) -> Clock {
+        let mut all = Clock::default();
+        for release in &self.0 {
+            if include((&release.home, release.reach), (home, reach)) {
+                join(&mut all, &release.clock);
+            }
+        }
+        all
+    }
 }
 
 /// Accesses of a byte that a later one may race with.
 #[derive(Clone, Debug, Default)]
-struct Accesses(SmallVec<[(Party, u32); 2]>);
+struct Accesses(SmallVec<[Kept; 2]>);
+
+#[derive(Copy, Clone, Debug)]
+struct Kept {
+    party: Party,
+    stretch: u32,
+    home: Home,
+    reach: Reach,
+}
 
 impl Thread {
     fn saw(&self, stretch: u32, thread: u32) -> bool {
@@ -143,10 +192,16 @@ fn releases(ordering: Ordering) -> bool {
 }
 
 impl Races {
-    /// A watch that has seen nothing.
+    /// A watch that has seen nothing, and takes all scopes to be as wide as the launch.
     #[must_use]
     pub fn new() -> Races {
         Races::default()
+    }
+
+    /// A watch that has seen nothing, and heeds scopes.
+    #[must_use]
+    pub fn with_scopes() -> Races {
+        Races { has_scopes: true, ..Races::default() }
     }
 
     /// Pairs of instructions that raced, in the order in which they were found.
@@ -170,9 +225,14 @@ impl Races {
     fn thread(&mut self, number: u32) -> &mut Thread {
         let number = number as usize;
         if self.threads.len() <= number {
-            let nothing = Clock::default();
-            let (before, pending) = (Rc::clone(&nothing), nothing);
-            let new = Thread { stretch: 1, before, fence: None, pending };
+            let before = Clock::default();
+            let new = Thread {
+                stretch: 1,
+                home: Home::default(),
+                before,
+                fences: SmallVec::new(),
+                pending: SmallVec::new(),
+            };
             self.threads.resize(number + 1, new);
         }
         &mut self.threads[number]
@@ -181,66 +241,84 @@ impl Races {
     /// An access; whether it races with an earlier one.
     fn record(&mut self, party: Party, space: Space, access: &Access) -> bool {
         let place = (space, access.address);
+        let reach = self.reach(access.reach);
         if party.is_atomic && access.kind != AccessKind::Store {
             let released = self.released.get(&place).cloned().unwrap_or_default();
             let thread = self.thread(party.thread);
             match acquires(access.ordering) {
-                true => join(&mut thread.before, &released),
-                false => join(&mut thread.pending, &released),
+                true => {
+                    let acquired = released.acquired(&thread.home, reach);
+                    join(&mut thread.before, &acquired);
+                }
+                false => match thread.pending.iter_mut().find(|(of, _)| *of == reach) {
+                    Some((_, pending)) => released.0.into_iter().for_each(|r| pending.add(r)),
+                    None => thread.pending.push((reach, released)),
+                },
             }
         }
         let mut is_race = false;
         let thread = self.thread(party.thread).clone();
+        let new = Kept { party, stretch: thread.stretch, home: thread.home, reach };
         for address in access.address..access.address.saturating_add(access.size) {
-            is_race |= self.touch(party, &thread, (space, address), access.region);
+            is_race |= self.touch(new, &thread, (space, address), access.region);
         }
         if access.kind != AccessKind::Load {
-            self.publish(party, place, access);
+            self.publish(party, place, access, reach);
         }
         is_race
     }
 
+    fn reach(&self, reach: Reach) -> Reach {
+        if self.has_scopes { reach } else { Reach::Device }
+    }
+
     /// What an acquire of the value that is written now is ordered after.
-    fn publish(&mut self, party: Party, place: (Space, u64), access: &Access) {
+    fn publish(&mut self, party: Party, place: (Space, u64), access: &Access, reach: Reach) {
         let thread = self.thread(party.thread);
-        let own = match party.is_atomic {
-            true if releases(access.ordering) => Some(thread.release(party.thread)),
-            true => thread.fence.clone(),
-            false => None,
+        let home = thread.home;
+        let own: SmallVec<[(Reach, Clock); 1]> = match party.is_atomic {
+            true if releases(access.ordering) => [(reach, thread.release(party.thread))].into(),
+            true => thread.fences.clone(),
+            false => SmallVec::new(),
         };
         // What modifies a value passes on what it was released with.
         let continues = party.is_atomic && access.kind == AccessKind::Modify;
         if !continues {
             self.released.remove(&place);
         }
-        if let Some(own) = own {
-            join(self.released.entry(place).or_default(), &own);
+        // Who releases makes no difference where everything reaches everybody.
+        let home = if self.has_scopes { home } else { Home::default() };
+        for (of_fence, clock) in own {
+            let new = Release { home, reach: reach.min(of_fence), clock };
+            self.released.entry(place).or_default().add(new);
         }
     }
 
-    fn touch(
-        &mut self,
-        party: Party,
-        thread: &Thread,
-        place: (Space, u64),
-        region: Region,
-    ) -> bool {
+    fn touch(&mut self, new: Kept, thread: &Thread, place: (Space, u64), region: Region) -> bool {
+        let party = new.party;
         let accesses = &mut self.bytes.entry(place).or_default().0;
         let mut raced: SmallVec<[Party; 2]> = SmallVec::new();
-        accesses.retain(|&mut (earlier, stretch)| {
-            let is_ordered = earlier.thread == party.thread || thread.saw(stretch, earlier.thread);
-            let conflicts =
-                (earlier.writes || party.writes) && !(earlier.is_atomic && party.is_atomic);
+        accesses.retain(|&mut kept| {
+            let earlier = kept.party;
+            let is_ordered =
+                earlier.thread == party.thread || thread.saw(kept.stretch, earlier.thread);
+            let are_atomic = earlier.is_atomic
+                && party.is_atomic
+                && include((&kept.home, kept.reach), (&new.home, new.reach));
+            let conflicts = (earlier.writes || party.writes) && !are_atomic;
             if conflicts && !is_ordered {
                 raced.push(earlier);
             }
-            // Later accesses that race with the earlier one race with this one.
+            // Later accesses that race with the earlier one race with this one. Of two that are atomic, who does not include the earlier one has to
+            // not include this one either.
+            let reaches_no_further =
+                !self.has_scopes || earlier.thread == party.thread && new.reach <= kept.reach;
             let is_covered = is_ordered
                 && (party.writes || !earlier.writes)
-                && (!party.is_atomic || earlier.is_atomic);
+                && (!party.is_atomic || earlier.is_atomic && reaches_no_further);
             !is_covered
         });
-        accesses.push((party, thread.stretch));
+        accesses.push(new);
         for &first in &raced {
             self.report(first, party, place.1, region);
         }
@@ -257,14 +335,24 @@ impl Races {
         self.found[number].count += 1;
     }
 
-    fn order(&mut self, number: u32, ordering: Ordering) {
+    fn order(&mut self, number: u32, ordering: Ordering, reach: Reach) {
+        let reach = self.reach(reach);
         let thread = self.thread(number);
         if acquires(ordering) {
-            let pending = std::mem::take(&mut thread.pending);
-            join(&mut thread.before, &pending);
+            for (of_access, pending) in &thread.pending {
+                let acquired = pending.acquired(&thread.home, reach.min(*of_access));
+                join(&mut thread.before, &acquired);
+            }
+            // A fence that reaches further may follow, and acquire more.
+            if reach == Reach::Device {
+                thread.pending.clear();
+            }
         }
         if releases(ordering) {
-            thread.fence = Some(thread.release(number));
+            let clock = thread.release(number);
+            // One that reaches as far or further says all that this one is asked about.
+            thread.fences.retain(|(of, _)| *of > reach);
+            thread.fences.push((reach, clock));
         }
     }
 
@@ -305,11 +393,13 @@ impl Observer for Races {
             is_atomic: access.ordering != Ordering::NotAtomic,
         };
         let space = if access.region == Region::Shared { 1 + at.thread.workgroup() } else { 0 };
+        self.thread(at.thread.number).home = home(at.thread);
         self.record(party, space, access);
     }
 
-    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
-        self.order(at.thread.number, ordering);
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering, reach: Reach) {
+        self.thread(at.thread.number).home = home(at.thread);
+        self.order(at.thread.number, ordering, reach);
     }
 
     fn meet(&mut self, threads: &[u32]) {

@@ -9,7 +9,8 @@
 //! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
 //! When nobody can advance and no group is complete, threads hang.
 
-use phalanx_ir::{InstId, Opcode, ValueKind, inst::Ordering};
+use phalanx_ir::{InstFlags, InstId, Opcode, ValueKind, inst::Ordering};
+use phalanx_target::Architecture;
 use rand_like::Sequence;
 
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
     memory::{Memory, Region, Segment, Touched, View},
     observe::{Access, AccessKind, Moment, Observer},
     program::Program,
+    reach::Reach,
     split::{Extent, Splits},
     thread::{Frame, Group, Step, Thread, World},
     unknown::Frozen,
@@ -305,9 +307,14 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    fn tell_accesses(&mut self, at: Moment<'_>, touched: &[Touched], fence: Option<Ordering>) {
-        if let Some(ordering) = fence {
-            self.observer.fence(at, ordering);
+    fn tell_accesses(
+        &mut self,
+        at: Moment<'_>,
+        touched: &[Touched],
+        fence: Option<(Ordering, Reach)>,
+    ) {
+        if let Some((ordering, reach)) = fence {
+            self.observer.fence(at, ordering, reach);
         }
         let data = self.program.functions[at.function].function.body.inst(at.inst);
         let (ordering, kind) = match (data.opcode, touched) {
@@ -318,11 +325,25 @@ impl Run<'_, '_> {
             (Opcode::Load | Opcode::Store, _) => (data.mem().ordering(), None),
             _ => (Ordering::NotAtomic, None),
         };
+        let reach = match ordering {
+            Ordering::NotAtomic => Reach::Device,
+            _ => self.program.reach(data.mem().scope()),
+        };
         // The two of an access that is told as one touch the same bytes.
         for touched in if kind.is_some() { &touched[..touched.len().min(1)] } else { touched } {
             let &Touched { region, address, size, is_store } = touched;
             let kind = kind.unwrap_or(if is_store { AccessKind::Store } else { AccessKind::Load });
-            self.observer.access(at, &Access { region, address, size, kind, ordering });
+            // PTX: a volatile access is a relaxed one of all the system.
+            let is_relaxed = self.program.architecture == Architecture::Nvptx
+                && matches!(data.opcode, Opcode::Load | Opcode::Store)
+                && data.flags.contains(InstFlags::VOLATILE)
+                && size.is_power_of_two()
+                && size <= 8;
+            let ordering = match ordering {
+                Ordering::NotAtomic if is_relaxed => Ordering::Monotonic,
+                ordering => ordering,
+            };
+            self.observer.access(at, &Access { region, address, size, kind, ordering, reach });
         }
     }
 

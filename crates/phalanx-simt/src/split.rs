@@ -49,6 +49,8 @@ pub(crate) enum Extent {
 pub(crate) struct Split {
     pub(crate) extent: Extent,
     pub(crate) half: Half,
+    /// Whether the first argument, if there is one, says which barrier it is.
+    pub(crate) has_number: bool,
 }
 
 /// A barrier: whether it is a cluster's, and the number of the workgroup or cluster.

@@ -6,7 +6,9 @@
 mod calls;
 mod values;
 
-use phalanx_ir::{BlockId, InstId, Opcode, Type, ValueKind, flow::node_of, inst::Ordering};
+use phalanx_ir::{
+    BlockId, Function, InstId, Opcode, Type, ValueKind, flow::node_of, inst::Ordering,
+};
 
 pub(crate) use values::freeze;
 use values::{insert, lanes_of, select, shuffle, with};
@@ -20,6 +22,7 @@ use crate::{
     memory::{Region, View},
     ops,
     program::Program,
+    reach::Reach,
     unknown::{Frozen, way},
     value::Value,
 };
@@ -82,7 +85,7 @@ pub(crate) struct World<'a> {
     pub(crate) program: &'a Program<'a>,
     pub(crate) view: View<'a>,
     /// The fence that was executed.
-    pub(crate) fence: Option<Ordering>,
+    pub(crate) fence: Option<(Ordering, Reach)>,
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
@@ -116,6 +119,31 @@ pub(crate) enum Group {
     Barrier(Barrier),
     Split(crate::split::Split),
     Token(Token),
+}
+
+/// The address of so many elements of private memory, where private memory has no space of its own a generic one.
+fn allocate(
+    world: &mut World<'_>,
+    program: &Program<'_>,
+    function: &Function,
+    inst: InstId,
+    count: &Value,
+) -> Result<Value> {
+    let (shapes, data) = (&program.shapes, function.body.inst(inst));
+    let Some(count) = count.bits() else {
+        return Err(FaultKind::undefined("alloca of poison size"));
+    };
+    let size = shapes.alloc_size(data.element_type());
+    let size = u64::try_from(count).ok().and_then(|count| count.checked_mul(size));
+    let align = data.mem().align().unwrap_or_else(|| shapes.align(data.element_type()));
+    let address = match size {
+        Some(size) => world.view.private.allocate(size, align)?,
+        None => return Err(FaultKind::unsupported("an allocation so large")),
+    };
+    Ok(Value::Bits(match program.region(data.ty)? {
+        Region::Generic => program.apertures.generic(Region::Private, address).into(),
+        _ => address.into(),
+    }))
 }
 
 /// A call in progress.
@@ -341,22 +369,29 @@ impl Thread {
                 insert(&into, body.indices(inst), value)
             }
             Opcode::Alloca => {
-                let Some(count) = get(frame, 0)?.bits() else {
-                    return Err(FaultKind::undefined("alloca of poison size"));
-                };
-                let size = shapes.alloc_size(data.element_type());
-                let size = u64::try_from(count).ok().and_then(|count| count.checked_mul(size));
-                let align = data.mem().align().unwrap_or_else(|| shapes.align(data.element_type()));
-                let address = match size {
-                    Some(size) => world.view.private.allocate(size, align)?,
-                    None => return Err(FaultKind::unsupported("an allocation so large")),
-                };
-                // Where private memory has no space of its own, its addresses are generic.
-                match program.region(data.ty)? {
-                    Region::Generic => {
-                        Value::Bits(program.apertures.generic(Region::Private, address).into())
+                let is_entry = function.flow.entry() == Some(frame.block);
+                let is_static =
+                    |inst: InstId| is_entry && function.body.operands(inst)[0].as_const().is_some();
+                // What a slot of the frame has got when an allocation before it was made whose size is found out.
+                let reserved = &frame.values[inst.into_raw().into_u32() as usize];
+                if is_static(inst) && *reserved != Value::Unit {
+                    reserved.clone()
+                } else {
+                    if !is_static(inst) && is_entry {
+                        let mut next = function.body.next(inst);
+                        while let Some(slot) = next {
+                            if function.body.inst(slot).opcode == Opcode::Alloca && is_static(slot)
+                            {
+                                let count =
+                                    frame.operand(program, function.body.operands(slot)[0])?;
+                                let address = allocate(world, program, function, slot, &count)?;
+                                frame.values[slot.into_raw().into_u32() as usize] = address;
+                            }
+                            next = function.body.next(slot);
+                        }
                     }
-                    _ => Value::Bits(address.into()),
+                    let count = frame.operand(program, operands[0])?;
+                    allocate(world, program, function, inst, &count)?
                 }
             }
             Opcode::Load => {
@@ -371,7 +406,8 @@ impl Thread {
                 Value::Unit
             }
             Opcode::Fence => {
-                world.fence = Some(data.mem().ordering());
+                let mem = data.mem();
+                world.fence = Some((mem.ordering(), program.reach(mem.scope())));
                 Value::Unit
             }
             Opcode::AtomicRmw => {

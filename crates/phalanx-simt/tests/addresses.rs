@@ -156,3 +156,40 @@ fn floats_that_are_not_interpreted_take_their_room() {
     assert_eq!(address("ppc_fp128, ptr null, i32 1"), 16);
     assert_eq!(address("bfloat, ptr null, i32 3"), 6);
 }
+
+/// A slot of the frame is at one address in all threads, also behind an allocation of another size in each.
+#[test]
+fn slots_are_alike_behind_allocations_that_differ() {
+    #[derive(Default)]
+    struct Slots(Vec<u128>);
+    impl Observer for Slots {
+        fn value(&mut self, at: Moment<'_>, value: &Value) {
+            // The last three values of a thread: of its own allocation, and of two slots.
+            if let (Value::Bits(bits), 3..) = (value, at.inst.into_raw().into_u32()) {
+                self.0.push(*bits);
+            }
+        }
+    }
+    let text = "target triple = \"nvptx64-nvidia-cuda\"
+        declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+        define ptx_kernel void @k() {
+          %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+          %m = mul i32 %t, 100
+          %d = alloca i64, i32 %m
+          %a = alloca i32
+          %b = alloca [4 x i64]
+          ret void
+        }";
+    let module = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
+    let module = module.unwrap_or_else(|error| panic!("{error}")).module;
+    let program = Program::new(&module, &Target::new("nvptx64-nvidia-cuda", "")).unwrap();
+    let mut memory = program.memory(0).unwrap();
+    let mut slots = Slots::default();
+    let launch = Launch { block: [4, 1, 1], ..Launch::default() };
+    run(&program, "k", &launch, &mut memory, &mut slots).unwrap();
+    let mut distinct = slots.0.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(slots.0.len(), 8, "two slots of each of four threads");
+    assert_eq!(distinct.len(), 2, "{:?}", slots.0);
+}

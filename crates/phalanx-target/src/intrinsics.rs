@@ -24,7 +24,7 @@
 //!
 //! A table is expanded on the first lookup in its family. A lookup is one hash per component of the mangled suffix.
 
-mod table;
+pub(crate) mod table;
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -216,10 +216,12 @@ pub enum Family {
     Spirv,
     /// `llvm.r600.*`.
     R600,
+    /// Functions of libraries, which are no intrinsics: see [`library`](crate::library).
+    Library,
 }
 
 impl Family {
-    /// Every family.
+    /// Every family of intrinsics.
     pub const ALL: [Family; 5] =
         [Family::Generic, Family::Amdgcn, Family::Nvvm, Family::Spirv, Family::R600];
 
@@ -232,10 +234,11 @@ impl Family {
             Family::Nvvm => "llvm.nvvm.",
             Family::Spirv => "llvm.spv.",
             Family::R600 => "llvm.r600.",
+            Family::Library => "",
         }
     }
 
-    fn table(self) -> &'static Table {
+    pub(crate) fn table(self) -> &'static Table {
         static GENERIC: LazyLock<Table> =
             LazyLock::new(|| load(include_str!("intrinsics/generic.tbl")));
         static AMDGCN: LazyLock<Table> =
@@ -243,12 +246,14 @@ impl Family {
         static NVVM: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/nvvm.tbl")));
         static SPIRV: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/spv.tbl")));
         static R600: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/r600.tbl")));
+        static LIBRARY: LazyLock<Table> = LazyLock::new(|| load(include_str!("library.tbl")));
         match self {
             Family::Generic => &GENERIC,
             Family::Amdgcn => &AMDGCN,
             Family::Nvvm => &NVVM,
             Family::Spirv => &SPIRV,
             Family::R600 => &R600,
+            Family::Library => &LIBRARY,
         }
     }
 

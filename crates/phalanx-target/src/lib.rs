@@ -44,6 +44,7 @@
 //! | [`launch`] | what is known of launches |
 //! | [`transfer`] | rules from operands to results |
 //! | [`intrinsics`] | the tables of all intrinsics of LLVM 22 for our targets |
+//! | [`library`] | functions of OpenCL, SPIR-V, CUDA and HIP that are known by name |
 //! | [`target`] | triples, processors, wave width |
 //! | [`address_space`] | meaning, sharing, containment and overlap of address spaces |
 //! | [`calling_convention`] | kernels, shaders, uniform arguments |
@@ -55,6 +56,7 @@ pub mod calling_convention;
 pub mod inline_asm;
 pub mod intrinsics;
 pub mod launch;
+pub mod library;
 pub mod llvm_rules;
 pub mod sources;
 pub mod target;

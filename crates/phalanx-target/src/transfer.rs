@@ -217,8 +217,8 @@ pub enum Transfer {
     Neighbours,
     /// A barrier that all threads of the workgroup execute together and that returns one value to all of them.
     BarrierReduction {
-        /// Operand that names the barrier.
-        id: u8,
+        /// Operand that names the barrier, if there are several.
+        id: Option<u8>,
     },
 }
 
@@ -274,8 +274,19 @@ impl Transfer {
             }
             Transfer::Neighbours => SourceSet::OPAQUE_WAVE | context.spoil(all()),
             Transfer::BarrierReduction { id } => {
-                SourceSet::OPAQUE_GROUP | replace(at(id), context.workgroup, UNKNOWN)
+                let named = id.map_or(SourceSet::EMPTY, at);
+                SourceSet::OPAQUE_GROUP | replace(named, context.workgroup, UNKNOWN)
             }
+        }
+    }
+
+    /// The sources of what this gives when nothing is passed: along all dimensions, where one would be named.
+    #[must_use]
+    pub fn built_in(&self) -> SourceSet {
+        match *self {
+            Transfer::Source(sources) | Transfer::Propagate(sources) => sources,
+            Transfer::Coordinate(kind) => along(kind, None),
+            _ => UNKNOWN,
         }
     }
 
@@ -298,7 +309,11 @@ impl Transfer {
 
 /// The sources of a coordinate; all three dimensions when the operand is not a constant that names one.
 fn coordinate<O: Operands + ?Sized>(kind: Coordinate, operands: &O) -> SourceSet {
-    let (thread, block) = match operands.constant(0) {
+    along(kind, operands.constant(0))
+}
+
+fn along(kind: Coordinate, dimension: Option<u64>) -> SourceSet {
+    let (thread, block) = match dimension {
         Some(0) => (SourceSet::X, SourceSet::BLOCK_X),
         Some(1) => (SourceSet::Y, SourceSet::BLOCK_Y),
         Some(2) => (SourceSet::Z, SourceSet::BLOCK_Z),

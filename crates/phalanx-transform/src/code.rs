@@ -6,7 +6,7 @@
 //! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the target's table state: each
 //! may only promise more. Operand bundles other than `convergencectrl` take all promises back.
 
-use phalanx_analysis::memory::effects::of_table;
+use phalanx_analysis::{lower::Library, memory::effects::of_table};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode,
@@ -33,6 +33,8 @@ pub struct Code<'a> {
     pub body: &'a Body,
     /// Names and attachments.
     pub extras: &'a Extras,
+    /// Functions that the module declares, and that are known by name. None while a transaction is open, since it may define them.
+    pub library: &'a Library,
     callees: Callees<'a>,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Code<'a> {
             flow: function.flow(db),
             body: function.body(db),
             extras: function.extras(db),
+            library: queries::library(db, function.module(db)),
             callees: Callees::Database(db, function),
         }
     }
@@ -118,6 +121,7 @@ impl<'a> Code<'a> {
             flow: edit.flow(),
             body: edit.body(),
             extras: edit.extras(),
+            library: Library::NONE,
             callees: Callees::Edit(edit),
         }
     }
@@ -173,6 +177,15 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The function of a library that a call names, where it is known that the module does not define it.
+    fn of_library(&self, call: InstId) -> Option<Intrinsic> {
+        let callee = self.body.const_callee(call)?;
+        match self.context.const_data(callee).kind {
+            ConstKind::Global(name) => self.library.get(name),
+            _ => None,
+        }
+    }
+
     /// What a call does.
     #[must_use]
     pub fn call(&self, call: InstId) -> CallFacts {
@@ -195,8 +208,8 @@ impl<'a> Code<'a> {
             is_function: false,
             intrinsic,
         };
-        if let Some(intrinsic) = intrinsic {
-            let table = intrinsic.info;
+        if let Some(known) = intrinsic.or_else(|| self.of_library(call)) {
+            let table = known.info;
             facts.memory = facts.memory.intersect(of_table(table.memory));
             // No intrinsic of the tables unwinds but those that call something.
             facts.no_unwind |= table.willreturn;

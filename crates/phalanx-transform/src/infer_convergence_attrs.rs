@@ -90,7 +90,7 @@ fn inferred(db: &Database, function: FunctionInput) -> Option<AttrSet> {
         is_changed = true;
     }
     let wave = varying(Scope::Wave, queries::launch_facts(db, function));
-    let is_called = !queries::is_kernel(db, function);
+    let is_called = !queries::is_only_launched(db, function);
     let is_source = summary.result.sources.intersects(wave | SourceSet::OPAQUE_THREAD);
     let returns = header.ret != Type::VOID;
     if is_called && returns && !is_source && !known.has(AttrKind::NoDivergenceSource) {

@@ -167,7 +167,7 @@ fn search(db: &Database, function: FunctionInput, assumes_aligned: bool) -> Vec<
         return Vec::new();
     };
     let memory = Memory::new(db, function);
-    let is_kernel = queries::is_kernel(db, function);
+    let is_kernel = queries::is_only_launched(db, function);
     let all_meet = is_kernel && all_meet(db, function, &code);
     let mut events = Events { of: vec![Vec::new(); cfg.node_count()], is_kernel };
     for &block in code.flow.order() {

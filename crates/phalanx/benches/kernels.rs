@@ -39,7 +39,7 @@ use phalanx::{
     analysis::{
         self,
         divergence::{Divergence, Flow, Rules, ValueTable, solve},
-        lower::{self, Code, Surroundings},
+        lower::{self, Code, Library, Surroundings},
     },
     db::queries,
     graph::{Cfg, Cycles, DomTree, sync::SyncDependence},
@@ -299,5 +299,6 @@ fn with_code<R>(
         calls: &analysis::summary::NoCallFacts,
         node_string: &node_string,
     };
-    run(Code { context, header, flow: code.flow, body: code.body }, around)
+    let (flow, body, library) = (code.flow, code.body, Library::NONE);
+    run(Code { context, header, flow, body, library }, around)
 }

@@ -94,5 +94,7 @@ fn memory_of_an_earlier_grid() {
     let name = "void @llvm.nvvm.griddepcontrol.wait()";
     let with_wait = classes(&format!("declare {name}"), &format!("call {name}"));
     assert_eq!(with_wait, ["earlier-grids"; 3]);
+    let assembly = r#"call void asm sideeffect "griddepcontrol.wait;", "~{memory}"()"#;
+    assert_eq!(classes("", assembly), ["earlier-grids"; 3]);
     assert_eq!(classes("", ""), ["yes"; 3]);
 }

@@ -269,8 +269,9 @@ impl Observer for Both<'_> {
         &mut self,
         at: phalanx_simt::observe::Moment<'_>,
         ordering: phalanx::ir::inst::Ordering,
+        reach: phalanx_simt::reach::Reach,
     ) {
-        self.races.fence(at, ordering);
+        self.races.fence(at, ordering, reach);
     }
 
     fn meet(&mut self, threads: &[u32]) {

@@ -36,6 +36,7 @@ pub(crate) fn agree(
         header: fresh.header(cold),
         flow: fresh.flow(cold),
         body: fresh.body(cold),
+        library: queries::library(cold, module),
     };
     let numbering = Numbering::new(code.header);
     let architecture = queries::target(cold, module).architecture();

@@ -1,8 +1,8 @@
 // kernels: library_calls
 // The same language without our header: work-item, math and atomic functions stay calls of undefined functions, which is what
 // clang emits before a vendor library is linked.
-// Divergence: nothing is known about the callees, so every result is divergent, the work-group id included; a table of library names
-// could do better. All calls are marked convergent: none may be moved into or out of a divergent branch.
+// Divergence: work-item, math and atomic functions are known by name: the work-group id and the size are one for a workgroup.
+// All calls are marked convergent: none may be moved into or out of a divergent branch.
 kernel void library_calls(global const float *in, global float *out, global atomic_int *ticket, float scale, int n) {
   size_t i = get_global_id(0);
   work_group_barrier(CLK_GLOBAL_MEM_FENCE);

@@ -8,6 +8,7 @@ mod explain;
 mod generic;
 mod json;
 mod kernels;
+mod library;
 mod loads;
 mod marks;
 mod memory_ssa;

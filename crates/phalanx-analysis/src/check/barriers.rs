@@ -65,9 +65,10 @@ use super::{
     kinds::{self, Counted},
     launch::harmless,
     rounds::Rounds,
-    sites::{Site, SiteKind, called, condition, intrinsic, waits},
+    sites::{Site, SiteKind, condition, intrinsic, waits},
     witness::{Decision, decision, witness},
 };
+use crate::affect::User;
 use crate::lower::{Code, Numbering, pointer_space};
 
 /// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
@@ -238,11 +239,11 @@ impl<'a> Check<'a> {
             deciding.extend(self.rounds.deciding(facts, cycle, site.block));
         }
         let mut worst: Option<Finding> = None;
-        let within = conditional(facts, site, scope);
+        let within = conditional(facts, site, scope) | chosen(facts, site, scope);
         if !within.is_empty() {
             let level = likely(facts, within);
             let found = Finding::new(Rule::DivergentBarrier, level, site.inst, scope);
-            worst = Some(Finding { sources: within, ..found });
+            worst = Some(Finding { sources: within, callee, ..found });
         }
         for branch in deciding {
             let sources = facts.parting(branch, scope);
@@ -388,6 +389,21 @@ fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -
     })
 }
 
+/// What decides which function is called, of what varies among the threads of a scope, where one is chosen that has a barrier.
+fn chosen(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
+    let callee = facts.code.body.callee(site.inst);
+    match site.kind {
+        SiteKind::Call(_) if callee.as_const().is_none() => {
+            let numbering = Numbering::new(facts.code.header);
+            let user = User::value(numbering.inst(site.inst));
+            let sources =
+                numbering.operand(callee).map(|value| facts.divergence.at_use(value, user));
+            sources.unwrap_or_default() & facts.varying(scope)
+        }
+        _ => SourceSet::EMPTY,
+    }
+}
+
 /// What decides within assembly whether an operation is executed, of what varies among the threads of a scope.
 pub(super) fn conditional(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     /// Special registers are read without operands.
@@ -468,7 +484,7 @@ pub fn has_effect_itself(code: Code<'_>, inst: InstId) -> bool {
         Opcode::Store => !is_own(code, body.operands(inst)[1]),
         Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Invoke | Opcode::CallBr => true,
         Opcode::Call => {
-            let found = called(code, inst).and_then(|name| intrinsic(code, name));
+            let found = intrinsic(code, inst);
             let Some(found) = found else { return true };
             let memory = found.info.memory;
             let is_own =

@@ -97,15 +97,23 @@ fn gap(
         return unknown.map(NotJudged::Assembly).or_else(|| partial(code, call, calls));
     }
     let Some(name) = sites::called(code, call) else {
-        let is_indirect = code.body.callee(call).as_const().is_none();
-        return is_indirect.then_some(NotJudged::IndirectCall);
+        let Some(names) = sites::chosen_from(code, call) else {
+            let is_indirect = code.body.callee(call).as_const().is_none();
+            return is_indirect.then_some(NotJudged::IndirectCall);
+        };
+        let unknown =
+            |name: &&GlobalName| (calls.callee)(**name) == Callee::Unknown && !is_defined(**name);
+        return names.iter().find(unknown).map(|&name| NotJudged::UnknownCallee(name));
     };
-    if let Some(intrinsic) = sites::intrinsic(code, name) {
+    if let Some(intrinsic) = sites::intrinsic(code, call) {
         let waits = |base: &str| {
             base.starts_with("mbarrier.test.wait") || base.starts_with("mbarrier.try.wait")
         };
         if intrinsic.family == Family::Nvvm && waits(intrinsic.base) {
             return Some(NotJudged::BarrierObject);
+        }
+        if sites::is_unknown_barrier(intrinsic) {
+            return Some(NotJudged::UnknownCallee(name));
         }
         return partial(code, call, calls).or_else(|| mask(code, call, calls));
     }

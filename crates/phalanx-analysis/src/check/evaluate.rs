@@ -27,10 +27,7 @@ pub(super) fn of_call(
     }
     let of = bits(facts, call.into())?;
     let lane = || lane(facts.launch, thread, size);
-    let Some(found) = read_register(facts, call) else {
-        let name = called(facts.code, call)?;
-        return arithmetic_call(facts.code.context.bytes(name.symbol()?), arguments, of);
-    };
+    let found = read_register(facts, call)?;
     if found.family == Family::Amdgcn {
         // How many of the lanes before this one are in a mask, by halves of the wave.
         let first = match found.base {
@@ -56,6 +53,10 @@ pub(super) fn of_call(
         "read.ptx.sreg.lanemask.le" => lane().map(|lane| 2 * equal(lane) - 1),
         "read.ptx.sreg.lanemask.gt" => lane().map(|lane| !(2 * equal(lane) - 1) & ones(32)),
         "read.ptx.sreg.lanemask.ge" => lane().map(|lane| !(equal(lane) - 1) & ones(32)),
+        _ if found.family == Family::Generic => {
+            let name = called(facts.code, call)?;
+            arithmetic_call(facts.code.context.bytes(name.symbol()?), arguments, of)
+        }
         _ => None,
     }
 }

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Facts, Finding, Level, Rule,
-    sites::{Argument, Site, SiteKind, called, inline_assembly, integer, intrinsic},
+    sites::{Argument, Site, SiteKind, inline_assembly, integer, intrinsic},
     witness::exact_size,
 };
 use crate::lower::{Code, read_assembly};
@@ -192,7 +192,7 @@ pub(super) fn calls_are_known(facts: Facts<'_>, waiting: &[&Site]) -> bool {
     let code = facts.code;
     let architecture = facts.target.architecture();
     let is_intrinsic = |inst| {
-        called(code, inst).and_then(|name| intrinsic(code, name)).is_some()
+        intrinsic(code, inst).is_some()
             || inline_assembly(code, inst)
                 .is_some_and(|asm| !read_assembly(code, asm, architecture).may_hide_barrier())
     };

@@ -23,7 +23,7 @@ use super::{
     barriers::{conditional, likely},
     counted::{is_alike_in_rows, is_alike_unless_wraps},
     launch::harmless,
-    sites::{Argument, Site, SiteKind, arguments, called, intrinsic, intrinsic_of},
+    sites::{Argument, Site, SiteKind, arguments, intrinsic, intrinsic_of},
     witness::{Decision, constant, decision, named_come, only_stored, witness},
 };
 
@@ -109,8 +109,7 @@ fn active_mask(facts: Facts<'_>, mask: Value) -> Option<InstId> {
         match facts.code.body.inst(inst).opcode {
             Opcode::Load => at = only_stored(facts, inst)?,
             Opcode::Call => {
-                let name = called(facts.code, inst)?;
-                let found = intrinsic(facts.code, name)?;
+                let found = intrinsic(facts.code, inst)?;
                 return (found.base == "activemask").then_some(inst);
             }
             _ => return None,

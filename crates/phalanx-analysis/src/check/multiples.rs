@@ -114,7 +114,7 @@ fn within(facts: Facts<'_>, value: Value, depth: u32) -> Divisor {
 /// The size of workgroups, and one of two numbers.
 fn of_call(facts: Facts<'_>, call: InstId, (bits, depth): (u32, u32)) -> Divisor {
     let Some(name) = called(facts.code, call) else { return Divisor::ONE };
-    if let Some(found) = intrinsic(facts.code, name) {
+    if let Some(found) = intrinsic(facts.code, call) {
         let axes = ["read.ptx.sreg.ntid.x", "read.ptx.sreg.ntid.y", "read.ptx.sreg.ntid.z"];
         let axis = axes.iter().position(|axis| *axis == found.base);
         let size = axis.and_then(|axis| Some(witness::exact_size(facts.launch)?[axis]));

@@ -151,8 +151,7 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
             return false;
         };
         facts.reads_inst(call);
-        let name = super::sites::called(facts.code, call);
-        let found = name.and_then(|name| super::sites::intrinsic(facts.code, name));
+        let found = super::sites::intrinsic(facts.code, call);
         found.is_some_and(|found| found.base.starts_with("readfirstlane"))
             && body.call_args(call).first() == Some(&value)
     };

@@ -2,7 +2,7 @@
 
 use phalanx_graph::Node;
 use phalanx_ir::{
-    Const, GlobalName, InstId, Value,
+    Const, GlobalName, InstId, Opcode, Value,
     attributes::AttrKind,
     constant::{ConstKind, InlineAsm},
     flow::node_of,
@@ -10,12 +10,14 @@ use phalanx_ir::{
 use phalanx_target::{
     Architecture, Transfer,
     inline_asm::{AsmValue, Assembly, Origins},
-    intrinsics::{self, Barrier, BarrierPhase, Intrinsic},
+    intrinsics::{Barrier, BarrierPhase, Family, Intrinsic},
 };
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{Facts, kinds};
+use crate::follow::LARGE;
 use crate::lower::{Code, read_assembly};
 
 /// What a function that is called does, as far as barriers are concerned.
@@ -172,7 +174,7 @@ pub(super) fn intrinsic_of(facts: Facts<'_>, site: &Site) -> Option<Intrinsic> {
             let read = read_assembly(facts.code, asm, facts.target.architecture());
             Some(read.operations.get(at as usize)?.intrinsic)
         }
-        _ => intrinsic(facts.code, called(facts.code, site.inst)?),
+        _ => intrinsic(facts.code, site.inst),
     }
 }
 
@@ -222,7 +224,11 @@ pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
 
 /// What an instruction does itself.
 fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -> Callee {
-    let mut answer = Callee::Silent;
+    let mut answer = match chosen_from(code, inst) {
+        // What these do is not in the function's own code.
+        Some(names) if called(code, inst).is_none() && !names.is_empty() => Callee::Unknown,
+        _ => Callee::Silent,
+    };
     for site in sites_at(code, inst, Calls { callee: &|_| Callee::Silent, architecture }) {
         match site.kind {
             SiteKind::Barrier { barrier, .. }
@@ -242,7 +248,7 @@ fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -
 #[must_use]
 pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() && {
-        let found = called(code, inst).and_then(|name| intrinsic(code, name));
+        let found = intrinsic(code, inst);
         let (callee, architecture) = (&|_| Callee::Unknown, &|| Architecture::Generic);
         found.is_none() || !sites_at(code, inst, Calls { callee, architecture }).is_empty()
     }
@@ -253,9 +259,18 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
         return None;
     }
     let Some(name) = called(code, inst) else {
+        if let Some(names) = chosen_from(code, inst) {
+            // The first with a barrier stands for all, unless one is unknown.
+            let all = names.iter().map(|&name| (name, (calls.callee)(name)));
+            return all.fold(None, |site, (name, callee)| match (site, callee) {
+                (Some(SiteKind::Unknown), _) | (_, Callee::Unknown) => Some(SiteKind::Unknown),
+                (None, Callee::Barrier) => Some(SiteKind::Call(name)),
+                (site, _) => site,
+            });
+        }
         return is_convergent(code, inst).then_some(SiteKind::Unknown);
     };
-    let Some(intrinsic) = intrinsic(code, name) else {
+    let Some(intrinsic) = intrinsic(code, inst) else {
         return match (calls.callee)(name) {
             Callee::Silent => None,
             Callee::Barrier => Some(SiteKind::Call(name)),
@@ -270,10 +285,14 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
 /// What an intrinsic is, as a call or in assembly.
 fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Option<SiteKind> {
     let info = intrinsic.info;
+    let is_library = intrinsic.family == Family::Library;
     if let Some(barrier) = info.barrier {
         if barrier.scope == phalanx_target::Scope::Wave {
-            // One that takes a mask names its members in it; one without orders code only.
-            return barrier.partial.then_some(SiteKind::Group { members: Some(0) });
+            // One that takes a mask names its members in it; an intrinsic without orders code only.
+            return match barrier.partial {
+                true => Some(SiteKind::Group { members: Some(0) }),
+                false => is_library.then_some(SiteKind::Group { members: None }),
+            };
         }
         return Some(kinds::of_call(code, intrinsic, barrier, arguments));
     }
@@ -286,9 +305,22 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         {
             mask
         }
+        // Of a barrier whose scope is not known nothing is said here; who asks which lanes are active knows what is done.
+        _ if is_library
+            && info.convergent
+            && !is_unknown_barrier(intrinsic)
+            && intrinsic.base != "__ockl_activelane_u32" =>
+        {
+            None
+        }
         _ => return None,
     };
     Some(SiteKind::Group { members })
+}
+
+/// Whether a function is a barrier among threads that an argument tells, and that argument is not known.
+pub(super) fn is_unknown_barrier(intrinsic: Intrinsic) -> bool {
+    intrinsic.base == phalanx_target::library::CONTROL_BARRIER
 }
 
 /// Who is called, if that is said by name.
@@ -304,9 +336,41 @@ pub fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
     }
 }
 
-/// The intrinsic with a name.
-pub(super) fn intrinsic(code: Code<'_>, name: GlobalName) -> Option<Intrinsic> {
-    intrinsics::lookup(code.context.bytes(name.symbol()?))
+/// Functions of which one is called, where selects and phis choose among functions that are named. Not in a large function: what is kept of one is
+/// repaired where a call changed, and not where something did that it is called through.
+pub(super) fn chosen_from(code: Code<'_>, call: InstId) -> Option<SmallVec<[GlobalName; 4]>> {
+    if code.body.id_count() >= LARGE || !code.body.inst(call).opcode.is_call() {
+        return None;
+    }
+    let (mut names, mut seen) = (SmallVec::new(), FxHashSet::default());
+    let mut work = vec![code.body.callee(call)];
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if let Some(constant) = value.as_const() {
+            match code.context.const_data(constant).kind {
+                ConstKind::Global(name) => names.push(name),
+                _ => return None,
+            }
+            continue;
+        }
+        let inst = value.as_inst()?;
+        let operands = code.body.operands(inst);
+        match code.body.inst(inst).opcode {
+            Opcode::Select => work.extend_from_slice(&operands[1..]),
+            Opcode::Phi => work.extend(code.body.phi_incoming(inst).map(|(value, _)| value)),
+            Opcode::Freeze => work.extend_from_slice(operands),
+            _ => return None,
+        }
+    }
+    names.sort_unstable();
+    Some(names)
+}
+
+/// The intrinsic, or function of a library, that a call names.
+pub(super) fn intrinsic(code: Code<'_>, call: InstId) -> Option<Intrinsic> {
+    code.called_intrinsic(call)
 }
 
 fn is_convergent(code: Code<'_>, call: InstId) -> bool {

@@ -34,7 +34,7 @@ use phalanx_ir::{InstId, Opcode, Value, inst::InstFlags};
 
 use super::{
     Facts,
-    sites::{called, intrinsic},
+    sites::{integer, intrinsic},
     witness,
 };
 
@@ -76,24 +76,29 @@ pub(super) fn resolved(facts: Facts<'_>, value: Value) -> Value {
     at
 }
 
-fn axis_of(facts: Facts<'_>, value: Value, prefix: &str) -> Option<usize> {
+/// The axis of a call of an intrinsic whose name begins so, or of a function of a library.
+fn axis_of(facts: Facts<'_>, value: Value, prefix: &str, function: &str) -> Option<usize> {
     let inst = resolved(facts, value).as_inst()?;
     if facts.code.body.inst(inst).opcode != Opcode::Call {
         return None;
     }
-    let found = intrinsic(facts.code, called(facts.code, inst)?)?;
+    let found = intrinsic(facts.code, inst)?;
+    if found.base.strip_prefix("__ockl_").unwrap_or(found.base) == function {
+        let axis = facts.code.body.call_args(inst).first().and_then(|&d| integer(facts.code, d));
+        return axis.filter(|axis| *axis < 3).map(|axis| axis as usize);
+    }
     let axis = found.base.strip_prefix(prefix)?;
     ["x", "y", "z"].iter().position(|name| *name == axis)
 }
 
 /// The axis along which a value is the thread's index in its workgroup.
 pub(super) fn index_axis(facts: Facts<'_>, value: Value) -> Option<usize> {
-    axis_of(facts, value, "read.ptx.sreg.tid.")
+    axis_of(facts, value, "read.ptx.sreg.tid.", "get_local_id")
 }
 
 /// Whether a value is the extent of the workgroup along an axis.
 pub(super) fn is_size(facts: Facts<'_>, value: Value, axis: usize) -> bool {
-    axis_of(facts, value, "read.ptx.sreg.ntid.") == Some(axis)
+    axis_of(facts, value, "read.ptx.sreg.ntid.", "get_local_size") == Some(axis)
 }
 
 /// Whether a value is a multiple of the extent of the workgroup along an axis.

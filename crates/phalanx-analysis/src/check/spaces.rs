@@ -21,7 +21,7 @@
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, Value, constant::ConstKind, flow::node_of};
-use phalanx_target::{Architecture, Scope, intrinsics};
+use phalanx_target::{Architecture, Scope};
 use smallvec::SmallVec;
 
 use super::{Finding, Level, Rule};
@@ -85,11 +85,7 @@ fn accessed(code: Code<'_>, inst: InstId) -> SmallVec<[Accessed; 2]> {
 }
 
 fn intrinsic<'a>(code: Code<'a>, inst: InstId) -> Option<&'a str> {
-    let callee = code.body.const_callee(inst)?;
-    let ConstKind::Global(GlobalName::Named(symbol)) = code.context.const_data(callee).kind else {
-        return None;
-    };
-    Some(intrinsics::lookup(code.context.bytes(symbol))?.base)
+    Some(code.called_intrinsic(inst)?.base)
 }
 
 /// Conflicts in a function that are wrong on every target, in the order of the text.

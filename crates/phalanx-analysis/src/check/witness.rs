@@ -15,7 +15,9 @@ use phalanx_ir::{
     edit::Use,
     flow::{block_of, node_of},
 };
-use phalanx_target::{LaunchFacts, Scope, inline_asm::AsmValue, intrinsics::Intrinsic};
+use phalanx_target::{
+    LaunchFacts, Scope, Transfer, inline_asm::AsmValue, intrinsics::Intrinsic, transfer::Coordinate,
+};
 
 use super::{
     Facts,
@@ -388,8 +390,8 @@ pub(super) fn is_lane(facts: Facts<'_>, call: InstId) -> bool {
 
 /// The intrinsic that a call is, or that assembly is which moves a special register.
 pub(super) fn read_register(facts: Facts<'_>, call: InstId) -> Option<Intrinsic> {
-    if let Some(name) = called(facts.code, call) {
-        return intrinsic(facts.code, name);
+    if called(facts.code, call).is_some() {
+        return intrinsic(facts.code, call);
     }
     let assembly = inline_assembly(facts.code, call)?;
     let read = read_assembly(facts.code, assembly, facts.target.architecture());
@@ -407,6 +409,10 @@ fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
         "z" => Some(Step::Index(2)),
         _ => None,
     };
+    if found.info.result == Transfer::Coordinate(Coordinate::Thread) {
+        let axis = facts.code.body.call_args(call).first().and_then(|&d| integer(facts.code, d));
+        return axis.filter(|axis| *axis < 3).map(|axis| Step::Index(axis as usize));
+    }
     let prefixes = ["workitem.id.", "read.ptx.sreg.tid."];
     if let Some(name) = prefixes.iter().find_map(|prefix| found.base.strip_prefix(prefix)) {
         return axis(name);
@@ -526,7 +532,7 @@ fn is_before(facts: Facts<'_>, first: InstId, second: InstId) -> bool {
 
 /// A call that says how long a slot is in use.
 pub(super) fn is_marker(facts: Facts<'_>, call: InstId) -> bool {
-    let found = called(facts.code, call).and_then(|name| intrinsic(facts.code, name));
+    let found = intrinsic(facts.code, call);
     found.is_some_and(|found| found.base.starts_with("lifetime."))
 }
 

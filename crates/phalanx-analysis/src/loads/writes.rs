@@ -6,7 +6,6 @@
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
 };
-use phalanx_target::intrinsics::lookup;
 
 use crate::lower::{Code, Surroundings};
 use crate::memory::{effects::call_effects, value_type};
@@ -84,7 +83,7 @@ pub fn written_by_call(
         _ => None,
     });
     let text = name.and_then(GlobalName::symbol).map(|symbol| context.bytes(symbol));
-    let intrinsic = text.and_then(lookup);
+    let intrinsic = code.called_intrinsic(call);
     let is_fence = |text: &[u8]| FENCES.iter().any(|prefix| text.starts_with(prefix));
     if intrinsic.is_some_and(|intrinsic| intrinsic.info.barrier.is_some())
         || text.is_some_and(is_fence)

@@ -10,7 +10,7 @@
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 use phalanx_ir::{
-    Const, GlobalName, InstData, InstId, Opcode, TypeKind, Value,
+    Const, InstData, InstId, Opcode, TypeKind, Value,
     attributes::AttrKind,
     constant::{ConstKind, InlineAsm},
     inst::{InstFlags, Ordering},
@@ -18,8 +18,7 @@ use phalanx_ir::{
 use phalanx_target::{
     Intrinsic, SourceSet, Transfer, TransferContext,
     address_space::AddressSpace,
-    calling_convention::{self, Entry, argument_is_wave_uniform},
-    intrinsics::lookup,
+    calling_convention::{Entry, argument_is_wave_uniform},
 };
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -27,7 +26,7 @@ use std::cell::OnceCell;
 
 use super::{
     Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, assembly, calls,
-    pointer_space,
+    library, pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::memory::{Looked, origins::is_shared_constant};
@@ -82,7 +81,7 @@ impl<'a> FullRules<'a> {
             around,
             shapes,
             context: OnceCell::new(),
-            entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
+            entry: code.entry(around.target.architecture()),
             intrinsics: Vec::new(),
             memory: None,
             without: None,
@@ -152,7 +151,7 @@ impl<'a> FullRules<'a> {
         }
         let context = self.code.context;
         let intrinsic = match context.const_data(callee).kind {
-            ConstKind::Global(GlobalName::Named(symbol)) => lookup(context.bytes(symbol)),
+            ConstKind::Global(name) => self.code.intrinsic(name),
             _ => None,
         };
         self.intrinsics[slot] = Some((callee, intrinsic));
@@ -179,6 +178,9 @@ impl<'a> FullRules<'a> {
 
     /// The sources that what is read from memory has besides those of its address.
     pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
+        if let Some(sources) = self.built_in(address) {
+            return sources;
+        }
         match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.around.lockstep => {
@@ -189,6 +191,12 @@ impl<'a> FullRules<'a> {
             }
             (false, _) => SourceSet::OPAQUE_WAVE,
         }
+    }
+
+    /// The sources of what SPIR-V's variables hold that tell a thread where it is, if an address is that of one.
+    fn built_in(&self, address: Value) -> Option<SourceSet> {
+        let is_spirv = self.around.target.architecture() == phalanx_target::Architecture::Spirv;
+        address.as_const().filter(|_| is_spirv).and_then(|at| library::held(self.code, at))
     }
 
     /// The sources of what is read from a copy that callers have passed by value, wherever the copy is.
@@ -518,7 +526,12 @@ impl Rules for FullRules<'_> {
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
         let (architecture, inreg) =
             (self.around.target.architecture(), attributes.has(AttrKind::InReg));
-        let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
+        // A kernel that is called is passed what its callers have.
+        let is_called_kernel = self.code.library.is_called_kernel(self.code.header.name);
+        let convention = self.code.header.call_conv;
+        let is_uniform =
+            !is_called_kernel && argument_is_wave_uniform(architecture, convention, inreg);
+        let seed = match is_uniform {
             true if self.is_kernel() => SourceSet::EMPTY,
             // What is known of the argument is about the content.
             _ if self.entry == Entry::Call && attributes.has(AttrKind::ByVal) => {

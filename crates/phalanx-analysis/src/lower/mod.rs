@@ -10,6 +10,7 @@ mod assembly;
 mod calls;
 mod families;
 mod full;
+mod library;
 mod llvm;
 mod numbering;
 mod private;
@@ -30,6 +31,7 @@ pub use assembly::read_assembly;
 pub use families::full_without_part;
 pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
+pub use library::Library;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, NotThere, Numbering};
 pub(crate) use private::{MemoryRows, RowNumbers};
@@ -57,6 +59,8 @@ pub struct Code<'a> {
     pub flow: &'a Flow,
     /// Instructions.
     pub body: &'a Body,
+    /// Functions that the module declares, and that are known by name.
+    pub library: &'a Library,
 }
 
 /// What is known about the surroundings of a function.
@@ -276,7 +280,7 @@ fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
 
 /// As [`lower`]; more can be added.
 fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
-    let Code { context, header, flow, body } = code;
+    let Code { context, header, flow, body, .. } = code;
     let numbering = Numbering::new(header);
     let values = header.params.len() + body.id_count();
     let Some(entry) = flow.entry().map(node_of) else {

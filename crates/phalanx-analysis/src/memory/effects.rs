@@ -11,7 +11,7 @@ use phalanx_ir::{
     constant::ConstKind,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name, lookup};
+use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name};
 
 use crate::lower::{Code, Surroundings, read_assembly};
 
@@ -109,13 +109,11 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
     };
     if let GlobalName::Named(symbol) = name {
         let text = context.bytes(symbol);
-        if is_intrinsic_name(text) {
-            if MARKERS.iter().any(|marker| text.starts_with(marker)) {
-                return MemoryEffects::NONE;
-            }
-            if let Some(intrinsic) = lookup(text) {
-                effects = effects.intersect(of_table(intrinsic.info.memory));
-            }
+        if is_intrinsic_name(text) && MARKERS.iter().any(|marker| text.starts_with(marker)) {
+            return MemoryEffects::NONE;
+        }
+        if let Some(intrinsic) = code.intrinsic(name) {
+            effects = effects.intersect(of_table(intrinsic.info.memory));
         }
     }
     // Operands of a bundle may be read and written whatever the callee promises.

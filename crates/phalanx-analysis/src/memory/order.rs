@@ -10,10 +10,7 @@
 //! Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
 
 use phalanx_graph::{BitSet, Cfg, Node};
-use phalanx_ir::{
-    GlobalName, InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering,
-};
-use phalanx_target::intrinsics::lookup;
+use phalanx_ir::{InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering};
 
 use super::effects::call_effects;
 use crate::lower::{Code, Surroundings};
@@ -61,18 +58,16 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
         // Code that is not seen, assembly for one; what it promises of memory says nothing of barriers.
         _ => return true,
     };
-    if let GlobalName::Named(symbol) = name {
-        let text = context.bytes(symbol);
-        if let Some(intrinsic) = lookup(text) {
-            let info = intrinsic.info;
-            // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
-            let is_plain = || {
-                let effects = call_effects(code, around, call);
-                effects.only_reads() && !info.convergent || effects == MemoryEffects::NONE
-            };
-            let is_store = PLAIN.iter().any(|prefix| text.starts_with(prefix));
-            return info.barrier.is_some() || !is_store && !is_plain();
-        }
+    if let Some(intrinsic) = code.called_intrinsic(call) {
+        let info = intrinsic.info;
+        // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
+        let is_plain = || {
+            let effects = call_effects(code, around, call);
+            effects.only_reads() && !info.convergent || effects == MemoryEffects::NONE
+        };
+        let text = name.symbol().map(|symbol| context.bytes(symbol)).unwrap_or_default();
+        let is_store = PLAIN.iter().any(|prefix| text.starts_with(prefix));
+        return info.barrier.is_some() || !is_store && !is_plain();
     }
     match around.calls.summary(name).filter(|found| found.ty == Some(info.function_type)) {
         Some(summary) => summary.effects.acquires,

@@ -31,7 +31,7 @@ use phalanx_ir::{
 };
 use phalanx_target::{
     address_space::{AddressSpace, Sharing},
-    calling_convention::{self, Entry},
+    calling_convention::Entry,
 };
 use smallvec::SmallVec;
 
@@ -190,7 +190,7 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn new(code: Code<'a>, around: Surroundings<'a>, kind: Kind) -> Self {
-        let entry = calling_convention::entry(code.header.call_conv, around.target.architecture());
+        let entry = code.entry(around.target.architecture());
         let is_kernel = entry == Entry::Kernel;
         let is_only_read = |&position: &u32| {
             let attributes = code.context.param_attrs(code.header.attributes, position as usize);

@@ -1,12 +1,7 @@
 //! What reads the indices of a thread, and which values are never poison in some threads only.
 
-use phalanx_ir::{Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind};
-use phalanx_target::{
-    Intrinsic, Transfer,
-    calling_convention::{self, Entry},
-    intrinsics::lookup,
-    transfer::Coordinate,
-};
+use phalanx_ir::{Const, InstId, attributes::AttrKind, constant::ConstKind};
+use phalanx_target::{Intrinsic, Transfer, calling_convention::Entry, transfer::Coordinate};
 
 use super::Place;
 
@@ -42,7 +37,7 @@ pub(crate) fn integer(place: Place<'_>, constant: Const) -> Option<u64> {
 pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
     let header = place.code.header;
     let architecture = place.around.target.architecture();
-    calling_convention::entry(header.call_conv, architecture) == Entry::Kernel
+    place.code.entry(architecture) == Entry::Kernel
         || place
             .code
             .context
@@ -53,10 +48,8 @@ pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
 /// The intrinsic that a callee is.
 pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
     let context = place.code.context;
-    let ConstKind::Global(GlobalName::Named(symbol)) = context.const_data(callee).kind else {
-        return None;
-    };
-    lookup(context.bytes(symbol))
+    let ConstKind::Global(name) = context.const_data(callee).kind else { return None };
+    place.code.intrinsic(name)
 }
 
 /// What a call of an intrinsic gives.
@@ -77,6 +70,10 @@ pub(crate) fn known(place: Place<'_>, call: InstId, found: Intrinsic) -> Option<
         "read.ptx.sreg.warpsize" => Known::WaveSize,
         "mbcnt.lo" if is_all_ones(0) => Known::LanesBelow { high: false },
         "mbcnt.hi" if is_all_ones(0) => Known::LanesBelow { high: true },
+        "get_local_size" | "__ockl_get_local_size" => {
+            let dim = body.call_args(call).first()?.as_const()?;
+            Known::Extent(usize::try_from(integer(place, dim)?).ok().filter(|dim| *dim < 3)?)
+        }
         "umin" => Known::Extremum(false, true),
         "umax" => Known::Extremum(false, false),
         "smin" => Known::Extremum(true, true),

@@ -35,11 +35,7 @@ use phalanx_ir::{
     constant::{ConstKind, Int},
     flow::node_of,
 };
-use phalanx_target::{
-    Architecture,
-    calling_convention::{self, Entry},
-    intrinsics,
-};
+use phalanx_target::{Architecture, calling_convention::Entry, intrinsics};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -120,7 +116,7 @@ impl<'a> Rules<'a> {
         is_symbolic: bool,
     ) -> Self {
         let architecture = around.target.architecture();
-        let entry = calling_convention::entry(code.header.call_conv, architecture);
+        let entry = code.entry(architecture);
         let mut rules = Rules {
             code,
             model: SpaceModel::new(architecture),

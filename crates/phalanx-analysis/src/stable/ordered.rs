@@ -32,7 +32,7 @@ use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, Value, inst::Ordering};
 use phalanx_target::{
     Scope, SourceSet,
-    intrinsics::{Barrier, BarrierPhase, lookup},
+    intrinsics::{Barrier, BarrierPhase, Family},
     target::Architecture,
 };
 use rustc_hash::FxHashSet;
@@ -245,14 +245,15 @@ fn is_of_all(code: Code<'_>, inst: InstId) -> bool {
     if code.body.inst(inst).opcode != Opcode::Call {
         return false;
     }
-    let barrier =
-        super::called_name(code, inst).and_then(lookup).and_then(|found| found.info.barrier);
+    let found = code.called_intrinsic(inst);
+    let barrier = found.and_then(|found| found.info.barrier);
     let is_whole = |barrier: Barrier| {
         !barrier.partial && barrier.scope == Scope::Workgroup && barrier.phase == BarrierPhase::Both
     };
     // A reduction has its predicate last: that can be anything.
     barrier.is_some_and(is_whole)
-        && code.body.call_args(inst).first().is_none_or(|number| number.as_const().is_some())
+        && (found.is_some_and(|found| found.family == Family::Library)
+            || code.body.call_args(inst).first().is_none_or(|number| number.as_const().is_some()))
 }
 
 /// Whether a scope of AMD GPUs has all threads of a workgroup, and all memory.

@@ -16,7 +16,7 @@ use phalanx_ir::{
 };
 use phalanx_target::{
     address_space::{AddressSpace, SpaceKind},
-    intrinsics::{self, Intrinsic, Location},
+    intrinsics::{Intrinsic, Location},
 };
 
 use crate::lower::{Code, Surroundings, read_assembly};
@@ -298,7 +298,7 @@ impl Scan<'_> {
         let promised = site.memory().unwrap_or(MemoryEffects::UNKNOWN);
         let control = context.find_symbol(b"convergencectrl");
         let of_callee = match body.const_callee(call).map(|c| &context.const_data(c).kind) {
-            Some(&ConstKind::Global(name)) => match self.intrinsic(name) {
+            Some(&ConstKind::Global(name)) => match self.code.called_intrinsic(call) {
                 Some(found) => Some(self.intrinsic_call(call, found)),
                 None => self
                     .around
@@ -339,11 +339,6 @@ impl Scan<'_> {
             }
         }
         effects
-    }
-
-    fn intrinsic(&self, name: phalanx_ir::GlobalName) -> Option<Intrinsic> {
-        let symbol = name.symbol()?;
-        intrinsics::lookup(self.code.context.bytes(symbol))
     }
 
     fn intrinsic_call(&self, call: InstId, intrinsic: Intrinsic) -> Effects {

@@ -43,11 +43,7 @@ pub(crate) use seeded::Seeded;
 
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{TypeKind, attributes::AttrKind};
-use phalanx_target::{
-    TransferContext,
-    address_space::AddressSpace,
-    calling_convention::{self, Entry},
-};
+use phalanx_target::{TransferContext, address_space::AddressSpace, calling_convention::Entry};
 
 use self::reading::Reading;
 use self::seeded::Pointee;
@@ -126,7 +122,7 @@ pub(crate) fn may_be_private_argument(
     let ty = header.params.get(position as usize).map(|&ty| context.type_kind(ty));
     let Some(TypeKind::Ptr(space)) = ty else { return false };
     let attributes = context.param_attrs(header.attributes, position as usize);
-    calling_convention::entry(header.call_conv, architecture) == Entry::Call
+    code.entry(architecture) == Entry::Call
         && AddressSpace::of(architecture, *space).may_be_private(false)
         && !is_copied(context, header, position as usize)
         && !attributes.has(AttrKind::SwiftError)

@@ -1,8 +1,8 @@
 //! Barriers of a function of the IR.
 
 use phalanx_graph::Node;
-use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
-use phalanx_target::{Scope, intrinsics};
+use phalanx_ir::{InstId, Opcode, flow::node_of};
+use phalanx_target::{Scope, intrinsics::Family};
 
 use crate::lower::Code;
 
@@ -21,14 +21,13 @@ pub fn is_whole_barrier(code: Code<'_>, inst: InstId) -> bool {
     if body.inst(inst).opcode != Opcode::Call {
         return false;
     }
-    let Some(callee) = body.const_callee(inst) else { return false };
-    let ConstKind::Global(GlobalName::Named(symbol)) = code.context.const_data(callee).kind else {
-        return false;
-    };
-    let name = std::str::from_utf8(code.context.bytes(symbol)).ok();
-    let barrier = name.and_then(intrinsics::lookup).and_then(|found| found.info.barrier);
-    let is_whole =
-        barrier.is_some_and(|b| b.proves_uniform_control() && b.scope == Scope::Workgroup);
-    // A reduction has its predicate last: that can be anything.
-    is_whole && body.call_args(inst).first().is_none_or(|number| number.as_const().is_some())
+    let Some(found) = code.called_intrinsic(inst) else { return false };
+    let is_whole = found
+        .info
+        .barrier
+        .is_some_and(|b| b.proves_uniform_control() && b.scope == Scope::Workgroup);
+    // A reduction has its predicate last: that can be anything. Those of libraries have no number.
+    is_whole
+        && (found.family == Family::Library
+            || body.call_args(inst).first().is_none_or(|number| number.as_const().is_some()))
 }

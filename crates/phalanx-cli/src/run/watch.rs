@@ -25,8 +25,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(trace: bool, races: bool) -> Watch {
-        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races: races.then(Races::new) }
+    pub(super) fn new(trace: bool, races: Option<Races>) -> Watch {
+        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races }
     }
 
     /// Races that were found; none if they were not looked for.
@@ -52,9 +52,9 @@ impl Observer for Watch {
         }
     }
 
-    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering, reach: phalanx::simt::reach::Reach) {
         if let Some(races) = &mut self.races {
-            races.fence(at, ordering);
+            races.fence(at, ordering, reach);
         }
     }
 

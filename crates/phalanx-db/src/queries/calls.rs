@@ -14,7 +14,7 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::target;
+use super::{aliases, called_kernels, target};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -65,7 +65,7 @@ impl CallGraph {
 
 /// The call graph of a module.
 ///
-/// *Reads* [`named_by_shell`], `functions`, `is_whole`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
+/// *Reads* [`named_by_shell`], [`aliases`], `functions`, `is_whole`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
 /// of a function changes. *Cost* O(functions + calls + entities).
 #[salsa::tracked(returns(ref))]
 pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
@@ -73,15 +73,23 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
     let functions: Vec<FunctionInput> =
         entries.iter().filter(|e| e.is_definition).map(|e| e.input).collect();
     let numbers: FxHashMap<FunctionInput, u32> = functions.iter().copied().zip(0..).collect();
-    let names: FxHashMap<GlobalName, u32> =
+    let mut names: FxHashMap<GlobalName, u32> =
         entries.iter().filter_map(|e| Some((e.name, *numbers.get(&e.input)?))).collect();
+    for (&alias, end) in aliases(db, module) {
+        if let Some(&number) = names.get(end) {
+            names.insert(alias, number);
+        }
+    }
     let mut taken = named_by_shell(db, module).clone();
     let mut callees: Vec<Vec<u32>> = Vec::with_capacity(functions.len());
     let mut callers: Vec<Vec<u32>> = vec![Vec::new(); functions.len()];
     for (function, number) in functions.iter().zip(0u32..) {
         let mentions = function.mentions(db);
         let called = mentions.callees();
-        let called: Vec<u32> = called.iter().filter_map(|n| names.get(n)).copied().collect();
+        let mut called: Vec<u32> = called.iter().filter_map(|n| names.get(n)).copied().collect();
+        // A function may be called by two names.
+        let mut seen = FxHashSet::default();
+        called.retain(|&callee| seen.insert(callee));
         for &callee in &called {
             callers[callee as usize].push(number);
         }
@@ -229,15 +237,19 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     }
 }
 
-/// Calls of functions that cannot be named from outside of the module, with the callee.
+/// Calls of functions that cannot be named from outside of the module, and of kernels, with the callee.
 ///
-/// *Reads* `mentions`, [`symbols`](super::symbols), headers of the callees, `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
+/// *Reads* `mentions`, [`symbols`](super::symbols), [`called_kernels`], headers of the callees, `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
     let symbols = super::symbols(db, function.module(db));
     let calls = function.mentions(db).calls().iter();
     let found = calls.filter_map(|&(inst, name)| Some((inst, *symbols.get(&name)?)));
-    found.filter(|(_, callee)| is_local(db, *callee)).collect()
+    let kernels = called_kernels(db, function.module(db));
+    let is_kernel = |callee: FunctionInput| {
+        !kernels.is_empty() && kernels.contains_key(&callee.header(db).name)
+    };
+    found.filter(|(_, callee)| is_local(db, *callee) || is_kernel(*callee)).collect()
 }
 
 /// Whether a function cannot be named from outside of its module, or the driver says that nobody does.

@@ -19,7 +19,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
 use super::cut::{Cut, cut};
 use super::facts::{divergence, symbols, target};
-use super::launches::{is_kernel, launch_facts};
+use super::known_names::library;
+use super::launches::{is_kernel, is_only_launched, launch_facts};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
@@ -46,7 +47,7 @@ pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
 
 /// What a call of a function does, as far as barriers are concerned.
 ///
-/// *Reads* `mentions`, [`symbols`] and [`own_barriers`] of the function and of all that it calls, directly or not; the header of a declaration.
+/// *Reads* `mentions`, [`symbols`], [`library`] and [`own_barriers`] of the function and of all that it calls, directly or not; the header of a declaration.
 /// *Changes when* it comes to have a barrier or an unknown call, or no longer has one. *Cost* O(calls below).
 #[salsa::tracked(returns(copy))]
 pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
@@ -70,10 +71,11 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
             Callee::Unknown => answer = Callee::Unknown,
             Callee::Barrier => return Callee::Barrier,
         }
-        for name in at.mentions(db).callees() {
+        let library = library(db, at.module(db));
+        for name in at.mentions(db).callees().iter().filter(|name| library.get(**name).is_none()) {
             match symbols.get(name) {
                 Some(&callee) => work.push(callee),
-                // An alias, or who is chosen at run time.
+                // An alias that others may replace, or who is chosen at run time.
                 None => answer = Callee::Unknown,
             }
         }
@@ -456,7 +458,7 @@ fn with_divergence<R>(
             launch,
             varying: Scope::ALL.map(|scope| varying(scope, launch)),
             target: around.target,
-            is_kernel: is_kernel(db, function),
+            is_kernel: is_only_launched(db, function),
             callers_are_known,
             callee: &callee,
             edges: &edges,

@@ -7,7 +7,7 @@ use phalanx_ir::{GlobalName, InstId};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::follow::fresh;
-use super::{cycles, surroundings::attributes_of_callees};
+use super::{cycles, library, surroundings::attributes_of_callees};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -73,5 +73,6 @@ pub fn code(db: &dyn Db, function: FunctionInput) -> Code<'_> {
         header: function.header(db),
         flow: function.flow(db),
         body: function.body(db),
+        library: library(db, function.module(db)),
     }
 }

@@ -11,7 +11,7 @@ use phalanx_analysis::{
 use phalanx_graph::Node;
 use phalanx_ir::{
     Body, Flow as Blocks, GlobalName, InstId, Opcode, attributes::AttrList, constant::ConstKind,
-    verify::ModuleIndex,
+    module::Linkage, verify::ModuleIndex,
 };
 use phalanx_target::Target;
 use rustc_hash::FxHashMap;
@@ -42,12 +42,50 @@ pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
     Target::new(&triple, overrides.cpu.as_deref().unwrap_or_default())
 }
 
-/// Functions of a module by name.
+/// Other names of entities: aliases that nobody can replace, and what each stands for in the end.
 ///
-/// *Reads* `functions`. *Changes when* a function is added or removed. *Cost* O(functions).
+/// *Reads* `shell`. *Changes when* an alias does. *Cost* O(aliases).
+#[salsa::tracked(returns(ref))]
+pub fn aliases(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, GlobalName> {
+    let (context, all) = (module.context(db), &module.shell(db).aliases);
+    let named = |target| match context.const_data(target).kind {
+        ConstKind::Global(name) => Some(name),
+        _ => None,
+    };
+    let kept =
+        |linkage| matches!(linkage, Linkage::External | Linkage::Internal | Linkage::Private);
+    let direct: FxHashMap<GlobalName, GlobalName> = (all.iter())
+        .filter(|alias| kept(alias.linkage) && !alias.is_ifunc)
+        .filter_map(|alias| Some((alias.name, named(alias.target)?)))
+        .collect();
+    let end = |mut name: GlobalName| {
+        // The verifier refuses those that stand for themselves; a module need not have been verified.
+        for _ in 0..=direct.len() {
+            match direct.get(&name) {
+                Some(&next) => name = next,
+                None => return Some(name),
+            }
+        }
+        None
+    };
+    let is_replaced = |name: &GlobalName| all.iter().any(|a| a.name == *name);
+    let ends = direct.keys().filter_map(|&name| Some((name, end(name)?)));
+    ends.filter(|(_, end)| !is_replaced(end)).collect()
+}
+
+/// Functions of a module by name, those of [`aliases`] included.
+///
+/// *Reads* `functions`, [`aliases`]. *Changes when* a function or an alias of one is added or removed. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn symbols(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
-    module.functions(db).iter().map(|entry| (entry.name, entry.input)).collect()
+    let entries = module.functions(db).iter().map(|entry| (entry.name, entry.input));
+    let mut symbols: FxHashMap<GlobalName, FunctionInput> = entries.collect();
+    for (&name, end) in aliases(db, module) {
+        if let Some(&function) = symbols.get(end) {
+            symbols.insert(name, function);
+        }
+    }
+    symbols
 }
 
 /// Where the entities of a module are, by name: what the rules of instructions look at.
@@ -118,11 +156,11 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
 
 /// Attributes of the functions of a module, by name.
 ///
-/// *Reads* `functions`, headers. *Changes when* a function is added or removed, or changes its attributes. *Cost* O(functions).
+/// *Reads* [`symbols`], headers. *Changes when* a function is added or removed, or changes its attributes. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, AttrList> {
-    let entries = module.functions(db).iter();
-    entries.map(|entry| (entry.name, entry.input.header(db).attributes)).collect()
+    let functions = symbols(db, module).iter();
+    functions.map(|(&name, function)| (name, function.header(db).attributes)).collect()
 }
 
 /// The affect map, and what each definition contributes by itself.

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::{launch, memory::TypeLayout};
+use phalanx_analysis::{launch, lower::Library, memory::TypeLayout};
 use phalanx_ir::{Context, FunctionHeader, attributes::AttrList};
 use phalanx_target::{
     LaunchFacts, Target,
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{call_graph, is_local_in};
 use super::follow::locked;
-use super::{target, type_layout};
+use super::{library, target, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -28,6 +28,7 @@ pub(super) struct ModuleFacts {
     pub(super) context: Arc<Context>,
     pub(super) target: Target,
     pub(super) layout: Arc<TypeLayout>,
+    pub(super) library: Arc<Library>,
     known: Mutex<FxHashMap<AttrList, Stated>>,
 }
 
@@ -51,13 +52,14 @@ impl ModuleFacts {
 
 /// See [`ModuleFacts`]. What they answer of a list of attributes follows from the list, whatever was asked before.
 ///
-/// *Reads* `context`, [`target`], [`type_layout`]. *Changes when* one of them does. *Cost* O(1), and O(attributes) per list that is asked for.
+/// *Reads* `context`, [`target`], [`type_layout`], [`library`]. *Changes when* one of them does. *Cost* O(1), and O(attributes) per list that is asked for.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn module_facts(db: &dyn Db, module: ModuleInput) -> ModuleFacts {
     ModuleFacts {
         context: Arc::clone(module.context(db)),
         target: target(db, module).clone(),
         layout: Arc::clone(type_layout(db, module)),
+        library: Arc::clone(library(db, module)),
         known: Mutex::default(),
     }
 }
@@ -104,9 +106,13 @@ impl<'a> Placed<'a> {
         facts
     }
 
-    /// What is known of the function by itself, and by what all functions of the module have in common.
+    /// What is known of the function by itself, and by what all functions of the module have in common. What is said of a kernel that is called
+    /// is said of its launches, and not of those of its callers.
     fn own(self, db: &dyn Db) -> LaunchFacts {
         let mut own = self.function.launch(db).over(self.stated(db));
+        if self.facts.library.is_called_kernel(self.header.name) {
+            own = LaunchFacts { wave_width: own.wave_width, ..LaunchFacts::default() };
+        }
         if own.wave_width.is_none() && self.facts.target.architecture() == Architecture::Amdgcn {
             own.wave_width = processors(db, self.module).wave_width;
         }
@@ -247,7 +253,15 @@ pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts 
     Placed::new(db, function).stated(db)
 }
 
-/// Whether threads start in a function.
+/// Whether threads start in a function, and it is called by none of the module: it is entered at launches only.
+///
+/// *Reads* `header`, `module_facts`. *Cost* O(1).
+pub fn is_only_launched(db: &dyn Db, function: FunctionInput) -> bool {
+    let place = Placed::new(db, function);
+    place.is_kernel() && !place.facts.library.is_called_kernel(place.header.name)
+}
+
+/// Whether threads start in a function. It may be called as well: see [`is_only_launched`].
 ///
 /// *Reads* `header`, `module_facts`. *Cost* O(1).
 pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {

@@ -527,14 +527,15 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
 }
 
 /// Whether kernels of a module may run while an earlier grid still writes (programmatic dependent
-/// launch): the module declares `llvm.nvvm.griddepcontrol.wait`.
+/// launch): the module declares `llvm.nvvm.griddepcontrol.wait`, or some assembly in it waits so.
 ///
-/// *Reads* [`symbols`]. *Changes when* the declaration comes or goes. *Cost* O(1).
+/// *Reads* [`symbols`], mentions of all functions. *Changes when* the declaration, or the first such assembly, comes or goes. *Cost* O(functions).
 #[salsa::tracked(returns(copy))]
 pub fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
     let symbols = symbols(db, module);
     let name = module.context(db).find_symbol(b"llvm.nvvm.griddepcontrol.wait");
     name.is_some_and(|name| symbols.contains_key(&GlobalName::Named(name)))
+        || module.functions(db).iter().any(|entry| entry.input.mentions(db).waits_for_grids())
 }
 
 /// Whether device memory, as a thread sees it, is as it was when the launch began whenever a function is entered: launches enter it, or all

@@ -28,7 +28,7 @@ use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
-use super::{callees, dom_frontier, memory_kinds, module_index};
+use super::{callees, dom_frontier, library, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -146,6 +146,7 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
         header: function.header(db),
         flow: function.flow(db),
         body: function.body(db),
+        library: library(db, function.module(db)),
     };
     Some(DataFlow::new(code, memory, around))
 }

@@ -32,7 +32,7 @@ use super::passed::{Passed, add, unite};
 use super::summary_rounds::component_summaries;
 use super::summary_slot::{Asked, followed_summary};
 use super::surroundings::{NO_CALLEES, with_code_and};
-use super::{call_place, cfg, divergence, dom_tree, postdom_tree, symbols};
+use super::{call_place, called_kernels, cfg, divergence, dom_tree, postdom_tree, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -140,7 +140,9 @@ impl CallFacts for KnownCalls<'_> {
             return known.get(position as usize).copied();
         }
         let passed = *self.passed.get_or_init(|| {
-            let is_known = is_local(self.db, self.function);
+            let Placed { header, facts, .. } = Placed::new(self.db, self.function);
+            let is_known =
+                is_local(self.db, self.function) || facts.library.is_called_kernel(header.name);
             is_known.then(|| argument_facts(self.db, self.function).as_deref()).flatten()
         });
         passed?.get(position as usize).copied()
@@ -317,7 +319,12 @@ fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
 #[salsa::tracked(returns(ref))]
 pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let place = call_place(db, function);
-    if !place.is_closed || place.depth > DEPTH || place.callers.is_empty() {
+    let is_known = match place.is_closed {
+        true => place.depth <= DEPTH,
+        // What a launch passes to a kernel is the same in all threads, so callers alone make a difference.
+        false => is_kernel_called_by_name(db, function) && place.component.is_empty(),
+    };
+    if !is_known || place.callers.is_empty() {
         return None;
     }
     match place.component.first() {
@@ -327,6 +334,15 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
             all.and_then(|(_, arguments)| arguments.clone())
         }
     }
+}
+
+/// Whether a function is a kernel, and called by name only, by functions that are no such kernels: so there is no chain of these.
+fn is_kernel_called_by_name(db: &dyn Db, function: FunctionInput) -> bool {
+    let called = called_kernels(db, function.module(db));
+    let of = |function: FunctionInput| called.get(&function.header(db).name);
+    !called.is_empty()
+        && of(function) == Some(&true)
+        && call_place(db, function).callers.iter().all(|&caller| of(caller).is_none())
 }
 
 /// What callers that a function is not in recursion with pass. A pointer to a copy is another pointer, unless only its content matters.

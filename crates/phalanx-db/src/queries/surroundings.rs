@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     launch,
-    lower::{Code, Surroundings},
+    lower::{Code, Library, Surroundings},
     memory::TypeLayout,
     summary::CallFacts,
 };
@@ -116,13 +116,14 @@ pub(super) fn with_parts<R>(
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> R {
     let place = Placed::new(db, function);
-    let Placed { header, facts: ModuleFacts { context, target, layout, .. }, .. } = place;
+    let Placed { header, facts: ModuleFacts { context, target, layout, library, .. }, .. } = place;
     let around = Known {
         context,
         header,
         target,
         layout,
         launch: &known_launch(db, place),
+        library,
         moment: Moment::new(db, place),
     };
     around.with(db, (function, parts), callees_and_calls, run)
@@ -157,6 +158,7 @@ struct Known<'a> {
     target: &'a Target,
     layout: &'a TypeLayout,
     launch: &'a LaunchFacts,
+    library: &'a Library,
     moment: Moment,
 }
 
@@ -168,8 +170,8 @@ impl Known<'_> {
         (callees, calls): (Attributes<'_>, &dyn CallFacts),
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
-        let Known { context, header, target, layout, launch, moment } = self;
-        let code = Code { context, header, flow, body };
+        let Known { context, header, target, layout, launch, library, moment } = self;
+        let code = Code { context, header, flow, body, library };
         let callee = |name: GlobalName| callees.of(name);
         // Read on demand, so that a function that names no register does not depend on what names them.
         let node_string = |node| {
@@ -204,6 +206,7 @@ pub(super) struct OwnSurroundings {
     target: Target,
     layout: Arc<TypeLayout>,
     launch: LaunchFacts,
+    library: Arc<Library>,
     moment: Moment,
 }
 
@@ -211,13 +214,15 @@ impl OwnSurroundings {
     /// *Reads* what [`Placed::new`] and [`known_launch`] do.
     pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
         let place = Placed::new(db, function);
-        let Placed { header, facts: ModuleFacts { context, target, layout, .. }, .. } = place;
+        let Placed { header, facts: ModuleFacts { context, target, layout, library, .. }, .. } =
+            place;
         OwnSurroundings {
             context: Arc::clone(context),
             header: header.clone(),
             target: target.clone(),
             layout: Arc::clone(layout),
             launch: known_launch(db, place),
+            library: Arc::clone(library),
             moment: Moment::new(db, place),
         }
     }
@@ -230,8 +235,8 @@ impl OwnSurroundings {
         around: (Attributes<'_>, &dyn CallFacts),
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
-        let OwnSurroundings { context, header, target, layout, launch, moment } = self;
-        Known { context, header, target, layout, launch, moment: *moment }
+        let OwnSurroundings { context, header, target, layout, launch, library, moment } = self;
+        Known { context, header, target, layout, launch, library, moment: *moment }
             .with(db, code, around, run)
     }
 }

@@ -23,7 +23,7 @@ use super::explain::has_value;
 use super::facts::{affect_map, callees, control_divergence, divergence, flow_facts};
 use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
-use super::launches::{is_kernel, launch_facts};
+use super::launches::{is_only_launched, launch_facts};
 use super::loads::{waits_for_grids, written_by};
 use super::memory::with_aliases;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
@@ -144,7 +144,7 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
     };
     // Writes of an earlier grid are in no order with barriers of this one.
     let is_alone = !waits_for_grids(db, function.module(db));
-    let is_all = is_kernel(db, function) || is_all_of_kernels(db, function);
+    let is_all = is_only_launched(db, function) || is_all_of_kernels(db, function);
     (is_all && is_alone).then(find).flatten().map_or_else(Arc::default, Arc::from)
 }
 
@@ -161,7 +161,7 @@ fn is_all_of_kernels(db: &dyn Db, function: FunctionInput) -> bool {
                 && kinds.at(code.body, inst, 1).memories() == SpaceSet::PRIVATE
         };
         let acts = |inst: &InstId| may_write(code, *inst) && !is_own(*inst);
-        is_kernel(db, *caller)
+        is_only_launched(db, *caller)
             && only.is_some_and(|&block| code.body.block_insts(block).filter(acts).count() == 1)
     };
     place.is_closed && !place.callers.is_empty() && place.callers.iter().all(does_nothing_else)
@@ -371,6 +371,6 @@ pub fn what_is_known(db: &dyn Db, function: FunctionInput) -> Option<Known<'_>> 
         divergence: divergence(db, function).as_ref()?,
         control: control_divergence(db, function).as_ref()?,
         varying: varying(Scope::Wave, launch_facts(db, function)),
-        is_kernel: is_kernel(db, function),
+        is_kernel: is_only_launched(db, function),
     })
 }

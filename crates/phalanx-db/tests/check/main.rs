@@ -216,11 +216,11 @@ define ptx_kernel void @calls_by_alias() {
         strange: Unknown, not judged
         harmless: Silent, judged
         through: Unknown, not judged
-        by_alias: Unknown, not judged
+        by_alias: Silent, judged
         calls_assembly: Barrier, judged
         calls_harmless: Silent, judged
         calls_through: Unknown, not judged
-        calls_by_alias: Unknown, not judged
+        calls_by_alias: Silent, judged
     "#]]
     .assert_eq(&out);
 }

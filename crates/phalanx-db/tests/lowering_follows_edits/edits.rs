@@ -1,7 +1,7 @@
 //! Random edits of a function, made on its parts directly: the lowering is told only which instructions changed.
 
 use super::goes_round;
-use phalanx_analysis::lower::Code;
+use phalanx_analysis::lower::{Code, Library};
 use phalanx_ir::inst::{InstFlags, Opcode, OperandRange};
 use phalanx_ir::{Body, Context, Function, InstData, InstId, Type, Value};
 use rand::Rng;
@@ -9,7 +9,8 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 pub(super) fn code<'a>(context: &'a Context, function: &'a Function) -> Code<'a> {
-    Code { context, header: &function.header, flow: &function.flow, body: &function.body }
+    let (header, flow, body) = (&function.header, &function.flow, &function.body);
+    Code { context, header, flow, body, library: Library::NONE }
 }
 
 pub(super) fn type_of(context: &Context, function: &Function, value: Value) -> Option<Type> {

@@ -185,6 +185,7 @@ impl Fixture {
                 header: cold.input.header(&db),
                 flow: cold.input.flow(&db),
                 body: cold.input.body(&db),
+                library: phalanx_analysis::lower::Library::NONE,
             };
             let defined = twin::edges(code, memory);
             assert!(flow.entities().flat_map(users).eq(defined), "{what}: data flow");

@@ -277,6 +277,21 @@ impl<'a> Checker<'a> {
             reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
             return reasons;
         }
+        let body = self.input.body(self.db);
+        if finding.branch.is_none()
+            && body.inst(finding.inst).opcode.is_call()
+            && body.callee(finding.inst).as_const().is_none()
+        {
+            reasons.push(Reason {
+                kind: "part",
+                message: words::choice(finding.sources),
+                plain: None,
+                location: self.location(finding.inst),
+            });
+            let operand = body.operands(finding.inst).len() - 1;
+            reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
+            return reasons;
+        }
         if let Some(operand) = finding.argument.filter(|_| !finding.sources.is_empty()) {
             reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
         }

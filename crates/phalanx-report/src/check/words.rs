@@ -284,6 +284,12 @@ pub(super) fn parting(finding: &Finding, sources: SourceSet) -> String {
     format!("{how}: the way depends on {}", list(&names))
 }
 
+/// What is said where threads call different functions.
+pub(super) fn choice(sources: SourceSet) -> String {
+    let names: Vec<&str> = sources.iter().map(sources::source).collect();
+    format!("threads may call different functions here: which one depends on {}", list(&names))
+}
+
 /// `a, b and c`
 fn list(names: &[&str]) -> String {
     match names {

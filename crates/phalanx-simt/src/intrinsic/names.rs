@@ -6,6 +6,7 @@
 use super::{Barrier, Gives, Intrinsic, Lanes, Place, Pure, Reduce, Token, Unary};
 use crate::{
     collective::Collective,
+    reach::Reach,
     split::{Extent, Half, Split},
 };
 
@@ -189,7 +190,7 @@ fn numbered(name: &str) -> Option<Intrinsic> {
 }
 
 fn split(extent: Extent, half: Half) -> Intrinsic {
-    Intrinsic::Split(Split { extent, half })
+    Intrinsic::Split(Split { extent, half, has_number: true })
 }
 
 fn amdgcn(name: &str) -> Option<Intrinsic> {
@@ -339,7 +340,12 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
         return Some(I::Load);
     }
     if name.starts_with("membar.") || name.starts_with("fence.") {
-        return Some(I::Fence);
+        let reach = match name {
+            "membar.cta" => Reach::Workgroup,
+            "fence.sc.cluster" => Reach::Cluster,
+            _ => Reach::Device,
+        };
+        return Some(I::Fence(reach));
     }
     let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
     Some(match name {

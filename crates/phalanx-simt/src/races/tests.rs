@@ -4,8 +4,8 @@ use super::*;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Access { thread: u32, address: u64, kind: AccessKind, ordering: Ordering },
-    Fence { thread: u32, ordering: Ordering },
+    Access { thread: u32, address: u64, kind: AccessKind, ordering: Ordering, reach: Reach },
+    Fence { thread: u32, ordering: Ordering, reach: Reach },
     Meet(Vec<u32>),
 }
 
@@ -28,6 +28,17 @@ impl Event {
 }
 
 const THREADS: u32 = 4;
+
+/// Threads 0 and 1 are of one wave, and of a workgroup with 2; 3 is in another one.
+const HOMES: [Home; THREADS as usize] =
+    [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [2, 1, 0, 0, 0], [3, 2, 1, 0, 0]];
+
+fn includes((a, of_a): (u32, Reach), (b, of_b): (u32, Reach)) -> bool {
+    let is_common =
+        |reach: Reach| HOMES[a as usize][reach as usize] == HOMES[b as usize][reach as usize];
+    is_common(of_a) && is_common(of_b)
+}
+
 const EVENTS: usize = 60;
 
 /// For each event, the events that happen before it.
@@ -39,31 +50,45 @@ fn happens_before(events: &[Event]) -> Vec<u64> {
                 direct[e] |= 1 << earlier;
             }
         }
-        let &Event::Access { thread, address, kind, ordering } = event else { continue };
+        let &Event::Access { thread, address, kind, ordering, reach } = event else { continue };
         if kind == AccessKind::Store || ordering == Ordering::NotAtomic {
             continue;
         }
         // This, or every later acquire fence of the thread, comes after what it reads from.
         let mut acquiring = vec![];
         if acquires(ordering) {
-            acquiring.push(e);
+            acquiring.push((e, reach));
         }
         for (later, other) in events.iter().enumerate().skip(e + 1) {
-            if matches!(other, Event::Fence { thread: t, ordering } if *t == thread && acquires(*ordering))
+            if let Event::Fence { thread: t, ordering, reach: of_fence } = other
+                && *t == thread
+                && acquires(*ordering)
             {
-                acquiring.push(later);
+                acquiring.push((later, reach.min(*of_fence)));
             }
         }
         let mut end = e;
         while let Some(w) = (0..end).rev().find(|&w| events[w].writes_to(address)) {
-            let Event::Access { thread: writer, kind, ordering, .. } = events[w] else { break };
+            let Event::Access { thread: writer, kind, ordering, reach, .. } = events[w] else {
+                break;
+            };
             if ordering == Ordering::NotAtomic {
                 break;
             }
-            let is_fence = |f: &usize| matches!(events[*f], Event::Fence { thread, ordering } if thread == writer && releases(ordering));
-            let fence = (0..w).rev().find(is_fence);
-            for origin in fence.into_iter().chain(releases(ordering).then_some(w)) {
-                acquiring.iter().for_each(|&a| direct[a] |= 1 << origin);
+            let fences = (0..w).filter_map(|f| match events[f] {
+                Event::Fence { thread, ordering, reach: of_fence }
+                    if thread == writer && releases(ordering) =>
+                {
+                    Some((f, reach.min(of_fence)))
+                }
+                _ => None,
+            });
+            for (origin, released) in fences.chain(releases(ordering).then_some((w, reach))) {
+                for &(a, acquired) in &acquiring {
+                    if includes((writer, released), (thread, acquired)) {
+                        direct[a] |= 1 << origin;
+                    }
+                }
             }
             if kind != AccessKind::Modify {
                 break;
@@ -82,13 +107,17 @@ fn happens_before(events: &[Event]) -> Vec<u64> {
 
 /// Whether an event races with an earlier one.
 fn races(events: &[Event], before: &[u64], e: usize) -> bool {
-    let &Event::Access { thread, address, kind, ordering } = &events[e] else { return false };
+    let &Event::Access { thread, address, kind, ordering, reach } = &events[e] else {
+        return false;
+    };
     events[..e].iter().enumerate().any(|(f, other)| {
-        let &Event::Access { thread: t, address: a, kind: k, ordering: o } = other else {
+        let &Event::Access { thread: t, address: a, kind: k, ordering: o, reach: r } = other else {
             return false;
         };
         let writes = kind != AccessKind::Load || k != AccessKind::Load;
-        let atomic = ordering != Ordering::NotAtomic && o != Ordering::NotAtomic;
+        let atomic = ordering != Ordering::NotAtomic
+            && o != Ordering::NotAtomic
+            && includes((thread, reach), (t, r));
         t != thread && a == address && writes && !atomic && before[e] >> f & 1 == 0
     })
 }
@@ -102,14 +131,23 @@ impl Choices {
         (self.0 >> 33) % limit
     }
 
-    fn event(&mut self, dial: u64) -> Event {
+    /// How far an operation reaches: everywhere, without scopes.
+    fn reach(&mut self, has_scopes: bool) -> Reach {
+        use Reach::{Device, Thread, Wave, Workgroup};
+        match has_scopes {
+            true => [Device, Device, Workgroup, Wave, Thread][self.below(5) as usize],
+            false => Device,
+        }
+    }
+
+    fn event(&mut self, dial: u64, has_scopes: bool) -> Event {
         use Ordering::{AcqRel, Acquire, Monotonic, NotAtomic, Release, SeqCst};
         let thread = self.below(THREADS.into()) as u32;
         match self.below(20) {
             0 => Event::Meet((0..THREADS).filter(|_| self.below(4) > 0).collect()),
             1..=3 => {
                 let ordering = [Acquire, Release, AcqRel, SeqCst][self.below(4) as usize];
-                Event::Fence { thread, ordering }
+                Event::Fence { thread, ordering, reach: self.reach(has_scopes) }
             }
             _ => {
                 let address = self.below(3);
@@ -125,7 +163,11 @@ impl Choices {
                         (AccessKind::Modify, all[self.below(5) as usize])
                     }
                 };
-                Event::Access { thread, address, kind, ordering }
+                let reach = match ordering {
+                    NotAtomic => Reach::Device,
+                    _ => self.reach(has_scopes),
+                };
+                Event::Access { thread, address, kind, ordering, reach }
             }
         }
     }
@@ -137,14 +179,19 @@ fn races_are_those_of_the_graph() {
     for seed in 0..6000 {
         let mut choices = Choices(seed * 77 + 1);
         let dial = 7 + seed % 4;
-        let events: Vec<Event> = (0..EVENTS).map(|_| choices.event(dial)).collect();
+        let has_scopes = seed % 2 == 1;
+        let events: Vec<Event> = (0..EVENTS).map(|_| choices.event(dial, has_scopes)).collect();
         let before = happens_before(&events);
-        let mut watch = Races::new();
+        // Where scopes are heeded, and all are wide, the answer is the same.
+        let mut watch = if seed % 4 == 0 { Races::new() } else { Races::with_scopes() };
+        for (thread, home) in (0..).zip(HOMES) {
+            watch.thread(thread).home = home;
+        }
         for (e, event) in events.iter().enumerate() {
             match event {
                 Event::Meet(threads) => watch.barrier(threads),
-                Event::Fence { thread, ordering } => watch.order(*thread, *ordering),
-                &Event::Access { thread, address, kind, ordering } => {
+                Event::Fence { thread, ordering, reach } => watch.order(*thread, *ordering, *reach),
+                &Event::Access { thread, address, kind, ordering, reach } => {
                     let party = Party {
                         thread,
                         function: e,
@@ -153,7 +200,8 @@ fn races_are_those_of_the_graph() {
                         is_atomic: ordering != Ordering::NotAtomic,
                     };
                     let region = Region::Global;
-                    let access = Access { region, address: address * 8, size: 2, kind, ordering };
+                    let access =
+                        Access { region, address: address * 8, size: 2, kind, ordering, reach };
                     let found = watch.record(party, 0, &access);
                     let expected = races(&events, &before, e);
                     assert_eq!(found, expected, "seed {seed}, event {e} of {events:#?}");
@@ -189,6 +237,7 @@ fn bytes_in_common_and_spaces() {
         size,
         kind,
         ordering: Ordering::NotAtomic,
+        reach: Reach::Device,
     };
     let mut watch = Races::new();
     assert!(!watch.record(party(0, true), 1, &access(8, 4, AccessKind::Store)));

@@ -98,7 +98,9 @@ impl Run<'_, '_> {
             Failure::Fault(Fault { kind, thread, site })
         })?;
         // AMD's has a number: those that a program names have members, and of that of the cluster one wave arrives for a workgroup.
-        if let (Some(number), Some(&ty)) = (args.first(), types.first()) {
+        if split.has_number
+            && let (Some(number), Some(&ty)) = (args.first(), types.first())
+        {
             let all = self.program.shapes.bits(ty).map(value::mask);
             if all.is_none() || number.bits() != all {
                 let kind = FaultKind::unsupported("a barrier that has members".to_owned());

@@ -22,6 +22,7 @@ use crate::{
     memory::{Memory, Region},
     observe::{Access, AccessKind, Moment, Observer, Phase},
     races::Races,
+    reach::Reach,
     unknown::State,
     value::Value,
 };
@@ -267,9 +268,9 @@ impl Observer for Record {
         self.home.insert(thread, (workgroup, wave));
     }
 
-    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering, reach: Reach) {
         if let Some(races) = &mut self.races {
-            races.fence(at, ordering);
+            races.fence(at, ordering, reach);
         }
     }
 

@@ -35,7 +35,7 @@ use crate::transfer::{Coordinate, Transfer};
 
 /// A table, expanded.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     kinds: Vec<IntrinsicInfo>,
     names: FxHashMap<Box<str>, Row>,
 }
@@ -48,9 +48,9 @@ struct Row {
 
 /// A mistake in a table, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TableError {
-    pub(super) line: usize,
-    pub(super) message: String,
+pub(crate) struct TableError {
+    pub(crate) line: usize,
+    pub(crate) message: String,
 }
 
 impl fmt::Display for TableError {
@@ -61,7 +61,7 @@ impl fmt::Display for TableError {
 
 impl Table {
     /// Expands `text`.
-    pub(super) fn parse(text: &str) -> Result<Table, TableError> {
+    pub(crate) fn parse(text: &str) -> Result<Table, TableError> {
         let mut table = Table::default();
         // Names are products: about one for every ten bytes of the table.
         table.names.reserve(text.len() / 10);
@@ -98,7 +98,7 @@ impl Table {
 
     /// The intrinsic that `name`, without the family's prefix, refers to: the longest entry that is the whole name,
     /// or is overloaded and followed by a dot.
-    pub(super) fn lookup(&self, name: &str) -> Option<(&str, &IntrinsicInfo)> {
+    pub(crate) fn lookup(&self, name: &str) -> Option<(&str, &IntrinsicInfo)> {
         let mut end = name.len();
         loop {
             if let Some((base, row)) = self.names.get_key_value(&name[..end]) {
@@ -111,7 +111,7 @@ impl Table {
     }
 
     /// All entries by name.
-    pub(super) fn entries(&self) -> Vec<(&str, bool, &IntrinsicInfo)> {
+    pub(crate) fn entries(&self) -> Vec<(&str, bool, &IntrinsicInfo)> {
         let mut entries: Vec<_> = self
             .names
             .iter()
@@ -232,7 +232,7 @@ fn parse_transfer(text: &str) -> Result<Transfer, String> {
             stale: keys.flag("stale"),
             halves: keys.flag("halves"),
         },
-        "barrier-reduction" => Transfer::BarrierReduction { id: keys.required("id")? },
+        "barrier-reduction" => Transfer::BarrierReduction { id: keys.index("id")? },
         "coordinate" => Transfer::Coordinate(match keys.word() {
             Some("thread") => Coordinate::Thread,
             Some("block") => Coordinate::Block,

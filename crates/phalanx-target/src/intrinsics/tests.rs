@@ -150,7 +150,7 @@ fn barriers() {
         llvm.nvvm.barrier.cta.sync.aligned.count: Source({opaque.thread}) convergent Both/workgroup/aligned/partial
         llvm.nvvm.barrier.cta.sync.all: Source({opaque.thread}) convergent Both/workgroup
         llvm.nvvm.barrier.cta.arrive.aligned.count: Source({opaque.thread}) convergent Arrive/workgroup/aligned/partial
-        llvm.nvvm.barrier.cta.red.popc.aligned.all: BarrierReduction { id: 0 } convergent Both/workgroup/aligned
+        llvm.nvvm.barrier.cta.red.popc.aligned.all: BarrierReduction { id: Some(0) } convergent Both/workgroup/aligned
         llvm.nvvm.barrier.cluster.wait.aligned: Source({opaque.thread}) convergent Wait/cluster/aligned
         llvm.nvvm.bar.warp.sync: Source({opaque.thread}) convergent Both/wave/partial
         llvm.spv.group.memory.barrier.with.group.sync: Source({opaque.thread}) convergent Both/workgroup/aligned

@@ -200,6 +200,7 @@ impl Planner<'_> {
                     header: self.code.header,
                     flow: self.code.flow,
                     body: self.code.body,
+                    library: self.code.library,
                 };
                 if let Some(space) = tested(code, inst) {
                     let set = self.kinds.at(self.code.body, inst, 0);

@@ -10,7 +10,7 @@ use phalanx::analysis::follow::{Follower, Sources, Stamp, Subject};
 use phalanx::analysis::granted::Granted;
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
-use phalanx::analysis::lower::{Code, Surroundings};
+use phalanx::analysis::lower::{Code, Library, Surroundings};
 use phalanx::analysis::memory::{PrivateMemory, TypeLayout};
 use phalanx::analysis::summary::NoCallFacts;
 use phalanx::db::{Database, TargetOverrides, queries};
@@ -249,7 +249,8 @@ pub(crate) fn overhead(size: usize) {
                 calls: &NoCallFacts,
                 node_string: &|_| None,
             };
-            let code = Code { context, header, flow: &function.flow, body: &function.body };
+            let (flow, body, library) = (&function.flow, &function.body, Library::NONE);
+            let code = Code { context, header, flow, body, library };
             let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
             let (divergence, kept) = match function.body.id_count() < 1024 {
                 true => {

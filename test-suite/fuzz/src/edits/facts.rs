@@ -238,6 +238,7 @@ fn data_flow_is_right(warm: Of<'_>, cold: Of<'_>) {
         header: cold.1.header(cold.0),
         flow: cold.1.flow(cold.0),
         body: cold.1.body(cold.0),
+        library: queries::library(cold.0, cold.1.module(cold.0)),
     };
     let defined = twin::edges(code, memory);
     let users = |from| flow.users(from).map(move |(to, edge)| (from, to, edge));

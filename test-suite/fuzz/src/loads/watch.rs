@@ -152,8 +152,8 @@ impl Observer for Watch {
         self.races.access(at, access);
     }
 
-    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
-        self.races.fence(at, ordering);
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering, reach: phalanx_simt::reach::Reach) {
+        self.races.fence(at, ordering, reach);
     }
 
     fn meet(&mut self, threads: &[u32]) {

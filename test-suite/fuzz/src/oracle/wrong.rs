@@ -155,6 +155,7 @@ pub(crate) fn with_code<R>(
         header: function.header(db),
         flow: function.flow(db),
         body: function.body(db),
+        library: queries::library(db, module),
     };
     let target = queries::target(db, module);
     let around = Surroundings {

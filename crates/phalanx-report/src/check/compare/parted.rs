@@ -47,6 +47,7 @@ impl<'a> Graph<'a> {
             header: view.header,
             flow: view.flow,
             body: view.body,
+            library: queries::library(db, input.module(db)),
         };
         let nodes = view.flow.order().iter().map(|&block| node_of(block));
         let left_out: Vec<Node> = nodes.filter(|&node| is_undefined(code, node)).collect();

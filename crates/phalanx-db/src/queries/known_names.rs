@@ -1,0 +1,75 @@
+//! What names say: functions that a module declares and that are known by name (OpenCL's, SPIR-V's, CUDA's, HIP's), and kernels that
+//! functions of the module call.
+
+use std::sync::Arc;
+
+use phalanx_analysis::lower::Library;
+use phalanx_ir::GlobalName;
+use phalanx_target::{
+    calling_convention::{self, Entry},
+    library::Language,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{aliases, target};
+use crate::ModuleInput;
+
+use salsa::Database as Db;
+
+/// Functions that a module declares and that are known by name, none that it defines; and [`called_kernels`].
+///
+/// *Reads* `functions`, `context`, [`target`], [`language`], [`called_kernels`]. *Changes when* such a declaration appears, goes or gets a body, the
+/// module becomes one of another language, or a kernel is called first or no longer. *Cost* O(functions).
+#[salsa::tracked(returns(ref))]
+pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
+    let context = module.context(db);
+    let declared = module.functions(db).iter().filter(|entry| !entry.is_definition);
+    let library = Library::new(
+        context,
+        target(db, module).architecture(),
+        language(db, module),
+        declared.map(|entry| entry.name),
+    );
+    Arc::new(library.with_called_kernels(called_kernels(db, module).keys().copied().collect()))
+}
+
+/// What a module was written in.
+///
+/// *Reads* `shell`. *Changes when* the module becomes one of another language. *Cost* O(named metadata).
+#[salsa::tracked(returns(copy))]
+pub fn language(db: &dyn Db, module: ModuleInput) -> Language {
+    let (context, shell) = (module.context(db), module.shell(db));
+    let named = || shell.metadata.named().iter();
+    Language::of_metadata(|name| named().any(|named| context.bytes(named.name) == name))
+}
+
+/// Kernels that functions of the module call: these are functions as well, to which other things are passed than at a launch. With each whether
+/// all calls of it are by name.
+///
+/// *Reads* `functions`, `mentions` and headers of functions, [`aliases`], [`target`]. *Changes when* a kernel is called first or no longer. *Cost* O(functions +
+/// calls), where there are kernels.
+#[salsa::tracked(returns(ref))]
+pub fn called_kernels(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, bool> {
+    let architecture = target(db, module).architecture();
+    let definitions = || module.functions(db).iter().filter(|entry| entry.is_definition);
+    let is_kernel = |convention| calling_convention::entry(convention, architecture) != Entry::Call;
+    let kernels: FxHashSet<GlobalName> = definitions()
+        .filter(|entry| is_kernel(entry.input.header(db).call_conv))
+        .map(|entry| entry.name)
+        .collect();
+    if kernels.is_empty() {
+        return FxHashMap::default();
+    }
+    let aliases = aliases(db, module);
+    let called = definitions().flat_map(|entry| entry.input.mentions(db).callees());
+    let called = called.map(|name| *aliases.get(name).unwrap_or(name));
+    let mut found: FxHashMap<GlobalName, bool> =
+        called.filter(|name| kernels.contains(name)).map(|name| (name, true)).collect();
+    if !found.is_empty() {
+        let taken = definitions().flat_map(|entry| entry.input.mentions(db).taken());
+        for name in taken.map(|name| *aliases.get(&name).unwrap_or(&name)) {
+            found.entry(name).and_modify(|by_name| *by_name = false);
+        }
+    }
+    found
+}

@@ -1,0 +1,272 @@
+//! Functions of libraries that are known by name: what is said and done must be the same before the library is linked and after.
+//!
+//! The library is libclc, where it is installed; linked into the kernels of `library/` it says what its functions do, and so does the
+//! table of names, which the same kernels are read by without it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use expect_test::expect;
+use phalanx_testing::llvm_tools::{self, Outcome, Program, TIME_LIMIT};
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    phalanx_test_suite::folder().join("library")
+}
+
+/// The library for a target.
+fn libclc(target: &str) -> Option<PathBuf> {
+    let path = Path::new("/usr/lib/clc").join(format!("{target}.bc"));
+    if !path.is_file() {
+        llvm_tools::skipped("libclc-22 not found");
+        return None;
+    }
+    Some(path)
+}
+
+/// Compiles a source of `library/` for a target at a level, with a library linked into it or none.
+fn compile(
+    clang: &Program,
+    (source, target): (&str, &str),
+    level: &str,
+    linked: Option<&Path>,
+) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("library");
+    fs::create_dir_all(&folder).expect("a folder");
+    let form = if linked.is_some() { "linked" } else { "alone" };
+    let output = folder.join(format!("{source}.{target}{level}.{form}.ll"));
+    let mut arguments: Vec<String> =
+        ["-x", "cl", "-cl-std=CL2.0", "-g", "-S", "-emit-llvm", "-nogpulib", level]
+            .map(str::to_owned)
+            .to_vec();
+    arguments.push(format!("--target={target}"));
+    let mut of_front_end = |argument: &str| {
+        arguments.extend(["-Xclang".to_owned(), argument.to_owned()]);
+    };
+    ["-finclude-default-header", "-disable-O0-optnone"].into_iter().for_each(&mut of_front_end);
+    if let Some(library) = linked {
+        of_front_end("-mlink-builtin-bitcode");
+        of_front_end(&library.to_string_lossy());
+    }
+    arguments.extend(["-o".to_owned(), output.display().to_string(), format!("{source}.cl")]);
+    let outcome = clang.run_in(Some(&self::folder()), &arguments, &[], TIME_LIMIT);
+    let outcome = outcome.expect("it starts");
+    assert!(outcome.success(), "{}", outcome.summary());
+    output
+}
+
+fn phalanx(arguments: &[&str]) -> Outcome {
+    crate::phalanx().run_in(None, arguments, &[], TIME_LIMIT).expect("it starts")
+}
+
+/// Code, level and line of each finding.
+fn findings(file: &Path) -> BTreeSet<(String, String, u64)> {
+    let outcome = phalanx(&["check", "--format", "json", &file.to_string_lossy()]);
+    let modules: Vec<Value> = serde_json::from_slice(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", outcome.summary()));
+    let all = modules.iter().flat_map(|m| m["diagnostics"].as_array().cloned().unwrap_or_default());
+    all.map(|found| {
+        let line = found["location"]["source"]["line"].as_u64().unwrap_or_default();
+        (text(&found["code"]), text(&found["level"]), line)
+    })
+    .collect()
+}
+
+/// Findings without their levels.
+fn places(findings: &BTreeSet<(String, String, u64)>) -> BTreeSet<(&str, u64)> {
+    findings.iter().map(|(code, _, line)| (code.as_str(), *line)).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Lines of a source that are marked.
+fn mistakes(source: &str) -> BTreeSet<u64> {
+    let source = fs::read_to_string(folder().join(format!("{source}.cl"))).expect("it is there");
+    let lines = (1..).zip(source.lines()).filter(|(_, line)| line.contains("// mistake"));
+    lines.map(|(number, _)| number).collect()
+}
+
+/// Whether a library is linked or not makes no difference to what is found.
+#[test]
+fn findings_are_those_of_the_linked_library() {
+    let Some(clang) = llvm_tools::require("clang") else { return };
+    let Some(library) = libclc("amdgcn-amd-amdhsa") else { return };
+    for level in ["-O0", "-O2"] {
+        let source = ("barriers", "amdgcn-amd-amdhsa");
+        let alone = findings(&compile(&clang, source, level, None));
+        let linked = findings(&compile(&clang, source, level, Some(&library)));
+        match level {
+            // What is called is not evaluated, so a mistake that is certain is only possible there.
+            "-O0" => assert_eq!(places(&alone), places(&linked), "{level}"),
+            _ => assert_eq!(alone, linked, "{level}"),
+        }
+        let lines: BTreeSet<u64> = alone.iter().map(|(_, _, line)| *line).collect();
+        assert_eq!(lines, mistakes("barriers"), "{level}");
+    }
+}
+
+/// Targets that no library is linked for, or that clang gives other names to.
+#[test]
+fn mistakes_are_found_on_every_target() {
+    let Some(clang) = llvm_tools::require("clang") else { return };
+    for target in ["nvptx64-nvidia-cuda", "spir64-unknown-unknown", "spirv64-unknown-unknown"] {
+        for level in ["-O0", "-O2"] {
+            let found = findings(&compile(&clang, ("barriers", target), level, None));
+            let lines: BTreeSet<u64> = found.iter().map(|(_, _, line)| *line).collect();
+            assert_eq!(lines, mistakes("barriers"), "{target} {level}: {found:?}");
+        }
+    }
+}
+
+/// The interpreter does what the linked library does.
+#[test]
+fn runs_are_those_of_the_linked_library() {
+    let Some(clang) = llvm_tools::require("clang") else { return };
+    let Some(library) = libclc("amdgcn-amd-amdhsa") else { return };
+    let launches: [&[&str]; 3] = [
+        &["places", "--grid", "3x2", "--block", "4x2", "--arg", "buf:i32:zero*384"],
+        &["numbers", "--block", "8", "--arg", "buf:i32:zero*64", "--arg", "buf:f32:zero*32"],
+        &[
+            "neighbours",
+            "--grid",
+            "2",
+            "--block",
+            "8",
+            "--arg",
+            "buf:i32:zero*16",
+            "--arg",
+            "shared:32",
+        ],
+    ];
+    let source = ("numbers", "amdgcn-amd-amdhsa");
+    for level in ["-O0", "-O2"] {
+        let files = [None, Some(library.as_path())].map(|by| compile(&clang, source, level, by));
+        for launch in launches {
+            let [alone, linked] = files.clone().map(|file| {
+                let file = file.to_string_lossy();
+                let outcome = phalanx(&[&["run", &file], launch].concat());
+                assert_eq!(outcome.status, Some(0), "{}", outcome.summary());
+                let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
+                // The last line counts instructions.
+                output
+                    .rsplit_once("\n\n")
+                    .map_or(output.clone(), |(memory, _)| memory.to_owned())
+                    .lines()
+                    .filter(|line| !line.contains("instructions"))
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            });
+            assert_eq!(alone, linked, "{level} {launch:?}");
+            assert!(alone.chars().any(|c| ('1'..='9').contains(&c)), "{alone}");
+        }
+    }
+}
+
+/// What is done by name is what an attribute or a definition of the program does not gainsay.
+#[test]
+fn definitions_win() {
+    let module = r#"
+        target triple = "nvptx64-nvidia-cuda"
+        define i64 @_Z12get_local_idj(i32 %d) { ret i64 7 }
+        define void @_Z7barrierj(i32 %f) { ret void }
+        define ptx_kernel void @k(ptr addrspace(1) %o) {
+        e:
+          %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+          %z = icmp eq i32 %t, 0
+          br i1 %z, label %a, label %b
+        a:
+          call void @_Z7barrierj(i32 1)
+          %same = call i64 @_Z12get_local_idj(i32 0)
+          store i64 %same, ptr addrspace(1) %o
+          br label %b
+        b:
+          ret void
+        }
+        declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    "#;
+    let limit = TIME_LIMIT;
+    let outcome = crate::phalanx().run_in(None, ["check", "-"], module.as_bytes(), limit);
+    let outcome = outcome.expect("it starts");
+    expect![[r#"
+        nothing found; judged: 1 kernel, 0 barriers
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&outcome.stdout));
+}
+
+/// SPIR-V's variables that tell a thread where it is are no constants of the launch, and its barriers say by an argument who meets.
+#[test]
+fn variables_and_barriers_of_spirv() {
+    let module = r#"
+        target triple = "spirv64-unknown-unknown"
+        @__spirv_BuiltInLocalInvocationId = external addrspace(1) constant <3 x i64>
+        @__spirv_BuiltInWorkgroupId = external addrspace(1) constant <3 x i64>
+        declare void @_Z22__spirv_ControlBarrierjjj(i32, i32, i32)
+        define spir_kernel void @k(ptr addrspace(1) %o, i32 %s) {
+        e:
+          %v = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId
+          %t = extractelement <3 x i64> %v, i64 0
+          %w = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInWorkgroupId
+          %g = extractelement <3 x i64> %w, i64 0
+          %z = icmp eq i64 %g, 0
+          br i1 %z, label %a, label %b
+        a:
+          call void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 16)
+          br label %b
+        b:
+          %y = icmp eq i64 %t, 0
+          br i1 %y, label %c, label %d
+        c:
+          call void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 16)
+          br label %d
+        d:
+          call void @_Z22__spirv_ControlBarrierjjj(i32 %s, i32 2, i32 16)
+          store i64 0, ptr addrspace(1) %o
+          ret void
+        }
+    "#;
+    let run = |arguments: &[&str]| {
+        let outcome = crate::phalanx().run_in(None, arguments, module.as_bytes(), TIME_LIMIT);
+        String::from_utf8_lossy(&outcome.expect("it starts").stdout).into_owned()
+    };
+    expect![[r#"
+        warning[PHX001]: the barrier may not be executed by all threads of a workgroup
+          --> <stdin>:21:11
+           |
+        21 |           call void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 16)
+           |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ some may wait here for others that do not come
+           |
+        note: threads part here: the way depends on the thread's index x, the thread's index y and the thread's index z
+          --> <stdin>:19:11
+           |
+        19 |           br i1 %y, label %c, label %d
+           |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        note: because the branch of %b is decided by %y (<stdin>:19:11)
+        note: because %y is computed from %t (<stdin>:18:11)
+        note: because %t is computed from %v (<stdin>:9:11)
+        note: because %v is loaded from memory: the thread's index x (<stdin>:8:11)
+        help: move it to where all threads of a workgroup come, and leave only the rest under the condition
+
+        1 warning; judged: 1 kernel, 2 barriers
+        not judged: calls of `_Z22__spirv_ControlBarrierjjj`, whose code is not seen here: it may have a barrier (<stdin>:24:11)
+    "#]].assert_eq(&run(&["check", "-"]));
+    expect![[r#"
+        <stdin>: spirv64-unknown-unknown, wave scope
+
+        kernel @k line 6
+          3 of 6 values divergent, 1 of 2 branches, 0 of 0 cycles
+
+          branches
+              13  uniform   {block.x, block.y, block.z}  br i1 %z, label %a, label %b
+              19  divergent {x, y, z}                    br i1 %y, label %c, label %d
+
+          divergent values
+               8  divergent {x, y, z}  %v = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, align 32
+               9  divergent {x, y, z}  %t = extractelement <3 x i64> %v, i64 0
+              18  divergent {x, y, z}  %y = icmp eq i64 %t, 0
+    "#]].assert_eq(&run(&["analyze", "-"]));
+}
