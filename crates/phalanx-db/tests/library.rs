@@ -1,5 +1,6 @@
-//! Functions that are known by name: a definition takes the place of what the table says, also in what is kept of large functions; and the
-//! table says of no function less than the code of a library does.
+//! Functions that are known by name: a definition takes the place of what the table says, also in
+//! what is kept of large functions; and the table says of no function less than the code of a
+//! library does.
 
 #![allow(clippy::disallowed_methods, reason = "tests start programs")]
 
@@ -19,7 +20,8 @@ use phalanx_target::{
 use phalanx_testing::llvm_tools;
 use support::Fixture;
 
-/// A kernel that asks where its thread is, with `long` instructions more; the function it asks is declared or defined.
+/// A kernel that asks where its thread is, with `long` instructions more; the function it asks is
+/// declared or defined.
 fn text(long: usize, is_defined: bool) -> String {
     let function = match is_defined {
         true => "define i64 @_Z12get_local_idj(i32 %d) {\n  ret i64 7\n}\n",
@@ -107,7 +109,7 @@ fn no_row_says_less_than_the_code_of_a_library() {
             is_wrong(format!("it has {:?}", effects.memory));
         }
         // Uniform operands, none of them a constant: along which dimension is not known.
-        let operands = vec![Operand::of(SourceSet::EMPTY); 8];
+        let operands = [Operand::of(SourceSet::EMPTY); 8];
         let said = info.result.evaluate(&operands[..], &transfers);
         let sources = summary.result.sources;
         // Where workgroups are asked about in memory, what is read is one for the wave.
@@ -119,7 +121,8 @@ fn no_row_says_less_than_the_code_of_a_library() {
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A kernel that another one calls is passed what that one has, in launches of either; so is one that is called by an alias.
+/// A kernel that another one calls is passed what that one has, in launches of either; so is one
+/// that is called by an alias.
 #[test]
 fn a_kernel_with_callers_is_a_function() {
     let text = |call: &str| {
@@ -155,7 +158,8 @@ define ptx_kernel void @caller(ptr addrspace(1) %o) {{
     }
 }
 
-/// The first call of a kernel, and the end of the last one, change what is known of it, also where it is large and something is kept.
+/// The first call of a kernel, and the end of the last one, change what is known of it, also where
+/// it is large and something is kept.
 #[test]
 fn calls_of_kernels_come_and_go() {
     for long in [3, 2_000] {

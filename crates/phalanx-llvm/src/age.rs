@@ -1,14 +1,16 @@
 //! Texts of other LLVMs: which one a refused text seems to be from, and what to do.
 //!
-//! The parser reads what LLVM 22 reads, typed pointers included. Of what it refuses, some was right once:
+//! The parser reads what LLVM 22 reads, typed pointers included. Of what it refuses, some was right
+//! once:
 //!
 //! ```text
 //! %v = load i32* %p                          ; LLVM 3.6 and older: the type that is read was not said
 //! @x = global i32 mul (i32 ptrtoint ..)      ; LLVM 19 and older: constant expressions could multiply
 //! ```
 //!
-//! The bitcode of all of them can still be read, so the way is to assemble the text with the tools of its time. What no
-//! LLVM up to this one knows may be newer. Looks at one line, and only when a text is refused.
+//! The bitcode of all of them can still be read, so the way is to assemble the text with the tools
+//! of its time. What no LLVM up to this one knows may be newer. Looks at one line, and only when a
+//! text is refused.
 
 use crate::error::{Note, ParseError};
 

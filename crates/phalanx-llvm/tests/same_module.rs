@@ -1,6 +1,8 @@
-//! What we print is the same module for LLVM: small texts of kinds that were once changed or refused.
+//! What we print is the same module for LLVM: small texts of kinds that were once changed or
+//! refused.
 //!
-//! LLVM rewrites old forms while it reads, so it is asked about both: its print of the text must be its print of ours.
+//! LLVM rewrites old forms while it reads, so it is asked about both: its print of the text must be
+//! its print of ours.
 
 mod support;
 
@@ -16,7 +18,8 @@ fn same(text: &str) {
     }
 }
 
-/// Of old calls of bit counts and the like only the operands stay; of masked accesses also metadata and `tail`.
+/// Of old calls of bit counts and the like only the operands stay; of masked accesses also metadata
+/// and `tail`.
 #[test]
 fn what_stays_of_old_calls() {
     same(
@@ -134,7 +137,8 @@ define void @f(ptr addrspace(3) %s, ptr addrspace(1) %g, ptr %p, <2 x i16> %h, <
     );
 }
 
-/// A list of one constant is the constant, one of `null` is empty; where one call is no record, all stay calls.
+/// A list of one constant is the constant, one of `null` is empty; where one call is no record, all
+/// stay calls.
 #[test]
 fn debug_calls_with_lists() {
     let text = |value: &str, place: &str| {

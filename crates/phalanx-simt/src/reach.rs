@@ -10,11 +10,12 @@
 //! | the cluster | `cluster` | `cluster` | |
 //! | the device | `agent`, none | `device`, none | `device`, none |
 //!
-//! AMDGPU's names with `-one-as` order accesses of one address space only; they are taken for those without. A name that is not known is
-//! taken for the device: a race may be missed then, none is made up. There is one device in a launch, so "system" is the same.
+//! AMDGPU's names with `-one-as` order accesses of one address space only; they are taken for those
+//! without. A name that is not known is taken for the device: a race may be missed then, none is
+//! made up. There is one device in a launch, so "system" is the same.
 //!
-//! Two operations *include* each other if each one's thread is among the threads that the other reaches (PTX ISA 8.x, "Scope" and "Morally
-//! strong operations"; HSA PRM 1.2, 6.2.1).
+//! Two operations *include* each other if each one's thread is among the threads that the other
+//! reaches (PTX ISA 8.x, "Scope" and "Morally strong operations"; HSA PRM 1.2, 6.2.1).
 
 use phalanx_target::Architecture;
 
@@ -56,7 +57,8 @@ impl Reach {
     }
 }
 
-/// The groups that a thread is in, by number: itself, its wave, its workgroup, its cluster, the device.
+/// The groups that a thread is in, by number: itself, its wave, its workgroup, its cluster, the
+/// device.
 pub(crate) type Home = [u64; 5];
 
 /// The groups of a thread.

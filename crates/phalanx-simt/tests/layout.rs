@@ -1,4 +1,5 @@
-//! Where parts of types are: what the interpreter says of random types, against what LLVM folds the same addresses to.
+//! Where parts of types are: what the interpreter says of random types, against what LLVM folds the
+//! same addresses to.
 
 #![allow(clippy::disallowed_methods, reason = "tests start programs")]
 

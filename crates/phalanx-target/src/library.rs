@@ -1,10 +1,12 @@
-//! Functions of libraries, known by name before they are linked: OpenCL C, SPIR-V, CUDA's libdevice, HIP's device library.
+//! Functions of libraries, known by name before they are linked: OpenCL C, SPIR-V, CUDA's
+//! libdevice, HIP's device library.
 //!
 //! # What
 //!
-//! A front end leaves calls such as `get_local_id(0)` or `barrier(1)` to a library that is linked later. [`find`] says what such
-//! a function does, in the terms in which [`intrinsics::lookup`](crate::intrinsics::lookup) says it of intrinsics, so that
-//! whoever reads one reads the other. The rows are in `library.tbl`.
+//! A front end leaves calls such as `get_local_id(0)` or `barrier(1)` to a library that is linked
+//! later. [`find`] says what such a function does, in the terms in which
+//! [`intrinsics::lookup`](crate::intrinsics::lookup) says it of intrinsics, so that whoever reads
+//! one reads the other. The rows are in `library.tbl`.
 //!
 //! ```
 //! use phalanx_target::{Architecture, library::{self, Language}};
@@ -18,9 +20,9 @@
 //!
 //! # Names
 //!
-//! A name is written as in C, or mangled as in C++ (Itanium ABI, a `<source-name>`); only the name counts, not the types of the
-//! parameters, which demanglers do not all accept as clang writes them for OpenCL. Names within namespaces and instances
-//! of templates are nobody's but the program's.
+//! A name is written as in C, or mangled as in C++ (Itanium ABI, a `<source-name>`); only the name
+//! counts, not the types of the parameters, which demanglers do not all accept as clang writes them
+//! for OpenCL. Names within namespaces and instances of templates are nobody's but the program's.
 //!
 //! A name says what a function does only where it can be nobody else's:
 //!
@@ -31,7 +33,8 @@
 //! | OpenCL's | in OpenCL, and in SPIR-V |
 //! | of these the mangled ones of work-items, sub-groups, workgroups, and `barrier` | on GPUs |
 //!
-//! Whoever asks has made sure that the program does not define the function: a definition says what it does.
+//! Whoever asks has made sure that the program does not define the function: a definition says what
+//! it does.
 //!
 //! # Cost
 //!
@@ -61,7 +64,8 @@ impl Language {
     }
 }
 
-/// What a function of this name does that the program declares and does not define; none if nothing is known.
+/// What a function of this name does that the program declares and does not define; none if nothing
+/// is known.
 #[must_use]
 pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Option<Intrinsic> {
     let source = source_name(name)?;
@@ -90,8 +94,9 @@ pub fn row(name: &str) -> Option<Intrinsic> {
 /// The name of SPIR-V's barriers, of which an argument tells the threads.
 pub const CONTROL_BARRIER: &str = "__spirv_ControlBarrier";
 
-/// A function that was found, called with this scope as first argument, if it is a constant: SPIR-V's barriers are told apart by
-/// that. Of one of another scope nothing is known but that it may be a barrier.
+/// A function that was found, called with this scope as first argument, if it is a constant:
+/// SPIR-V's barriers are told apart by that. Of one of another scope nothing is known but that it
+/// may be a barrier.
 #[must_use]
 pub fn with_scope(found: Intrinsic, scope: Option<u64>) -> Intrinsic {
     let of_scope = match scope {

@@ -1,5 +1,6 @@
-//! Barriers with numbers and counts that depend on the thread, held against execution: where nothing is found nothing hangs, threads that are named come
-//! with the numbers that are said, and a barrier that is said to wait for too many threads is passed by nobody.
+//! Barriers with numbers and counts that depend on the thread, held against execution: where
+//! nothing is found nothing hangs, threads that are named come with the numbers that are said, and
+//! a barrier that is said to wait for too many threads is passed by nobody.
 
 use std::fmt::Write as _;
 
@@ -16,7 +17,8 @@ declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)
 declare void @llvm.nvvm.barrier.cta.arrive.aligned.count(i32, i32)
 ";
 
-/// A number as a function of the thread's index, the round and the arguments; it may be one for all.
+/// A number as a function of the thread's index, the round and the arguments; it may be one for
+/// all.
 fn expression(name: &str, rng: &mut SmallRng, out: &mut String) {
     let choices = [
         "and i32 %x, 1",

@@ -1,7 +1,8 @@
-//! Functions of libraries that are known by name: what is said and done must be the same before the library is linked and after.
+//! Functions of libraries that are known by name: what is said and done must be the same before the
+//! library is linked and after.
 //!
-//! The library is libclc, where it is installed; linked into the kernels of `library/` it says what its functions do, and so does the
-//! table of names, which the same kernels are read by without it.
+//! The library is libclc, where it is installed; linked into the kernels of `library/` it says what
+//! its functions do, and so does the table of names, which the same kernels are read by without it.
 
 use std::{
     collections::BTreeSet,
@@ -198,7 +199,8 @@ fn definitions_win() {
     .assert_eq(&String::from_utf8_lossy(&outcome.stdout));
 }
 
-/// SPIR-V's variables that tell a thread where it is are no constants of the launch, and its barriers say by an argument who meets.
+/// SPIR-V's variables that tell a thread where it is are no constants of the launch, and its
+/// barriers say by an argument who meets.
 #[test]
 fn variables_and_barriers_of_spirv() {
     let module = r#"

@@ -1,8 +1,9 @@
 //! What came of LLVM's test tree: differences by kind, folder and message.
 //!
-//! A difference is a file and a sentence. Those that docs/conformance.md lists are known; the goals say how many of each
-//! kind there may be. Messages are alike if they differ in places, names and numbers only, so that each kind of fault is
-//! one entry of the report, with the smallest file that shows it.
+//! A difference is a file and a sentence. Those that docs/conformance.md lists are known; the goals
+//! say how many of each kind there may be. Messages are alike if they differ in places, names and
+//! numbers only, so that each kind of fault is one entry of the report, with the smallest file that
+//! shows it.
 
 use std::collections::BTreeMap;
 

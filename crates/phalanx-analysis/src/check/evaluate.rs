@@ -1,7 +1,7 @@
 //! What an operation gives for numbers that are known.
 //!
-//! Integer arithmetic as LLVM has it, on numbers of at most 64 bits. There is no result where it would
-//! be poison or undefined: an `add nsw` that wraps, a shift by too much, a division by zero.
+//! Integer arithmetic as LLVM has it, on numbers of at most 64 bits. There is no result where it
+//! would be poison or undefined: an `add nsw` that wraps, a shift by too much, a division by zero.
 //!
 //! O(1).
 
@@ -14,8 +14,8 @@ use super::{
     witness::{bits, lane, read_register, register_index},
 };
 
-/// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes, and arithmetic that
-/// is a call.
+/// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes,
+/// and arithmetic that is a call.
 pub(super) fn of_call(
     facts: Facts<'_>,
     call: InstId,
@@ -102,7 +102,8 @@ pub(super) fn signed(value: u64, bits: u32) -> i64 {
     ((value << unused) as i64) >> unused
 }
 
-/// The result of an operation, in whose type there are `bits`; none where it is poison or undefined.
+/// The result of an operation, in whose type there are `bits`; none where it is poison or
+/// undefined.
 pub(super) fn evaluate(
     facts: Facts<'_>,
     inst: InstId,

@@ -1,8 +1,9 @@
 //! Masks, lane by lane: who is named by the masks that lanes of a wave come with.
 //!
-//! PTX wants of an operation with a mask that each lane that executes it is in its own mask, that all lanes of a mask execute
-//! it with the same mask, and that a shuffle reads from a lane of the mask. Where the mask of each lane can be evaluated
-//! ([`walk`](super::walk)) these are looked at one by one:
+//! PTX wants of an operation with a mask that each lane that executes it is in its own mask, that
+//! all lanes of a mask execute it with the same mask, and that a shuffle reads from a lane of the
+//! mask. Where the mask of each lane can be evaluated ([`walk`](super::walk)) these are looked at
+//! one by one:
 //!
 //! | what is found | rule |
 //! |---|---|
@@ -15,17 +16,19 @@
 //! mask = 0xff << (tid % 4 * 8);       // for tid / 8: lane 1 comes with 0xff00
 //! ```
 //!
-//! A lane that reads too far up or down, as the last ones of a reduction do, has a result that nobody wants: that is
-//! reported only if all lanes of the mask do.
+//! A lane that reads too far up or down, as the last ones of a reduction do, has a result that
+//! nobody wants: that is reported only if all lanes of the mask do.
 //!
 //! # How sure it is
 //!
-//! An error names lanes that come together in a launch of which nothing is assumed but that it has a row of 32 threads, or
-//! the stated ones; if a branch by data may part them, or one of a caller, it is a warning. It is none of a lane that is not in a mask
-//! that is one for all: those that are in it may be those that come. Where rows may be shorter than a wave and the mask
-//! or the way depends on an index but x, nothing is said.
+//! An error names lanes that come together in a launch of which nothing is assumed but that it has
+//! a row of 32 threads, or the stated ones; if a branch by data may part them, or one of a caller,
+//! it is a warning. It is none of a lane that is not in a mask that is one for all: those that are
+//! in it may be those that come. Where rows may be shorter than a wave and the mask or the way
+//! depends on an index but x, nothing is said.
 //!
-//! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; nothing for masks that name all lanes.
+//! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; nothing for masks
+//! that name all lanes.
 
 use phalanx_target::{Scope, SourceSet, intrinsics::Intrinsic};
 

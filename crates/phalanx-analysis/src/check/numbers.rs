@@ -1,5 +1,5 @@
-//! Arguments that have to be one for all threads that execute an operation: numbers and counts of barriers, and lanes that
-//! are read.
+//! Arguments that have to be one for all threads that execute an operation: numbers and counts of
+//! barriers, and lanes that are read.
 //!
 //! | argument | for all of | rule |
 //! |---|---|---|
@@ -12,21 +12,23 @@
 //! call void @llvm.nvvm.barrier.cta.sync.all(i32 %odd)     // even threads wait at 0, odd ones at 1
 //! ```
 //!
-//! Two threads that wait at barriers of all threads with different numbers wait for each other, for ever: neither comes to
-//! the other's barrier before it has left its own. So such a barrier is an error where two threads are found by evaluation
-//! ([`walk`](super::walk)) that come with different numbers; a warning where the argument may differ by what is known of
-//! divergence; and right where evaluation shows that all threads have one number.
+//! Two threads that wait at barriers of all threads with different numbers wait for each other, for
+//! ever: neither comes to the other's barrier before it has left its own. So such a barrier is an
+//! error where two threads are found by evaluation ([`walk`](super::walk)) that come with different
+//! numbers; a warning where the argument may differ by what is known of divergence; and right where
+//! evaluation shows that all threads have one number.
 //!
 //! # How many can come
 //!
-//! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if so many come to it or to others with
-//! its number. Where the size of workgroups is known the waves are counted of which any thread may come. If they are too few,
-//! whoever comes waits for ever, also if the others have ended: a barrier with a count is not told.
-//! A wave that arrives without waiting can be counted twice, so barriers to which one arrives in a loop, or at two places,
-//! are left out.
+//! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if so many
+//! come to it or to others with its number. Where the size of workgroups is known the waves are
+//! counted of which any thread may come. If they are too few, whoever comes waits for ever, also if
+//! the others have ended: a barrier with a count is not told. A wave that arrives without waiting
+//! can be counted twice, so barriers to which one arrives in a loop, or at two places, are left
+//! out.
 //!
-//! O(threads × instructions on the way) for arguments that are not one by what is known, and for counted barriers that not
-//! all come to.
+//! O(threads × instructions on the way) for arguments that are not one by what is known, and for
+//! counted barriers that not all come to.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +144,8 @@ fn are_one(facts: Facts<'_>, value: phalanx_ir::Value, scope: Scope) -> bool {
     })
 }
 
-/// Whether the operation is executed only by lanes that were found to have one value: `if (first(x) == x)`.
+/// Whether the operation is executed only by lanes that were found to have one value: `if (first(x)
+/// == x)`.
 fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
     use phalanx_ir::{Opcode, Value, flow::block_of, inst::IntPredicate};
     let body = facts.code.body;
@@ -171,7 +174,8 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
     })
 }
 
-/// Threads by number, in the order in which they are asked, and how many numbers are those of every usual launch.
+/// Threads by number, in the order in which they are asked, and how many numbers are those of every
+/// usual launch.
 fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<(usize, [u32; 3])>, usize) {
     let launch = facts.launch;
     if let Some(size) = witness::exact_size(launch) {

@@ -9,14 +9,15 @@
 //! } while (again);
 //! ```
 //!
-//! A branch that decides about a barrier depends on what is loaded from workgroup memory at one address, so all waves go one way
-//! if they read one value. If a store to that memory can be executed after the load without a barrier in between, a wave can
-//! execute it before another one has read: [`Rule::WrittenTooSoon`], a warning at the load. Where a barrier is on every way to the next
-//! store there is nothing to say ([stable loads](crate::stable)).
+//! A branch that decides about a barrier depends on what is loaded from workgroup memory at one
+//! address, so all waves go one way if they read one value. If a store to that memory can be
+//! executed after the load without a barrier in between, a wave can execute it before another one
+//! has read: [`Rule::WrittenTooSoon`], a warning at the load. Where a barrier is on every way to
+//! the next store there is nothing to say ([stable loads](crate::stable)).
 //!
-//! Stores to another variable are left out. The load may be in a function that is called and returns what it has read, and the store in
-//! one that is called next ([`Edges`]): then it is said at the call, whatever the variables are.
-//! O(instructions) behind each such load.
+//! Stores to another variable are left out. The load may be in a function that is called and
+//! returns what it has read, and the store in one that is called next ([`Edges`]): then it is said
+//! at the call, whatever the variables are. O(instructions) behind each such load.
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -128,7 +129,8 @@ pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Opti
     })
 }
 
-/// Loads from workgroup memory, at one address for the workgroup, that a condition is computed from, and calls that return such.
+/// Loads from workgroup memory, at one address for the workgroup, that a condition is computed
+/// from, and calls that return such.
 fn reads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
     let body = facts.code.body;
     let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };

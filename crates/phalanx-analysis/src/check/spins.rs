@@ -8,19 +8,23 @@
 //! atomicExch(lock, 0);                    // hardware without independent progress comes here when all have
 //! ```
 //!
-//! A loop is reported ([`Rule::LanesWait`]) if what an atomic exchange or comparison in it returns decides whether it is left, lanes of a wave may
-//! leave it in different rounds, and the memory that it is about is written again behind the loop and nowhere in it. Where
-//! lanes that have left a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that could
-//! release the lock never does. A note: with independent progress of lanes it ends. Nothing is said where at most one lane
-//! of a wave comes to the loop, or where lanes are told apart by an equation, so that one may be meant.
+//! A loop is reported ([`Rule::LanesWait`]) if what an atomic exchange or comparison in it returns
+//! decides whether it is left, lanes of a wave may leave it in different rounds, and the memory
+//! that it is about is written again behind the loop and nowhere in it. Where lanes that have left
+//! a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that
+//! could release the lock never does. A note: with independent progress of lanes it ends. Nothing
+//! is said where at most one lane of a wave comes to the loop, or where lanes are told apart by an
+//! equation, so that one may be meant.
 //!
 //! # Workgroups that wait for each other
 //!
-//! A loop is reported ([`Rule::GridWait`]) if it is left by what it reads of memory that other workgroups write, some
-//! atomic operation before it counts up what it reads, and which workgroups come to either depends on a number of theirs: a
-//! barrier of the grid that not all workgroups come to. A note: for how many it waits is up to the program.
+//! A loop is reported ([`Rule::GridWait`]) if it is left by what it reads of memory that other
+//! workgroups write, some atomic operation before it counts up what it reads, and which workgroups
+//! come to either depends on a number of theirs: a barrier of the grid that not all workgroups come
+//! to. A note: for how many it waits is up to the program.
 //!
-//! O(cycles × operations looked at), which are bounded, and the threads of one wave for each loop that is reported.
+//! O(cycles × operations looked at), which are bounded, and the threads of one wave for each loop
+//! that is reported.
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -113,7 +117,8 @@ fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
     slot(facts, address).is_none().then_some(address)
 }
 
-/// Whether two addresses are computed alike. What is loaded twice from one place is taken to be one.
+/// Whether two addresses are computed alike. What is loaded twice from one place is taken to be
+/// one.
 fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
     let body = facts.code.body;
     let mut work = vec![(one, other)];

@@ -4,9 +4,10 @@
 //! out[x * n + y] = v;      // x = threadIdx.x: n elements from lane to lane
 //! ```
 //!
-//! An address is taken apart into sums, products and shifts. If it is `c * s * x` and what is one for the wave, where `x` is
-//! the thread's index along x (or the lane), `c` a constant and `s` one value for the wave that is no constant, its lanes are
-//! `c * s` bytes apart. Casts are taken not to lose anything: C has no index that wraps.
+//! An address is taken apart into sums, products and shifts. If it is `c * s * x` and what is one
+//! for the wave, where `x` is the thread's index along x (or the lane), `c` a constant and `s` one
+//! value for the wave that is no constant, its lanes are `c * s` bytes apart. Casts are taken not
+//! to lose anything: C has no index that wraps.
 //!
 //! Nothing is said where two such products are added, or where the index is used in any other way.
 //! O(operations looked at), which are bounded.

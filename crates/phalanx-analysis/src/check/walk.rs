@@ -2,9 +2,10 @@
 //!
 //! # What
 //!
-//! A function is executed for one thread at a time, as far as it follows from the thread's index: through loops, joins, and
-//! stack slots. What comes from elsewhere (arguments, memory, other threads) is not known, and neither is what is computed
-//! from it. The answer is whether the thread comes to the operation, and with which arguments each time ([`Came`]).
+//! A function is executed for one thread at a time, as far as it follows from the thread's index:
+//! through loops, joins, and stack slots. What comes from elsewhere (arguments, memory, other
+//! threads) is not known, and neither is what is computed from it. The answer is whether the thread
+//! comes to the operation, and with which arguments each time ([`Came`]).
 //!
 //! ```text
 //! mask = 0xff << (tid / 8 * 8);               // known for each thread
@@ -13,19 +14,21 @@
 //!
 //! # Branches that are not known
 //!
-//! - One way leads to the operation, the others do not: who comes has gone that way. If the branch can part threads, it is not
-//!   sure who comes along ([`Arrival::is_sure`]).
-//! - All ways meet again before the operation: the walk goes on where they meet, and knows nothing of what is computed or
-//!   stored on the way.
+//! - One way leads to the operation, the others do not: who comes has gone that way. If the branch
+//!   can part threads, it is not sure who comes along ([`Arrival::is_sure`]).
+//! - All ways meet again before the operation: the walk goes on where they meet, and knows nothing
+//!   of what is computed or stored on the way.
 //! - Otherwise, and after the first arrival, the walk ends.
 //!
-//! So whatever is known of an arrival holds for each thread of that index that comes to the operation for the first time, and
-//! for later arrivals if it comes at all.
+//! So whatever is known of an arrival holds for each thread of that index that comes to the
+//! operation for the first time, and for later arrivals if it comes at all.
 //!
 //! # Invariants
 //!
-//! - What is poison is not known. A slot is followed only if nothing but whole loads and stores is done with it.
-//! - Two arrivals with the same [`Arrival::rounds`] are of one round of all cycles around the operation.
+//! - What is poison is not known. A slot is followed only if nothing but whole loads and stores is
+//!   done with it.
+//! - Two arrivals with the same [`Arrival::rounds`] are of one round of all cycles around the
+//!   operation.
 //! - Everything that is read is put down, as for other rules ([`judged`](super::judged)).
 //!
 //! **Complexity.** O(instructions on the way), at most [`FUEL`] per thread.

@@ -1,19 +1,20 @@
-//! What names of functions say: of those that a module only declares and that are known by name all the same, and of kernels that are
-//! called.
+//! What names of functions say: of those that a module only declares and that are known by name all
+//! the same, and of kernels that are called.
 //!
 //! # What
 //!
-//! A [`Library`] holds them for one module: `get_local_id`, `barrier`, `__nv_sinf` and the like, with what
-//! [`phalanx_target::library`] says of each. A function that the module defines is never among them: its code says what it
-//! does. [`Code::intrinsic`] is how analyses ask who is called: it knows intrinsics and these.
+//! A [`Library`] holds them for one module: `get_local_id`, `barrier`, `__nv_sinf` and the like,
+//! with what [`phalanx_target::library`] says of each. A function that the module defines is never
+//! among them: its code says what it does. [`Code::intrinsic`] is how analyses ask who is called:
+//! it knows intrinsics and these.
 //!
 //! ```text
 //! declare i64 @_Z12get_local_idj(i32)      ; known: the coordinate of the thread along a dimension
 //! define void @_Z7barrierj(i32 %f) { ... } ; not: whatever stands there is done
 //! ```
 //!
-//! A kernel that functions of the module call is a function as well ([`Code::entry`]): other things are passed to it than at a launch,
-//! by threads of whichever launch.
+//! A kernel that functions of the module call is a function as well ([`Code::entry`]): other things
+//! are passed to it than at a launch, by threads of whichever launch.
 //!
 //! # Cost
 //!
@@ -82,7 +83,8 @@ impl Library {
 }
 
 impl Code<'_> {
-    /// How threads come to the function. A kernel that is called counts as a function: whatever holds of that holds of launches.
+    /// How threads come to the function. A kernel that is called counts as a function: whatever
+    /// holds of that holds of launches.
     #[must_use]
     pub fn entry(&self, architecture: Architecture) -> Entry {
         match self.library.is_called_kernel(self.header.name) {
@@ -98,8 +100,8 @@ impl Code<'_> {
         intrinsics::lookup(bytes).or_else(|| self.library.get(name))
     }
 
-    /// The intrinsic or function of a library that a call names. SPIR-V's barriers are told apart by an argument, which this
-    /// looks at.
+    /// The intrinsic or function of a library that a call names. SPIR-V's barriers are told apart
+    /// by an argument, which this looks at.
     #[must_use]
     pub fn called_intrinsic(&self, call: InstId) -> Option<Intrinsic> {
         let callee = self.body.const_callee(call)?;
@@ -117,8 +119,9 @@ impl Code<'_> {
     }
 }
 
-/// The sources of what a variable holds that an address leads to, if it is one of SPIR-V's that tell a thread where it is
-/// (`__spirv_BuiltInGlobalInvocationId`): a constant for each thread, and not for all of them.
+/// The sources of what a variable holds that an address leads to, if it is one of SPIR-V's that
+/// tell a thread where it is (`__spirv_BuiltInGlobalInvocationId`): a constant for each thread, and
+/// not for all of them.
 pub(super) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
     let mut address = address;
     // Expressions are deep only where somebody has made them so; nothing is known of these.

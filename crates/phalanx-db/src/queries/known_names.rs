@@ -1,5 +1,5 @@
-//! What names say: functions that a module declares and that are known by name (OpenCL's, SPIR-V's, CUDA's, HIP's), and kernels that
-//! functions of the module call.
+//! What names say: functions that a module declares and that are known by name (OpenCL's, SPIR-V's,
+//! CUDA's, HIP's), and kernels that functions of the module call.
 
 use std::sync::Arc;
 
@@ -16,10 +16,12 @@ use crate::ModuleInput;
 
 use salsa::Database as Db;
 
-/// Functions that a module declares and that are known by name, none that it defines; and [`called_kernels`].
+/// Functions that a module declares and that are known by name, none that it defines; and
+/// [`called_kernels`].
 ///
-/// *Reads* `functions`, `context`, [`target`], [`language`], [`called_kernels`]. *Changes when* such a declaration appears, goes or gets a body, the
-/// module becomes one of another language, or a kernel is called first or no longer. *Cost* O(functions).
+/// *Reads* `functions`, `context`, [`target`], [`language`], [`called_kernels`]. *Changes when*
+/// such a declaration appears, goes or gets a body, the module becomes one of another language, or
+/// a kernel is called first or no longer. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
     let context = module.context(db);
@@ -35,7 +37,8 @@ pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
 
 /// What a module was written in.
 ///
-/// *Reads* `shell`. *Changes when* the module becomes one of another language. *Cost* O(named metadata).
+/// *Reads* `shell`. *Changes when* the module becomes one of another language. *Cost* O(named
+/// metadata).
 #[salsa::tracked(returns(copy))]
 pub fn language(db: &dyn Db, module: ModuleInput) -> Language {
     let (context, shell) = (module.context(db), module.shell(db));
@@ -43,11 +46,12 @@ pub fn language(db: &dyn Db, module: ModuleInput) -> Language {
     Language::of_metadata(|name| named().any(|named| context.bytes(named.name) == name))
 }
 
-/// Kernels that functions of the module call: these are functions as well, to which other things are passed than at a launch. With each whether
-/// all calls of it are by name.
+/// Kernels that functions of the module call: these are functions as well, to which other things
+/// are passed than at a launch. With each whether all calls of it are by name.
 ///
-/// *Reads* `functions`, `mentions` and headers of functions, [`aliases`], [`target`]. *Changes when* a kernel is called first or no longer. *Cost* O(functions +
-/// calls), where there are kernels.
+/// *Reads* `functions`, `mentions` and headers of functions, [`aliases`], [`target`]. *Changes
+/// when* a kernel is called first or no longer. *Cost* O(functions + calls), where there are
+/// kernels.
 #[salsa::tracked(returns(ref))]
 pub fn called_kernels(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, bool> {
     let architecture = target(db, module).architecture();

@@ -75,7 +75,8 @@ fn masks_of_rows() {
     assert_eq!(text("\"nvvm.reqntid\"=\"16,4\""), "k: error PHX014\n");
 }
 
-/// A lane of the tail of a reduction reads from one that is not named, and nobody wants what it gets.
+/// A lane of the tail of a reduction reads from one that is not named, and nobody wants what it
+/// gets.
 #[test]
 fn tails_of_reductions() {
     let text = |by: &str| {
@@ -154,7 +155,8 @@ exit:
     assert_eq!(text("store i32 1, ptr addrspace(1) %p"), "k: warning PHX006\n");
 }
 
-/// Before a loop that tests at its end the thread's index itself is compared with a multiple of the workgroup's size.
+/// Before a loop that tests at its end the thread's index itself is compared with a multiple of the
+/// workgroup's size.
 #[test]
 fn guards_of_loops_that_step_by_the_size() {
     let text = |bound: &str| {

@@ -4,8 +4,8 @@
 //! call i32 (ptr, ...) @llvm.amdgcn.call.whole.wave(ptr @f, i32 %x)
 //! ```
 //!
-//! calls a function of another convention, whose first parameter is the mask of active lanes. The operands of matrix
-//! products are vectors that hold the registers of their formats. O(operands).
+//! calls a function of another convention, whose first parameter is the mask of active lanes. The
+//! operands of matrix products are vectors that hold the registers of their formats. O(operands).
 
 use crate::{
     attributes::AttrKind,
@@ -56,7 +56,8 @@ pub(super) fn call(env: &Env<'_>, inst: &InstView<'_>, name: &str) -> Check {
     }
 }
 
-/// A matrix product: where the formats and the matrices are, and how many registers formats of 8, 6 and 4 bits take.
+/// A matrix product: where the formats and the matrices are, and how many registers formats of 8, 6
+/// and 4 bits take.
 fn product(
     env: &Env<'_>,
     inst: &InstView<'_>,

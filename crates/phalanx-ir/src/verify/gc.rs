@@ -6,8 +6,9 @@
 //! %n = call ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token %t, i32 0, i32 0)
 //! ```
 //!
-//! The callee, how many arguments it has and where they begin stand among the operands of a safepoint; the two numbers
-//! of a relocation are positions in its `gc-live` bundle. O(operands) for each call.
+//! The callee, how many arguments it has and where they begin stand among the operands of a
+//! safepoint; the two numbers of a relocation are positions in its `gc-live` bundle. O(operands)
+//! for each call.
 
 use crate::{
     attributes::AttrKind,

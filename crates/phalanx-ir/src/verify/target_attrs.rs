@@ -1,11 +1,12 @@
-//! Attributes of functions that are strings, as targets understand them: states of AArch64, lists of features.
+//! Attributes of functions that are strings, as targets understand them: states of AArch64, lists
+//! of features.
 //!
 //! ```text
 //! attributes #0 = { "target-features"="+sse2,-avx" "aarch64_new_za" }
 //! ```
 //!
-//! Which states a function may enter and leave with are attributes of which one excludes another; each feature is
-//! switched on or off. O(text).
+//! Which states a function may enter and leave with are attributes of which one excludes another;
+//! each feature is switched on or off. O(text).
 
 use crate::{
     attributes::{AttrKind, AttrSetData},

@@ -1,7 +1,8 @@
 //! Calls of intrinsics that are not declared, or not yet.
 //!
-//! An intrinsic that is overloaded needs no declaration: each of its calls is of the function that its own type makes,
-//! whatever suffix is written. LLVM declares them at the end, in an order of its own:
+//! An intrinsic that is overloaded needs no declaration: each of its calls is of the function that
+//! its own type makes, whatever suffix is written. LLVM declares them at the end, in an order of
+//! its own:
 //!
 //! ```text
 //! %a = call i32 @llvm.umax(i32 %i, i32 1)        ; @llvm.umax.i32, declared behind
@@ -47,10 +48,11 @@ impl Parser<'_> {
         Ok(self.globals.entries[called].constant)
     }
 
-    /// A call of something that is not declared so far, with another function type than its first call.
+    /// A call of something that is not declared so far, with another function type than its first
+    /// call.
     ///
-    /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function that its own type makes.
-    /// Returns the entry of that function.
+    /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function
+    /// that its own type makes. Returns the entry of that function.
     fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> usize {
         let GlobalEntry { name, ty: address, .. } = self.globals.entries[at];
         let text = name.symbol().map(|name| self.context.bytes(name)).unwrap_or_default();
@@ -77,8 +79,8 @@ impl Parser<'_> {
 
     /// The entry of the function of this name and type; a new one if there is none.
     ///
-    /// Where it was called with another type so far, those calls are of another function, whose turn is next: each
-    /// round leaves one entry with the type that its name says.
+    /// Where it was called with another type so far, those calls are of another function, whose
+    /// turn is next: each round leaves one entry with the type that its name says.
     fn entry_called(&mut self, name: Vec<u8>, address: Type, mention: Span, ty: Type) -> usize {
         let (mut name, mut ty) = (name, ty);
         let mut result = None;
@@ -122,8 +124,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What is used and not defined, in the order in which LLVM declares such intrinsics: by the names that are
-    /// written, and what one name stands for from the last call to the first.
+    /// What is used and not defined, in the order in which LLVM declares such intrinsics: by the
+    /// names that are written, and what one name stands for from the last call to the first.
     pub(super) fn undefined(&self) -> Vec<usize> {
         let entries = &self.globals.entries;
         let bytes = |at: usize| entries[at].name.symbol().map(|name| self.context.bytes(name));

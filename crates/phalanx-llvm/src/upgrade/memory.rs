@@ -1,4 +1,5 @@
-//! Old intrinsics that read, write or mark memory: now loads, `atomicrmw` and markers without a size.
+//! Old intrinsics that read, write or mark memory: now loads, `atomicrmw` and markers without a
+//! size.
 
 use phalanx_ir::{
     InstFlags, InstId, MemInfo, Opcode, StructName, SyncScope, Type, TypeKind, Value,

@@ -1,7 +1,8 @@
 //! Functions of libraries that are interpreted although they are only declared.
 //!
-//! Which functions are known by name is said by [`phalanx_target::library`]; here is what those that can be interpreted do. Signed
-//! and unsigned minimum have one name: the mangled types of the parameters tell them apart.
+//! Which functions are known by name is said by [`phalanx_target::library`]; here is what those
+//! that can be interpreted do. Signed and unsigned minimum have one name: the mangled types of the
+//! parameters tell them apart.
 //!
 //! ```text
 //! _Z3minii -> the signed minimum     _Z3minjj -> the unsigned one     _Z3minff -> that of floats
@@ -23,7 +24,8 @@ enum Kind {
 }
 
 impl Intrinsic {
-    /// What a function of a library does: by its name in the table, and its name as it is called. None for one that is not interpreted.
+    /// What a function of a library does: by its name in the table, and its name as it is called.
+    /// None for one that is not interpreted.
     pub(crate) fn of_library(base: &str, called: &str) -> Option<Intrinsic> {
         use Intrinsic as I;
         if let Some(place) = place(base) {
@@ -75,7 +77,8 @@ impl Intrinsic {
     }
 }
 
-/// A barrier of all of a workgroup. Its arguments say which memory is seen behind it, which is all of it here.
+/// A barrier of all of a workgroup. Its arguments say which memory is seen behind it, which is all
+/// of it here.
 fn of_workgroup(half: Half) -> Intrinsic {
     Intrinsic::Split(Split { extent: Extent::Workgroup, half, has_number: false })
 }
