@@ -31,7 +31,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     llvm_tests(&root, &itself)
 }
 
-/// A thousand files of LLVM's test tree, others each day, where `PHALANX_LLVM_TESTS` names the tree.
+/// A thousand files of LLVM's test tree, others each day, where `PHALANX_LLVM_TESTS` names the
+/// tree.
 fn llvm_tests(root: &Path, itself: &Path) -> anyhow::Result<()> {
     let Some(tree) = env::var_os("PHALANX_LLVM_TESTS").filter(|tree| Path::new(tree).is_dir())
     else {

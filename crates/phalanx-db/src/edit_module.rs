@@ -398,8 +398,8 @@ impl Database {
         self.set_functions(module, entries);
     }
 
-    /// Sets the list of functions. What is kept to repair facts goes with another list of functions that are known by name: it was
-    /// found with these.
+    /// Sets the list of functions. Drops what is kept to repair facts if other functions are known by
+    /// name then, since it was found with the former ones.
     pub(crate) fn set_functions(&mut self, module: ModuleInput, entries: Vec<FunctionEntry>) {
         let before = Arc::clone(queries::library(self, module));
         module.set_functions(self).to(entries);

@@ -2,8 +2,6 @@
 //! what is kept of large functions; and the table says of no function less than the code of a
 //! library does.
 
-#![allow(clippy::disallowed_methods, reason = "tests start programs")]
-
 #[expect(dead_code, reason = "it serves tests of other edits as well")]
 mod support;
 

@@ -4,9 +4,9 @@
 //! `<4 x i32>`. The base is the longest name that is known and that the rest follows after a dot; if that one is not overloaded,
 //! the whole is unknown, as it is for LLVM.
 //!
-//! There are tables of the intrinsics that all targets have, of those of GPUs and of those of the other targets. What an
-//! older LLVM had for a target that is no GPU, and this one still reads, has no table ([`Lookup::Elsewhere`]). A test
-//! compares every signature with the installed LLVM.
+//! There are tables of the intrinsics that all targets have, of those of GPUs and of those of the
+//! other targets. What an older LLVM had for a target that is no GPU, and this one still reads, has
+//! no table ([`Lookup::Elsewhere`]). A test compares every signature with the installed LLVM.
 //!
 //! A table is expanded on the first look-up in its family, which takes a millisecond at most. A look-up hashes the name
 //! once per component.

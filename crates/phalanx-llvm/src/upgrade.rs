@@ -38,8 +38,8 @@ use crate::{
     parser::Parsed,
 };
 
-/// Brings a module up to date. Its first `written` functions stand in the text; the others are intrinsics that it
-/// calls without a declaration.
+/// Brings a module up to date. Its first `written` functions stand in the text; the others are
+/// intrinsics that it calls without a declaration.
 ///
 /// # Errors
 /// When debug records and calls that stand for such records are mixed.

@@ -72,7 +72,8 @@ pub struct Launch {
     /// Bits that `freeze` makes of poison, in all threads; see also [`Program::set_undef`].
     pub frozen: u128,
     /// Follows what is frozen instead of choosing bits, where the program follows `undef`: see
-    /// [`unknown`](crate::unknown). The way of a branch on it follows from this number and from the place.
+    /// [`unknown`](crate::unknown). The way of a branch on it follows from this number and from the
+    /// place.
     pub follow_frozen: Option<u64>,
 }
 

@@ -164,7 +164,8 @@ impl Segment {
         }
     }
 
-    /// Bytes that nobody wrote are `undef` rather than bits that the seed says, those that are there included.
+    /// Bytes that nobody wrote are `undef` rather than bits that the seed says, those that are
+    /// there included.
     pub(crate) fn follow_undef(&mut self) {
         self.fresh = State::Undef;
         self.states.fill(State::Undef);

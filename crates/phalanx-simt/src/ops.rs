@@ -88,7 +88,8 @@ pub(crate) fn poisoned(value: Value) -> Value {
     }
 }
 
-/// What an integer operation makes of a lane where one operand is not known and the other one decides.
+/// What an integer operation makes of a lane where one operand is not known and the other one
+/// decides.
 fn decided(opcode: Opcode, bits: u32, a: &Value, b: &Value) -> Option<Value> {
     let known = match (a, b) {
         (Value::Bits(known), Value::Undef | Value::Frozen) => *known,

@@ -139,8 +139,9 @@ impl<'m> Program<'m> {
         self.evaluate_constants();
     }
 
-    /// Follows `undef` and memory that nobody wrote instead of choosing bits, and holds the program to what it promises
-    /// by `noundef` and the like: see [`unknown`](crate::unknown). Memory has to be made afterwards.
+    /// Follows `undef` and memory that nobody wrote instead of choosing bits, and holds the program
+    /// to what it promises by `noundef` and the like: see [`unknown`](crate::unknown). Memory has
+    /// to be made afterwards.
     pub fn follow_undef(&mut self) {
         self.undef = None;
         self.evaluate_constants();

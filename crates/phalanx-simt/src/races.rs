@@ -10,8 +10,9 @@
 //!   with release ordering or after a release fence of its thread, or what atomic read-modify-writes made of that
 //!   (C++ memory model, "release sequence").
 //!
-//! Two atomic accesses race all the same if they do not [include](crate::reach) each other, and one orders after another only what
-//! includes it: of a fence and the access behind it what counts is the narrower one.
+//! Two atomic accesses race all the same if they do not [include](crate::reach) each other, and one
+//! orders after another only what includes it: of a fence and the access behind it what counts is
+//! the narrower one.
 //!
 //! An execution is watched in the order in which the interpreter runs it, which is sequentially consistent, and races are
 //! those of that execution: another schedule may have others.
@@ -22,9 +23,10 @@
 //! may race with. One is dropped when a later one covers it: whatever races with the first then races with the second. So
 //! an access is found to race exactly if it does; of the earlier accesses it races with, some are named.
 //!
-//! Cost: O(accesses kept of the byte) per byte accessed, one unless accesses are atomic or race or only read; O(threads) per
-//! release. Clocks are shared until a thread acquires something of its own. Where scopes are heeded, more is kept apart: O(threads) clocks for
-//! each place that is released to.
+//! Cost: O(accesses kept of the byte) per byte accessed, one unless accesses are atomic or race or
+//! only read; O(threads) per release. Clocks are shared until a thread acquires something of its
+//! own. Where scopes are heeded, more is kept apart: O(threads) clocks for each place that is
+//! released to.
 
 use std::rc::Rc;
 
@@ -99,11 +101,13 @@ struct Thread {
     before: Clock,
     /// What the last release fences released, each with how far it reaches.
     fences: SmallVec<[(Reach, Clock); 1]>,
-    /// What was read and a later acquire fence acquires, with how far the access reaches that read it.
+    /// Releases that relaxed reads have seen and a later acquire fence acquires, by the reach of
+    /// the read.
     pending: SmallVec<[(Reach, Releases); 1]>,
 }
 
-/// What was released to a place, kept apart by who did and how far that reaches, where scopes are heeded.
+/// What was released to a place, kept apart by who did and how far that reaches, where scopes are
+/// heeded.
 #[derive(Clone, Debug, Default)]
 struct Releases(SmallVec<[Release; 1]>);
 
@@ -309,8 +313,8 @@ impl Races {
             if conflicts && !is_ordered {
                 raced.push(earlier);
             }
-            // Later accesses that race with the earlier one race with this one. Of two that are atomic, who does not include the earlier one has to
-            // not include this one either.
+            // Later accesses that race with the earlier one race with this one. Of two that are
+            // atomic, who does not include the earlier one has to not include this one either.
             let reaches_no_further =
                 !self.has_scopes || earlier.thread == party.thread && new.reach <= kept.reach;
             let is_covered = is_ordered

@@ -121,7 +121,8 @@ pub(crate) enum Group {
     Token(Token),
 }
 
-/// The address of so many elements of private memory, where private memory has no space of its own a generic one.
+/// Allocates `count` elements of an alloca's type in private memory. The result is their address, a
+/// generic one if the alloca is in the generic space.
 fn allocate(
     world: &mut World<'_>,
     program: &Program<'_>,
@@ -372,7 +373,8 @@ impl Thread {
                 let is_entry = function.flow.entry() == Some(frame.block);
                 let is_static =
                     |inst: InstId| is_entry && function.body.operands(inst)[0].as_const().is_some();
-                // What a slot of the frame has got when an allocation before it was made whose size is found out.
+                // Static allocas of the entry block are placed before the first dynamic one, so that
+                // they are at one address in all threads, whatever its size is in each.
                 let reserved = &frame.values[inst.into_raw().into_u32() as usize];
                 if is_static(inst) && *reserved != Value::Unit {
                     reserved.clone()

@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 /// A value of any type; what its bits mean is a matter of the type.
 ///
-/// Whoever evaluates `undef` or freezes something chooses bits, which the language allows, unless a program follows
-/// what is not known: see [`unknown`](crate::unknown).
+/// Whoever evaluates `undef` or freezes something chooses bits, which the language allows, unless a
+/// program follows what is not known: see [`unknown`](crate::unknown).
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: the result of an instruction without one, or an instruction that was not executed yet.

@@ -1,8 +1,6 @@
 //! Where parts of types are: what the interpreter says of random types, against what LLVM folds the
 //! same addresses to.
 
-#![allow(clippy::disallowed_methods, reason = "tests start programs")]
-
 use std::sync::Arc;
 
 use phalanx_ir::Context;

@@ -280,7 +280,8 @@ impl Transfer {
         }
     }
 
-    /// The sources of what this gives when nothing is passed: along all dimensions, where one would be named.
+    /// The sources of what this gives when nothing is passed: along all dimensions, where one would
+    /// be named.
     #[must_use]
     pub fn built_in(&self) -> SourceSet {
         match *self {

@@ -33,7 +33,8 @@ pub struct Code<'a> {
     pub body: &'a Body,
     /// Names and attachments.
     pub extras: &'a Extras,
-    /// Functions that the module declares, and that are known by name. None while a transaction is open, since it may define them.
+    /// Functions that the module declares, and that are known by name. None while a transaction is
+    /// open, since it may define them.
     pub library: &'a Library,
     callees: Callees<'a>,
 }
@@ -177,7 +178,8 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The function of a library that a call names, where it is known that the module does not define it.
+    /// The function of a library that a call names, where it is known that the module does not
+    /// define it.
     fn of_library(&self, call: InstId) -> Option<Intrinsic> {
         let callee = self.body.const_callee(call)?;
         match self.context.const_data(callee).kind {

@@ -5,8 +5,9 @@
 //!
 //! Where two threads are named that decide a branch differently, they are watched.
 //!
-//! In some programs barriers have numbers that depend on the thread's index, or on what the program computes. Where two threads are
-//! named that come to one barrier with different numbers, they are watched, too.
+//! In some programs barriers have numbers that depend on the thread's index, or on what the program
+//! computes. Where two threads are named that come to one barrier with different numbers, they are
+//! watched, too.
 //!
 //! [`Ignored`] leaves out findings: a check that is wrong, which has to be seen.
 
@@ -45,7 +46,8 @@ pub struct Tally {
     pub witnesses: u64,
     /// Findings about numbers of barriers.
     pub numbers: u64,
-    /// Pairs of threads that were named with the numbers that they come with, and came with these in a launch.
+    /// Pairs of threads that were named with the numbers that they come with, and came with these
+    /// in a launch.
     pub differing: u64,
     /// Programs without a finding that hung, and those in which two threads that were named went one way.
     pub wrong: Vec<String>,
@@ -220,7 +222,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     Some(tally)
 }
 
-/// Whether a barrier is said to wait for threads that do not come, and how often a launch hung and how often it ended. None if the text is refused.
+/// Whether a barrier is said to wait for threads that do not come, and how often a launch hung and
+/// how often it ended. None if the text is refused.
 #[must_use]
 pub fn waits_for_too_many(text: &str, rng: &mut SmallRng) -> Option<(bool, [u32; 2])> {
     let mut session = Session::new();

@@ -12,10 +12,10 @@
 //! cargo xtask conformance --llvm-tests llvm/test --sample 1000 --verdicts llvm-tests.tsv
 //! ```
 //!
-//! LLVM's answers are kept in a file (`--verdicts`), one line for each text, and are asked for once: a
-//! second run starts LLVM's programs only for prints that it has not seen. A run that was stopped goes
-//! on where it was. Cost: two short programs for each text without an answer, and for each print that
-//! is not LLVM's letter by letter.
+//! LLVM's answers are kept in a file (`--verdicts`), one line for each text, and are asked for
+//! once: a second run starts LLVM's programs only for prints that it has not seen. A run that was
+//! stopped goes on where it was. Cost: two short programs for each text without an answer, and for
+//! each print that is not LLVM's letter by letter.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -327,8 +327,8 @@ fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(phalanx::llvm::print_module(&parsed.module))
 }
 
-/// Whether LLVM makes of our print what it makes of its own, or the same bitcode: not all that it holds in memory has
-/// words, and not all bitcode can be listed as it is.
+/// Whether LLVM makes of our print what it makes of its own, or the same bitcode: not all that it
+/// holds in memory has words, and not all bitcode can be listed as it is.
 fn same_as_own_print(
     llvm: &Llvm,
     verdicts: &Verdicts,

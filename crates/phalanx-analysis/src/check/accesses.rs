@@ -6,9 +6,11 @@
 //! Workgroup memory is divided into banks: lanes that are served together and want different words of one bank are served one after the other
 //! ([`Rule::BankConflict`]; [`banks`] says how many that are).
 //!
-//! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes of each wave, its counts are taken, whatever
-//! the pattern. Otherwise only accesses with a constant distance between lanes are reported; where the width of waves is not known, for waves of 32 and of 64 lanes. An
-//! access that goes anywhere depends on data, and there is nothing to be said of it. If what lanes of a row are apart is a value that is known at run time only (`x * n`,
+//! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes
+//! of each wave, its counts are taken, whatever the pattern. Otherwise only accesses with a
+//! constant distance between lanes are reported; where the width of waves is not known, for waves
+//! of 32 and of 64 lanes. An access that goes anywhere depends on data, and there is nothing to be
+//! said of it. If what lanes of a row are apart is a value that is known at run time only (`x * n`,
 //! `symbolic`), that is said with the value. O(accesses × lanes).
 
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};

@@ -389,7 +389,8 @@ fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -
     })
 }
 
-/// What decides which function is called, of what varies among the threads of a scope, where one is chosen that has a barrier.
+/// The sources by which threads of a scope call different functions, where one of these has a
+/// barrier.
 fn chosen(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     let callee = facts.code.body.callee(site.inst);
     match site.kind {

@@ -145,8 +145,8 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     Some(true)
 }
 
-/// Whether the thread's index is compared with a multiple of the workgroup's size, as is done before a loop that tests at its
-/// end: `t < m * d` is `0 < m`.
+/// Whether the thread's index is compared with a multiple of the workgroup's size, as is done
+/// before a loop that tests at its end: `t < m * d` is `0 < m`.
 fn first_by_size(
     facts: Facts<'_>,
     at: At,

@@ -154,7 +154,7 @@ fn mask(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
                     }
                     None => return Some(NotJudged::Mask),
                 },
-                // Whoever is named by a ballot has said so; of phis the walk knows more.
+                // The mask of a ballot names the lanes that executed it; phis are left to the walk.
                 Opcode::Call | Opcode::Phi => {}
                 _ => work.extend_from_slice(body.operands(inst)),
             },

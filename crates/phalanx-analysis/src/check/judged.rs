@@ -8,7 +8,8 @@
 //! - a branch or a value that diverges otherwise, or a block whose execution depends on something else,
 //! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another,
-//! - by what threads come to the function, and what functions that it calls do at their ends, likewise.
+//! - by what threads come to the function, and what functions that it calls do at their ends,
+//!   likewise.
 //!
 //! After the split of a block its instructions count as changed, and where it parts threads the branch is at the end of another block. To operations that have read
 //! neither, the two graphs are one: what comes into the block still does, what leads out of it leads out of the new one, and no way between others is

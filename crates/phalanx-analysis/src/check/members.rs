@@ -12,7 +12,8 @@
 //! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so. Where it shows that all that are named go along with the
 //! first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
 //!
-//! A mask that is computed is taken to be right here; [`masks`](super::masks) evaluates such. O(operations × branches that decide them).
+//! A mask that is computed is taken to be right here; [`masks`](super::masks) evaluates such.
+//! O(operations × branches that decide them).
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
@@ -62,11 +63,12 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     }
 }
 
-/// A mask of whoever was there (`activemask`), where lanes may be elsewhere.
+/// A mask that is `activemask`, under divergent control.
 ///
-/// Lanes that were there together, and agree by that mask who goes on for all, are what it is for: a vote among them, or a
-/// shuffle from a lane that is computed from the mask. A note. Where lanes part after the mask was made, or read from a lane
-/// that is not computed from it, some that are named may not come, or some that are read from are not named.
+/// Lanes that were there together, and agree by that mask who goes on for all, are what it is for:
+/// a vote among them, or a shuffle from a lane that is computed from the mask. A note. Where lanes
+/// part after the mask was made, or read from a lane that is not computed from it, some that are
+/// named may not come, or some that are read from are not named.
 pub(super) fn active(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Group { members: Some(at) } = site.kind else { return None };
     let arguments = arguments(facts, site);
@@ -167,7 +169,8 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             .copied()
             .partition(|&target| facts.ways().come(branch, target, site.block));
         if coming.is_empty() {
-            // It is behind the operation, so those that do not leave the loop come in the next round.
+            // It is behind the operation, so those that do not leave the loop come in the next
+            // round.
             (coming, staying) = targets.iter().copied().partition(|&target| {
                 let cycle = facts.cycles.common(branch, site.block);
                 cycle.is_some_and(|cycle| facts.cycles.contains(cycle, target))

@@ -167,8 +167,8 @@ rules! {
     SourceNotInMask "PHX016" "source-not-in-mask" "a lane reads from one that the mask does not name",
     /// An argument that has to be one for the wave and is not.
     DivergentArgument "PHX017" "divergent-argument" "an argument that has to be one for all lanes differs",
-    /// A mask of whoever was there, under divergent control.
-    ActiveMask "PHX018" "active-mask" "the mask names whoever happened to be there",
+    /// The mask is the result of `activemask` under divergent control.
+    ActiveMask "PHX018" "active-mask" "the mask is the set of lanes that are active here",
     /// Lanes of a wave that wait for each other in a loop.
     LanesWait "PHX019" "lanes-wait" "lanes of a wave may wait for each other",
     /// Lanes of a wave that touch global memory far apart.
@@ -392,7 +392,8 @@ pub struct Facts<'a> {
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
     /// What a function that is called does with workgroup memory at its ends.
     pub edges: &'a dyn Fn(GlobalName) -> Edges,
-    /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a look at all callers.
+    /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a
+    /// look at all callers.
     pub called_under: &'a dyn Fn() -> SourceSet,
     /// Where it is put down what is read.
     pub notes: Option<&'a Notes>,

@@ -21,11 +21,11 @@
 //! # How many can come
 //!
 //! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if so many
-//! come to it or to others with its number. Where the size of workgroups is known the waves are
-//! counted of which any thread may come. If they are too few, whoever comes waits for ever, also if
-//! the others have ended: a barrier with a count is not told. A wave that arrives without waiting
-//! can be counted twice, so barriers to which one arrives in a loop, or at two places, are left
-//! out.
+//! come to it or to others with its number. Where the size of workgroups is known, the waves are
+//! counted that have a thread which may come. If they are too few, the threads that come wait for
+//! ever, also if the others have ended: a barrier with a count takes no notice of that. A wave that
+//! arrives without waiting can be counted twice, so barriers to which one arrives in a loop, or at
+//! two places, are left out.
 //!
 //! O(threads × instructions on the way) for arguments that are not one by what is known, and for
 //! counted barriers that not all come to.

@@ -305,7 +305,9 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         {
             mask
         }
-        // Of a barrier whose scope is not known nothing is said here; who asks which lanes are active knows what is done.
+        // Every other convergent function of a library concerns the lanes that execute it. A
+        // barrier of unknown scope is reported as not judged (`coverage`), and a query of the
+        // active lanes is meant to depend on them.
         _ if is_library
             && info.convergent
             && !is_unknown_barrier(intrinsic)
@@ -318,7 +320,8 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
     Some(SiteKind::Group { members })
 }
 
-/// Whether a function is a barrier among threads that an argument tells, and that argument is not known.
+/// Whether a function is a barrier among threads that an argument tells, and that argument is not
+/// known.
 pub(super) fn is_unknown_barrier(intrinsic: Intrinsic) -> bool {
     intrinsic.base == phalanx_target::library::CONTROL_BARRIER
 }
@@ -336,8 +339,9 @@ pub fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
     }
 }
 
-/// Functions of which one is called, where selects and phis choose among functions that are named. Not in a large function: what is kept of one is
-/// repaired where a call changed, and not where something did that it is called through.
+/// Functions of which one is called, where selects and phis choose among functions that are named.
+/// Not in a large function: what is kept of one is repaired where a call changed, and not where
+/// something did that it is called through.
 pub(super) fn chosen_from(code: Code<'_>, call: InstId) -> Option<SmallVec<[GlobalName; 4]>> {
     if code.body.id_count() >= LARGE || !code.body.inst(call).opcode.is_call() {
         return None;

@@ -503,7 +503,8 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     (is_whole && is_one).then_some(value)
 }
 
-/// What is stored in the slot that a load reads, if that is written at one place: in the last round that came there.
+/// What is stored in the slot that a load reads, if that is written at one place: in the last round
+/// that came there.
 pub(super) fn only_stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     let body = facts.code.body;
     if body.inst(load).opcode != Opcode::Load {

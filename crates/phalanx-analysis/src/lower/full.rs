@@ -193,7 +193,8 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// The sources of what SPIR-V's variables hold that tell a thread where it is, if an address is that of one.
+    /// The sources of what SPIR-V's variables hold that tell a thread where it is, if an address is
+    /// that of one.
     fn built_in(&self, address: Value) -> Option<SourceSet> {
         let is_spirv = self.around.target.architecture() == phalanx_target::Architecture::Spirv;
         address.as_const().filter(|_| is_spirv).and_then(|at| library::held(self.code, at))

@@ -65,8 +65,9 @@ impl CallGraph {
 
 /// The call graph of a module.
 ///
-/// *Reads* [`named_by_shell`], [`aliases`], `functions`, `is_whole`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
-/// of a function changes. *Cost* O(functions + calls + entities).
+/// *Reads* [`named_by_shell`], [`aliases`], `functions`, `is_whole`, headers and `mentions` of the
+/// functions. *Changes when* a call appears or goes, or the linkage of a function changes. *Cost*
+/// O(functions + calls + entities).
 #[salsa::tracked(returns(ref))]
 pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
     let entries = module.functions(db);
@@ -237,9 +238,11 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     }
 }
 
-/// Calls of functions that cannot be named from outside of the module, and of kernels, with the callee.
+/// Calls of functions that cannot be named from outside of the module, and of kernels, with the
+/// callee.
 ///
-/// *Reads* `mentions`, [`symbols`](super::symbols), [`called_kernels`], headers of the callees, `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
+/// *Reads* `mentions`, [`symbols`](super::symbols), [`called_kernels`], headers of the callees,
+/// `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
     let symbols = super::symbols(db, function.module(db));

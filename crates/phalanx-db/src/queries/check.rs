@@ -47,8 +47,9 @@ pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
 
 /// What a call of a function does, as far as barriers are concerned.
 ///
-/// *Reads* `mentions`, [`symbols`], [`library`] and [`own_barriers`] of the function and of all that it calls, directly or not; the header of a declaration.
-/// *Changes when* it comes to have a barrier or an unknown call, or no longer has one. *Cost* O(calls below).
+/// *Reads* `mentions`, [`symbols`], [`library`] and [`own_barriers`] of the function and of all
+/// that it calls, directly or not; the header of a declaration. *Changes when* it comes to have a
+/// barrier or an unknown call, or no longer has one. *Cost* O(calls below).
 #[salsa::tracked(returns(copy))]
 pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
     let symbols = symbols(db, function.module(db));
@@ -245,7 +246,8 @@ pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Fi
 
 /// Loops in which threads wait for others, in vain for all that is known.
 ///
-/// *Reads* what [`diagnostics`] reads, and of functions that are no kernels the control of their calls. *Changes when* such a loop does. *Cost* O(cycles × operations behind their conditions).
+/// *Reads* what [`diagnostics`] reads, and of functions that are no kernels the control of their
+/// calls. *Changes when* such a loop does. *Cost* O(cycles × operations behind their conditions).
 #[salsa::tracked(returns(ref))]
 pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let has_cycles = super::cycles(db, function).is_some_and(|cycles| !cycles.is_empty());
@@ -349,7 +351,8 @@ fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
 
 /// What a function does with workgroup memory before its first barrier and behind its last one.
 ///
-/// *Reads* `flow`, `body`, [`synchronizes`] of what it calls. *Changes when* a barrier or an access of workgroup memory at one of its ends does. *Cost* O(instructions).
+/// *Reads* `flow`, `body`, [`synchronizes`] of what it calls. *Changes when* a barrier or an access
+/// of workgroup memory at one of its ends does. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 fn edges(db: &dyn Db, function: FunctionInput) -> Edges {
     if function.flow(db).entry().is_none() {
@@ -361,7 +364,8 @@ fn edges(db: &dyn Db, function: FunctionInput) -> Edges {
     check::edges(code(db, function), architecture(), calls)
 }
 
-/// What it depends on whether a thread comes to a function: the control of its calls, and of those of its callers.
+/// What it depends on whether a thread comes to a function: the control of its calls, and of those
+/// of its callers.
 fn called_under(db: &dyn Db, function: FunctionInput) -> SourceSet {
     let symbols = symbols(db, function.module(db));
     let mut sources = SourceSet::EMPTY;

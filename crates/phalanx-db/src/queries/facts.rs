@@ -59,7 +59,8 @@ pub fn aliases(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Global
         .filter_map(|alias| Some((alias.name, named(alias.target)?)))
         .collect();
     let end = |mut name: GlobalName| {
-        // The verifier refuses those that stand for themselves; a module need not have been verified.
+        // The verifier refuses those that stand for themselves; a module need not have been
+        // verified.
         for _ in 0..=direct.len() {
             match direct.get(&name) {
                 Some(&next) => name = next,
@@ -75,7 +76,8 @@ pub fn aliases(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Global
 
 /// Functions of a module by name, those of [`aliases`] included.
 ///
-/// *Reads* `functions`, [`aliases`]. *Changes when* a function or an alias of one is added or removed. *Cost* O(functions).
+/// *Reads* `functions`, [`aliases`]. *Changes when* a function or an alias of one is added or
+/// removed. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn symbols(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
     let entries = module.functions(db).iter().map(|entry| (entry.name, entry.input));
@@ -156,7 +158,8 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
 
 /// Attributes of the functions of a module, by name.
 ///
-/// *Reads* [`symbols`], headers. *Changes when* a function is added or removed, or changes its attributes. *Cost* O(functions).
+/// *Reads* [`symbols`], headers. *Changes when* a function is added or removed, or changes its
+/// attributes. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, AttrList> {
     let functions = symbols(db, module).iter();

@@ -52,7 +52,8 @@ impl ModuleFacts {
 
 /// See [`ModuleFacts`]. What they answer of a list of attributes follows from the list, whatever was asked before.
 ///
-/// *Reads* `context`, [`target`], [`type_layout`], [`library`]. *Changes when* one of them does. *Cost* O(1), and O(attributes) per list that is asked for.
+/// *Reads* `context`, [`target`], [`type_layout`], [`library`]. *Changes when* one of them does.
+/// *Cost* O(1), and O(attributes) per list that is asked for.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn module_facts(db: &dyn Db, module: ModuleInput) -> ModuleFacts {
     ModuleFacts {
@@ -106,8 +107,9 @@ impl<'a> Placed<'a> {
         facts
     }
 
-    /// What is known of the function by itself, and by what all functions of the module have in common. What is said of a kernel that is called
-    /// is said of its launches, and not of those of its callers.
+    /// What is known of the function by itself, and by what all functions of the module have in
+    /// common. What is said of a kernel that is called is said of its launches, and not of those of
+    /// its callers.
     fn own(self, db: &dyn Db) -> LaunchFacts {
         let mut own = self.function.launch(db).over(self.stated(db));
         if self.facts.library.is_called_kernel(self.header.name) {
@@ -253,7 +255,8 @@ pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts 
     Placed::new(db, function).stated(db)
 }
 
-/// Whether threads start in a function, and it is called by none of the module: it is entered at launches only.
+/// Whether threads start in a function, and it is called by none of the module: it is entered at
+/// launches only.
 ///
 /// *Reads* `header`, `module_facts`. *Cost* O(1).
 pub fn is_only_launched(db: &dyn Db, function: FunctionInput) -> bool {

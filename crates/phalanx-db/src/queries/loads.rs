@@ -529,7 +529,8 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
 /// Whether kernels of a module may run while an earlier grid still writes (programmatic dependent
 /// launch): the module declares `llvm.nvvm.griddepcontrol.wait`, or some assembly in it waits so.
 ///
-/// *Reads* [`symbols`], mentions of all functions. *Changes when* the declaration, or the first such assembly, comes or goes. *Cost* O(functions).
+/// *Reads* [`symbols`], mentions of all functions. *Changes when* the declaration, or the first
+/// such assembly, comes or goes. *Cost* O(functions).
 #[salsa::tracked(returns(copy))]
 pub fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
     let symbols = symbols(db, module);

@@ -321,7 +321,8 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
     let place = call_place(db, function);
     let is_known = match place.is_closed {
         true => place.depth <= DEPTH,
-        // What a launch passes to a kernel is the same in all threads, so callers alone make a difference.
+        // What a launch passes to a kernel is the same in all threads, so callers alone make a
+        // difference.
         false => is_kernel_called_by_name(db, function) && place.component.is_empty(),
     };
     if !is_known || place.callers.is_empty() {
@@ -336,7 +337,8 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
     }
 }
 
-/// Whether a function is a kernel, and called by name only, by functions that are no such kernels: so there is no chain of these.
+/// Whether a function is a kernel that is called by name only, by functions that are not called
+/// kernels themselves: facts about arguments do not recurse along chains of kernels.
 fn is_kernel_called_by_name(db: &dyn Db, function: FunctionInput) -> bool {
     let called = called_kernels(db, function.module(db));
     let of = |function: FunctionInput| called.get(&function.header(db).name);

@@ -168,7 +168,8 @@ fn is_type(kind: Option<NodeKind>) -> bool {
     })
 }
 
-/// Whether what is said further of a member is a constant, alone or in a list, a text or a property.
+/// Whether what is said further of a member is a constant, alone or in a list, a text or a
+/// property.
 fn is_extra_data(metadata: &Metadata, node: MetadataId) -> bool {
     let Some(value) = metadata.field(node, Field::ExtraData) else { return true };
     match value {

@@ -273,7 +273,8 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether fields have no size together: some are scalable, and they are not vectors of one type.
+    /// Whether fields have no size together: some are scalable, and they are not vectors of one
+    /// type.
     fn is_unsized_struct(&self, fields: &[Type]) -> bool {
         fields.iter().any(|&field| self.is_scalable(field))
             && !(self.lanes(fields[0]).is_some_and(|lanes| lanes.scalable)

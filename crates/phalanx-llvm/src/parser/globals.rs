@@ -40,13 +40,14 @@ pub(crate) struct GlobalState<'a> {
     pub(super) summarized: Vec<(Symbol, Span)>,
     /// Operands of `dso_local_equivalent`.
     pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
-    /// Calls of what is not declared so far: by the entry of the name that is written and the entry that is
-    /// called, where the last of them is.
+    /// Calls of what is not declared so far: by the entry of the name that is written and the entry
+    /// that is called, where the last of them is.
     pub(super) undeclared_calls: FxHashMap<(u32, u32), u32>,
-    /// Calls that turned out to be of another function: the entry and its constant, the type of the calls, and
-    /// what they are calls of.
+    /// Calls that turned out to be of another function: the entry and its constant, the type of the
+    /// calls, and what they are calls of.
     pub(super) renamed: Vec<(usize, Const, Type, Const)>,
-    /// Intrinsics of older LLVMs that are called with several types: the entry of the name, the type, and its entry.
+    /// Intrinsics of older LLVMs that are called with several types: the entry of the name, the
+    /// type, and its entry.
     pub(super) old_calls: Vec<(usize, Type, usize)>,
     /// How many functions the text has; those behind them are intrinsics that it does not declare.
     pub(super) written_functions: usize,

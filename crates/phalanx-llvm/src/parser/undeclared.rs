@@ -142,7 +142,7 @@ impl Parser<'_> {
         seen.clear();
         let mut order = Vec::with_capacity(calls.len());
         for (_, called, _) in calls {
-            // What has another name by its type is that function, whoever else calls it.
+            // An intrinsic whose type gives it another name is the function of that name.
             let today = entries[called]
                 .called_as
                 .and_then(|ty| mangled(self.context, bytes(called)?, ty))

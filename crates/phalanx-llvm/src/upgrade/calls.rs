@@ -39,7 +39,8 @@ pub(super) enum Arg {
     ElementsAligned(usize, usize),
 }
 
-/// What of a call outlives a change of its operands, beside its name and its place in the source program.
+/// What of a call outlives a change of its operands, beside its name and its place in the source
+/// program.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Keep {
     Nothing,
@@ -57,7 +58,8 @@ pub(super) enum Rule {
     Rename(String),
     /// A call with other operands.
     Call(String, Vec<Arg>, Keep),
-    /// Elements of two vectors behind each other: from the left or from the right, by the sign of the offset.
+    /// Elements of two vectors behind each other: from the left or from the right, by the sign of
+    /// the offset.
     Splice,
     /// A call of another name with the same operands, which has nothing else of the old one.
     Renew(String),
@@ -85,7 +87,8 @@ pub(super) enum Rule {
     Approximate(&'static str),
     /// `x < 0 ? 0 - x : x`
     Abs,
-    /// A copy to shared memory of a cluster: the address is one of it, and a number of a group of blocks may follow.
+    /// A copy to shared memory of a cluster: the address is one of it, and a number of a group of
+    /// blocks may follow.
     ToCluster { has_group: bool },
     /// An address in another address space than the result's: the call, and a conversion.
     Converted(u32),
@@ -351,8 +354,8 @@ pub(super) struct Old {
     pub(super) rule: Rule,
 }
 
-/// When LLVM comes to a call of an old intrinsic: calls behind the declaration come first, the last before the others,
-/// then those before it in their order.
+/// When LLVM comes to a call of an old intrinsic: calls behind the declaration come first, the last
+/// before the others, then those before it in their order.
 pub(super) type Turn = (bool, i64);
 
 impl Old {
@@ -374,7 +377,8 @@ pub(super) struct Declarations<'a> {
     known: FxHashSet<Symbol>,
     /// New ones, with the place of the old one that they are for.
     added: Vec<(usize, Function)>,
-    /// For what a function is first needed: whether for a declaration, its place, and the call's turn.
+    /// For what a function is first needed: whether for a declaration, its place, and the call's
+    /// turn.
     first: FxHashMap<Symbol, (bool, usize, Turn)>,
     /// The turn of the call that is being rewritten.
     pub(super) now: Turn,
@@ -417,7 +421,8 @@ impl Declarations<'_> {
     }
 }
 
-/// The old intrinsics of a module, by callee; its first `written` functions are declared in the text.
+/// The old intrinsics of a module, by callee; its first `written` functions are declared in the
+/// text.
 fn old_intrinsics(module: &Module, places: &SourceMap, written: usize) -> FxHashMap<Value, Old> {
     let context = &*module.context;
     let mut found = FxHashMap::default();
@@ -468,8 +473,8 @@ fn called_type(context: &Context, header: &FunctionHeader, args: &[Arg]) -> Opti
 
 /// Rewrites the calls of all old intrinsics; the text holds the first `written` functions.
 ///
-/// What LLVM declares for calls without a declaration comes first, each in the place of what it is for; then what takes
-/// the place of old declarations.
+/// What LLVM declares for calls without a declaration comes first, each in the place of what it is
+/// for; then what takes the place of old declarations.
 pub(super) fn upgrade(parsed: &mut Parsed, written: usize) {
     let context = Arc::clone(&parsed.module.context);
     let olds = old_intrinsics(&parsed.module, &parsed.source_map, written);

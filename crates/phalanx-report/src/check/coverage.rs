@@ -34,8 +34,8 @@ pub struct Judged {
 /// Something that was not judged, wherever it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
-    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`, `mask`,
-    /// `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`.
+    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
+    /// `mask`, `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`.
     pub reason: &'static str,
     /// What is not judged, and why.
     pub message: String,

@@ -117,7 +117,7 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             let verb = if finding.level == Level::Error { "differs" } else { "may differ" };
             format!("the lane that {what} reads from {verb} within a wave")
         }
-        Rule::ActiveMask => format!("the mask of {what} names whoever happened to be there"),
+        Rule::ActiveMask => format!("the mask of {what} is the set of lanes that are active here"),
         Rule::LanesWait => "lanes of a wave may wait for each other".to_owned(),
         Rule::GridWait => "workgroups wait here for others that may not come".to_owned(),
         Rule::WrittenTooSoon => {

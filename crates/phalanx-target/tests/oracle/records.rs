@@ -8,19 +8,9 @@ use serde_json::Value;
 pub(crate) struct Records(pub(crate) Value);
 
 impl Records {
-    /// The intrinsics of all targets and of GPUs; `None` if LLVM is not installed.
-    #[allow(dead_code, reason = "each test uses one of the two")]
-    pub(crate) fn load() -> Option<Records> {
-        Records::load_of(|name| ["AMDGPU", "NVVM", "SPIRV"].iter().any(|gpu| name.starts_with(gpu)))
-    }
-
-    /// All intrinsics of LLVM; `None` if it is not installed.
-    #[allow(dead_code, reason = "each test uses one of the two")]
-    pub(crate) fn load_all() -> Option<Records> {
-        Records::load_of(|_| true)
-    }
-
-    fn load_of(is_wanted: impl Fn(&str) -> bool) -> Option<Records> {
+    /// The intrinsics of no target, and those of targets that are wanted, by the name of the file;
+    /// `None` if LLVM is not installed.
+    pub(crate) fn load(is_wanted: impl Fn(&str) -> bool) -> Option<Records> {
         let include = super::run("llvm-config-22", &["--includedir"], "")?;
         let include = include.stdout.trim().to_owned();
         // Other targets' intrinsics are two thirds of the file and of the time.

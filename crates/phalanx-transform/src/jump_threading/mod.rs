@@ -13,11 +13,13 @@
 //!
 //! # Convergence
 //!
-//! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads that are together in it came by one edge
-//! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation: behind uniform branches they did. That
-//! the copy leads one way must not take anybody out of a cycle ([`keep`]). Nor may it give a block with a convergent
-//! operation a second way in from a divergent branch: machines that reconverge at post-dominators would part its
-//! threads ([`reconverge`]).
+//! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads
+//! that are together in it came by one edge
+//! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation:
+//! behind uniform branches they did. That the copy leads one way must not take anybody out of a
+//! cycle ([`keep`]). Nor may it give a block with a convergent operation a second way in from a
+//! divergent branch: machines that reconverge at post-dominators would part its threads
+//! ([`reconverge`]).
 //!
 //! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as they are, so none with several entries
 //! comes to be. Blocks with tokens stay.

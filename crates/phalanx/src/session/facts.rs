@@ -111,7 +111,8 @@ impl Session {
         found.into_iter().map(id).collect()
     }
 
-    /// Loops in which threads wait for others, in vain for all that is known: see [`phalanx_analysis::check::spins`].
+    /// Loops in which threads wait for others, in vain for all that is known: see
+    /// [`phalanx_analysis::check::spins`].
     pub fn waiting_loops(&self, function: FunctionId) -> &[Finding] {
         queries::waiting_loops(&self.db, function.0).as_deref().unwrap_or_default()
     }
