@@ -272,3 +272,52 @@ fn variables_and_barriers_of_spirv() {
               18  divergent {x, y, z}  %y = icmp eq i64 %t, 0
     "#]].assert_eq(&run(&["analyze", "-"]));
 }
+
+/// A call through a pointer that is one of several named functions is judged by what these do: threads
+/// that call different ones do not meet at a barrier in one of them.
+#[test]
+fn functions_that_are_chosen() {
+    let first_line = |condition: &str, other: &str| {
+        let module = format!(
+            "target triple = \"nvptx64-nvidia-cuda\"
+             declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+             declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+             declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+             declare void @unknown() convergent
+             define internal void @waits() convergent {{
+               call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)
+               ret void
+             }}
+             define internal void @nothing() convergent {{
+               ret void
+             }}
+             define ptx_kernel void @k() {{
+               %i = call i32 @llvm.nvvm.read.ptx.sreg.{condition}.x()
+               %c = icmp ult i32 %i, 7
+               %p = select i1 %c, ptr @waits, ptr @{other}
+               call void %p() convergent
+               ret void
+             }}"
+        );
+        let outcome = crate::phalanx().run_in(None, ["check", "-"], module.as_bytes(), TIME_LIMIT);
+        let text = String::from_utf8_lossy(&outcome.expect("it starts").stdout).into_owned();
+        let is_said = |line: &&str| !line.starts_with([' ', '|']) && !line.is_empty();
+        let said: Vec<&str> = text.lines().filter(is_said).collect();
+        format!("{}\n{}\n", said[0], said[said.len() - 1])
+    };
+    expect![[r#"
+        warning[PHX001]: the barrier in @waits may not be executed by all threads of a workgroup
+        1 warning; judged: 1 kernel, 1 barrier
+    "#]]
+    .assert_eq(&first_line("tid", "nothing"));
+    expect![[r#"
+        nothing found; judged: 1 kernel, 1 barrier
+        nothing found; judged: 1 kernel, 1 barrier
+    "#]]
+    .assert_eq(&first_line("ctaid", "nothing"));
+    expect![[r#"
+        nothing found; judged: 1 kernel, 1 barrier
+        not judged: calls of `unknown`, whose code is not seen here: it may have a barrier (<stdin>:17:16)
+    "#]]
+    .assert_eq(&first_line("ctaid", "unknown"));
+}
