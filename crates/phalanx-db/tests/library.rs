@@ -213,3 +213,40 @@ define ptx_kernel void @kernel(i32 %n, ptr addrspace(1) %o) {
         }
     }
 }
+
+/// What is kept of the convergent operations of a large function goes when a function that is known by
+/// name gets a definition: the barrier is an ordinary call then.
+#[test]
+fn convergent_operations_follow_definitions() {
+    let text = |is_defined: bool| {
+        let function = match is_defined {
+            true => "define void @_Z7barrierj(i32 %f) {\n  ret void\n}\n",
+            false => "declare void @_Z7barrierj(i32)\n",
+        };
+        let mut text = format!(
+            "target triple = \"spirv64-unknown-unknown\"\n{function}
+define spir_kernel void @kernel(ptr addrspace(1) %out, i64 %n) {{
+entry:
+  call void @_Z7barrierj(i32 1)
+  %v0 = add i64 %n, 1\n"
+        );
+        for at in 1..=2_000 {
+            text.push_str(&format!("  %v{at} = add i64 %v{}, %n\n", at - 1));
+        }
+        text + "  store i64 %v2000, ptr addrspace(1) %out\n  ret void\n}\n"
+    };
+    let mut fixture = Fixture::of(&text(false), "kernel");
+    for round in 0..4 {
+        let is_defined = round % 2 == 1;
+        let text = text(is_defined);
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), text.as_bytes());
+        fixture.db.reload(fixture.module, parsed.expect("it is read").module, None);
+        for _ in 0..3 {
+            let found = queries::convergence(&fixture.db, fixture.edited());
+            let count = found.as_ref().expect("it has a body").operations().len();
+            assert_eq!(count, usize::from(!is_defined), "{round}");
+            let at = fixture.named("v1");
+            fixture.edit(|edit| edit.set_operand(at, 1, phalanx_ir::Value::arg(1)));
+        }
+    }
+}
