@@ -1,11 +1,13 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits |
+//! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | faults | fuzz | oracle | edits |
 //! precision | refine | validate`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
+mod circles;
 mod conformance;
 mod edits;
+mod faults;
 mod fuzz;
 mod oracle;
 mod precision;
@@ -29,8 +31,12 @@ enum Chore {
     Tidy,
     /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
     Ci,
+    /// Files of one crate that use each other in a circle.
+    Circles(circles::Options),
     /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
     Conformance(Box<conformance::Options>),
+    /// Faults of repairs, switched on one by one: does a test notice each?
+    Faults(faults::Options),
     /// libFuzzer on every target for a while each.
     Fuzz(fuzz::Options),
     /// Claims of uniformity, memory spaces or loads against execution, on random programs.
@@ -49,7 +55,9 @@ fn main() -> anyhow::Result<()> {
     match Args::parse().chore {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
+        Chore::Circles(options) => circles::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Faults(options) => faults::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
         Chore::Edits(options) => edits::run(&options),

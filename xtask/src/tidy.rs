@@ -144,7 +144,8 @@ fn manifests(metadata: &Metadata, findings: &mut Vec<String>) -> anyhow::Result<
 }
 
 /// What git tracks or would track.
-fn files_of_git(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// What git knows of or would add, as paths from the root.
+pub(crate) fn files_of_git(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let output = std::process::Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)

@@ -1,0 +1,153 @@
+//! `cargo xtask circles`: files of one crate that use each other in a circle.
+//!
+//! A file of a circle cannot be read, tested or moved without all the others. The fewer files a
+//! circle has, the better the house.
+//!
+//! **Definition.** The nodes are the source files of one crate, tests left out. A file leads to
+//! another one when it names something that is defined there, in a `use` or in a path; re-exports
+//! are followed to the definition. A file that only declares modules and re-exports, as the root
+//! page of a folder does, is no node. A circle is a strongly connected component of two or more files.
+//!
+//! ```text
+//! $ cargo xtask circles
+//! phalanx-analysis  27 files
+//!     src/lower/mod.rs -> src/memory/private.rs -> src/lower/mod.rs
+//! ```
+//!
+//! Each circle is shown by the shortest way from its first file back to it, and by the list of its
+//! files with `--files`.
+//!
+//! **Not seen**: methods, which are called on values, and paths inside of macro calls.
+
+mod paths;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use cargo_metadata::MetadataCommand;
+use phalanx_graph::Components;
+
+/// What is shown, and what is too much.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only crates whose names contain this.
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
+    /// List all files of each circle.
+    #[arg(long)]
+    files: bool,
+    /// Fail where a circle has more files.
+    #[arg(long, value_name = "N")]
+    at_most: Option<usize>,
+}
+
+/// Prints the circles of all crates.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let root = crate::tidy::workspace_root()?;
+    let metadata = MetadataCommand::new().current_dir(&root).no_deps().exec()?;
+    let mut largest = 0;
+    for package in &metadata.packages {
+        let is_chosen = options.only.as_deref().is_none_or(|part| package.name.contains(part));
+        let is_library = |target: &&cargo_metadata::Target| target.is_lib() || target.is_bin();
+        for target in package.targets.iter().filter(is_library).filter(|_| is_chosen) {
+            let folder = package.manifest_path.parent().map(|path| path.as_std_path());
+            let uses = paths::uses(target.src_path.as_std_path())?;
+            for circle in circles(&uses) {
+                largest = largest.max(circle.len());
+                println!("{:20} {} files", package.name, circle.len());
+                let shown = |path: &Path| match folder.and_then(|f| path.strip_prefix(f).ok()) {
+                    Some(path) => path.display().to_string(),
+                    None => path.display().to_string(),
+                };
+                let way: Vec<String> = way_round(&uses, &circle).into_iter().map(shown).collect();
+                println!("    {}", way.join(" -> "));
+                if options.files {
+                    circle.iter().for_each(|path| println!("      {}", shown(path)));
+                }
+            }
+        }
+    }
+    if let Some(bound) = options.at_most {
+        ensure!(largest <= bound, "a circle has {largest} files; at most {bound} are allowed");
+    }
+    Ok(())
+}
+
+/// Which files a file uses.
+type Uses = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
+
+/// Circles of two or more files, the largest first.
+fn circles(uses: &Uses) -> Vec<Vec<&Path>> {
+    let files: Vec<&Path> = uses.keys().map(PathBuf::as_path).collect();
+    let number = |path: &PathBuf| files.binary_search(&path.as_path()).ok();
+    let lists: Vec<Vec<u32>> = uses
+        .values()
+        .map(|used| used.iter().filter_map(|path| Some(number(path)? as u32)).collect())
+        .collect();
+    let components = Components::new(&lists);
+    let mut found: BTreeMap<usize, Vec<&Path>> = BTreeMap::new();
+    for (node, file) in files.iter().enumerate() {
+        found.entry(components.of(node)).or_default().push(file);
+    }
+    let mut circles: Vec<Vec<&Path>> =
+        found.into_values().filter(|circle| circle.len() > 1).collect();
+    circles.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    circles
+}
+
+/// The shortest way from the first file of a circle back to it.
+fn way_round<'a>(uses: &'a Uses, circle: &[&'a Path]) -> Vec<&'a Path> {
+    let first = circle[0];
+    let mut from: BTreeMap<&Path, &Path> = BTreeMap::new();
+    let mut work = VecDeque::from([first]);
+    while let Some(file) = work.pop_front() {
+        for next in uses.get(file).into_iter().flatten().map(PathBuf::as_path) {
+            if next == first {
+                let mut way = vec![first];
+                let mut at = file;
+                while at != first {
+                    way.push(at);
+                    at = from[at];
+                }
+                way.push(first);
+                way.reverse();
+                return way;
+            }
+            if circle.contains(&next) && !from.contains_key(next) {
+                from.insert(next, file);
+                work.push_back(next);
+            }
+        }
+    }
+    vec![first]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(edges: &[(&str, &[&str])]) -> Uses {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        edges.iter().map(|(from, to)| (PathBuf::from(from), paths(to))).collect()
+    }
+
+    #[test]
+    fn the_largest_circle_comes_first() {
+        let uses = uses(&[
+            ("a", &["b"]),
+            ("b", &["a", "c"]),
+            ("c", &["d"]),
+            ("d", &["e"]),
+            ("e", &["c", "f"]),
+            ("f", &[]),
+        ]);
+        let found = circles(&uses);
+        let names = |circle: &[&Path]| -> Vec<String> {
+            circle.iter().map(|path| path.display().to_string()).collect()
+        };
+        let all: Vec<Vec<String>> = found.iter().map(|circle| names(circle)).collect();
+        assert_eq!(all, [vec!["c", "d", "e"], vec!["a", "b"]]);
+        assert_eq!(names(&way_round(&uses, &found[0])), ["c", "d", "e", "c"]);
+    }
+}

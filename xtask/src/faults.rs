@@ -1,0 +1,272 @@
+//! `cargo xtask faults`: does a test notice when an answer is not kept up to date?
+//!
+//! `test-suite/faults` lists one-line faults of the code that repairs answers after edits. All are
+//! inserted into a copy of the sources ([`list`]), which is built once. Each is then switched on by
+//! itself, and the tests run until one fails. A fault that no test notices is one that a change
+//! could bring in.
+//!
+//! ```text
+//! $ cargo xtask faults
+//! caught  gone-versions-keep-their-rows            phalanx-db memory: stores_come_and_go
+//! MISSED  spaces-around-a-loop-are-lost            what comes around a loop is lost
+//! ```
+//!
+//! *Cost*: a build of the tests, and a run of most tests for each fault that is missed; about an
+//! hour on two processors. `--only` takes some faults by a part of their names.
+
+mod list;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail, ensure};
+use cargo_metadata::Message;
+
+use self::list::{Fault, SWITCH};
+
+/// Where the faults stand.
+pub(crate) const FOLDER: &str = "test-suite/faults";
+
+/// The crates whose tests are asked.
+const PACKAGES: &[&str] =
+    &["phalanx-graph", "phalanx-analysis", "phalanx-db", "phalanx", "phalanx-fuzz"];
+
+/// Which faults, and how.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only faults whose names contain this; may be given several times.
+    #[arg(long, value_name = "PART")]
+    only: Vec<String>,
+    /// Print the faults, and stop.
+    #[arg(long)]
+    list: bool,
+    /// How many run at a time; as many as there are processors unless told.
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// A test program that was built.
+#[derive(Clone, Debug)]
+struct Program {
+    /// Crate and name of the target.
+    name: String,
+    path: PathBuf,
+    /// The folder of its crate, in which it is run.
+    folder: PathBuf,
+    /// How long it takes without a fault.
+    takes: Duration,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+enum Outcome {
+    Passed,
+    /// The first test that failed, as far as it can be told.
+    Failed(String),
+}
+
+/// Inserts the faults, builds, and asks the tests about each.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let root = crate::tidy::workspace_root()?;
+    let faults = list::read(&root.join(FOLDER))?;
+    if options.list {
+        faults.iter().for_each(|fault| println!("{:45} {}", fault.name, fault.what));
+        return Ok(());
+    }
+    let is_chosen = |fault: &Fault| {
+        options.only.is_empty() || options.only.iter().any(|part| fault.name.contains(part))
+    };
+    let chosen: Vec<(usize, &Fault)> =
+        (1..).zip(&faults).filter(|(_, fault)| is_chosen(fault)).collect();
+    ensure!(!chosen.is_empty(), "no fault has such a name");
+    let programs = build(&root, &faults)?;
+    let jobs = options.jobs.or(thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
+    let programs = passing(programs)?;
+    let missed = ask(&chosen, &programs, jobs)?;
+    println!("{} faults, {missed} missed", chosen.len());
+    ensure!(missed == 0, "{missed} faults are noticed by no test");
+    Ok(())
+}
+
+/// The copy with all faults, and its test programs.
+fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
+    let tree = root.join("target/faults/tree");
+    let inserted = list::inserted(root, faults)?;
+    copy(root, &tree, &inserted)?;
+    println!("== build: {} faults in {} files", faults.len(), inserted.len() - 1);
+    let mut command = Command::new("cargo");
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
+    for package in PACKAGES {
+        command.args(["-p", package]);
+    }
+    // Replaced conditions leave variables unused, and lints are the business of the sources.
+    let mut built = command
+        .env("RUSTFLAGS", "--cap-lints=allow")
+        .env("CARGO_TARGET_DIR", root.join("target/faults/build"))
+        .current_dir(&tree)
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start cargo")?;
+    let output = built.stdout.take().context("cargo says nothing")?;
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(std::io::BufReader::new(output)) {
+        let Message::CompilerArtifact(artifact) = message? else { continue };
+        let Some(path) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
+        let folder = artifact.manifest_path.parent().context("a manifest is in a folder")?;
+        let package = folder.file_name().unwrap_or_default();
+        programs.push(Program {
+            name: format!("{package} {}", artifact.target.name),
+            path: path.into(),
+            folder: folder.into(),
+            takes: Duration::ZERO,
+        });
+    }
+    ensure!(built.wait()?.success(), "the sources with the faults inserted do not build");
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+/// Makes the tree what the workspace's files are, with some replaced. Files that are as they should
+/// be are not written, so that cargo builds what changed.
+fn copy(root: &Path, tree: &Path, replaced: &BTreeMap<String, String>) -> anyhow::Result<()> {
+    let files = crate::tidy::files_of_git(root)?;
+    let mut kept: BTreeSet<PathBuf> = BTreeSet::new();
+    for name in files {
+        let text = match replaced.get(name.to_string_lossy().as_ref()) {
+            Some(text) => text.clone().into_bytes(),
+            None => fs::read(root.join(&name))?,
+        };
+        let to = tree.join(&name);
+        if fs::read(&to).ok().as_ref() != Some(&text) {
+            fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+            fs::write(&to, text)?;
+        }
+        kept.insert(to);
+    }
+    // Tests of a file that is gone would still be built.
+    let mut work = vec![tree.to_owned()];
+    while let Some(folder) = work.pop() {
+        for entry in fs::read_dir(folder)? {
+            let (path, kind) = entry.and_then(|e| Ok((e.path(), e.file_type()?)))?;
+            match kind.is_dir() {
+                true => work.push(path),
+                false if !kept.contains(&path) && path.extension().is_some_and(|e| e == "rs") => {
+                    fs::remove_file(path)?;
+                }
+                false => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs every program without a fault, which gives its time. Those that fail are an error.
+fn passing(programs: Vec<Program>) -> anyhow::Result<Vec<Program>> {
+    println!("== without faults: {} test programs", programs.len());
+    let mut passed = Vec::new();
+    for program in programs {
+        let started = Instant::now();
+        match start(&program, 0, Duration::from_secs(1800))? {
+            Outcome::Passed => passed.push(Program { takes: started.elapsed(), ..program }),
+            Outcome::Failed(test) => bail!("{}: {test} fails without any fault", program.name),
+        }
+    }
+    // What is quick is asked first.
+    passed.sort_by_key(|program| program.takes);
+    Ok(passed)
+}
+
+/// Asks the programs about each fault, and prints what they say in the order of faults.
+fn ask(chosen: &[(usize, &Fault)], programs: &[Program], jobs: usize) -> anyhow::Result<usize> {
+    let next = AtomicUsize::new(0);
+    // What caught a neighbour is asked first.
+    let caught_by: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let answers: Mutex<BTreeMap<usize, Option<String>>> = Mutex::new(BTreeMap::new());
+    let worker = || -> anyhow::Result<()> {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(number, fault)) = chosen.get(at) else { return Ok(()) };
+            let first = caught_by.lock().expect("no panic").clone();
+            let rest = (0..programs.len()).filter(|at| !first.contains(at));
+            let mut found = None;
+            for at in first.iter().rev().copied().chain(rest) {
+                let program = &programs[at];
+                let limit = program.takes * 10 + Duration::from_secs(60);
+                if let Outcome::Failed(test) = start(program, number, limit)? {
+                    found = Some(format!("{}: {test}", program.name));
+                    let mut known = caught_by.lock().expect("no panic");
+                    known.retain(|other| *other != at);
+                    known.push(at);
+                    break;
+                }
+            }
+            let (mark, text) = match &found {
+                Some(by) => ("caught", by.as_str()),
+                None => ("MISSED", fault.what.as_str()),
+            };
+            println!("{mark}  {:45} {text}", fault.name);
+            answers.lock().expect("no panic").insert(number, found);
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
+    })?;
+    Ok(answers.into_inner().expect("no panic").values().filter(|found| found.is_none()).count())
+}
+
+/// Runs a test program with a fault switched on; 0 is none.
+fn start(program: &Program, number: usize, limit: Duration) -> anyhow::Result<Outcome> {
+    let cannot = || format!("cannot start {}", program.path.display());
+    let mut command = Command::new(&program.path);
+    command
+        .env(SWITCH, number.to_string())
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .env_remove("UPDATE_EXPECT")
+        .env("RUST_TEST_THREADS", "1")
+        .env("RUST_MIN_STACK", (64 << 20).to_string())
+        .current_dir(&program.folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().with_context(cannot)?;
+    let mut output = child.stdout.take().context("a test program has an output")?;
+    let read = thread::spawn(move || {
+        let mut text = Vec::new();
+        output.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
+    });
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if started.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    let text = read.join().expect("no panic")?;
+    Ok(match status {
+        Some(status) if status.success() => Outcome::Passed,
+        Some(_) => Outcome::Failed(first_failure(&text).unwrap_or_else(|| "a crash".to_owned())),
+        None => Outcome::Failed("no end".to_owned()),
+    })
+}
+
+/// The first test that failed, by the output of a test program.
+fn first_failure(output: &str) -> Option<String> {
+    let failed = output.lines().find(|line| line.starts_with("test ") && line.ends_with("FAILED"));
+    failed?.split_whitespace().nth(1).map(str::to_owned)
+}
