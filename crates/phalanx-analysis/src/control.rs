@@ -13,10 +13,6 @@
 //!
 //! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence relation, which can be
 //! quadratic. On short paths a branch is taken once, as a rule, for all sources together.
-//!
-//! [`follow`] finds the answer from the one before when branches have come to depend on something else.
-
-pub mod follow;
 
 use phalanx_graph::{BitSet, Cfg, Node, PostDomTree};
 use phalanx_target::SourceSet;

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use phalanx_db::Did;
-use phalanx_db::queries::{self, AccessRepairs};
+use phalanx_db::queries::{self, Ways};
 use phalanx_ir::{
     BuildError, InstBuilder, InstId, Opcode, Type, Value, inst::InstFlags, types::StructBody,
 };
@@ -112,7 +112,7 @@ impl Fixture {
         queries::memory_accesses(&self.db, self.edited());
     }
 
-    fn repairs(&self) -> AccessRepairs {
+    fn repairs(&self) -> Ways {
         queries::access_repairs(&self.db, self.edited())
     }
 
@@ -122,7 +122,7 @@ impl Fixture {
     }
 
     /// How the accesses were found after an edit, and what ran besides.
-    fn found(&self, before: AccessRepairs) -> String {
+    fn found(&self, before: Ways) -> String {
         self.ask();
         let now = self.repairs();
         let ways = [
@@ -368,7 +368,7 @@ fn what_is_kept_is_the_very_same() {
     fixture.edit(|edit| edit.set_operand(once, 1, three));
     fixture.edit(|edit| edit.erase(s));
     assert_ne!(address(&fixture), before);
-    assert_eq!(fixture.repairs(), AccessRepairs { repaired: found.repaired + 1, ..found });
+    assert_eq!(fixture.repairs(), Ways { repaired: found.repaired + 1, ..found });
     fixture.check("a stride, and a load less");
 }
 
@@ -377,7 +377,7 @@ fn nothing_is_kept_of_small_kernels_and_of_what_was_dropped() {
     let mut small = Fixture::new(1);
     set(&mut small, "once", 0, "v0");
     small.check("a small kernel");
-    assert_eq!(small.repairs(), AccessRepairs::default());
+    assert_eq!(small.repairs(), Ways::default());
     let mut fixture = Fixture::new(400);
     fixture.db.trim(fixture.module);
     for (found, number) in [("anew", 7), ("repaired", 8), ("repaired", 9)] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::Divergence;
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_ir::{InstBuilder, InstId};
+use phalanx_ir::{InstBuilder, InstId, Type, types::StructBody};
 use support::Fixture;
 
 /// A function with a stack slot, and what it loads from there; `long` sums behind, of an argument, which it gives back.
@@ -86,4 +86,30 @@ fn who_uses_stack_slots_is_known_after_an_edit() {
     check(&fixture, divergence, "another store");
     fixture.edit(|edit| edit.erase(store));
     check(&fixture, divergence, "one store less");
+}
+
+/// A structure gets another size: what is stored to the second one is not loaded any longer.
+#[test]
+fn stack_slots_of_other_types_are_not_taken() {
+    let slots = r#"
+  %pairs = alloca [2 x %pair]
+  %second = getelementptr %pair, ptr %pairs, i32 1
+  store i32 0, ptr %pairs
+  store i32 %tid, ptr %second
+  %behind = getelementptr i8, ptr %pairs, i32 8
+  %of.second = load i32, ptr %behind
+  %slot = alloca i32"#;
+    let text = text(1200)
+        .replace("define i32", "%pair = type { i32, i32 }\ndefine i32")
+        .replace("\n  %slot = alloca i32", "")
+        .replace("sreg.tid.x()\n  store", &format!("sreg.tid.x(){slots}\n  store"))
+        .replace("ret i32 %v1200", "ret i32 %of.second");
+    let mut fixture = Fixture::of(&text, "function");
+    assert!(queries::private_memory(&fixture.db, fixture.edited()).is_some());
+    divergence(&fixture.db, fixture.edited());
+    let done = fixture.db.edit_shell(fixture.module, |shell| {
+        shell.structs[0].1 = StructBody::Fields { packed: false, fields: [Type::I32; 3].into() };
+    });
+    done.expect("no rule is broken");
+    check(&fixture, divergence, "a larger structure");
 }

@@ -201,7 +201,7 @@ fn seeds() -> u64 {
 fn facts_follow_random_edits_of_the_flow() {
     let mut edits = 0;
     let (mut answers, mut memory) = (KeptAnswers::default(), queries::MemoryRepairs::default());
-    let (mut accesses, mut kinds) = (queries::AccessRepairs::default(), [0; 2]);
+    let (mut accesses, mut kinds) = (queries::Ways::default(), [0; 2]);
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut fixture = Fixture::rounds(rng.random_range(16..40));
@@ -242,14 +242,14 @@ fn facts_follow_random_edits_of_the_flow() {
     for (query, found) in answers.by_query() {
         // What is found of barriers hangs on the graph as a whole; nothing is done through pointers.
         let is_followed = !matches!(query, "diagnostics" | "through");
-        assert!(!is_followed || found.kept + found.repaired > found.made, "{query}: {answers:?}");
+        assert!(!is_followed || found.kept + found.repaired > found.solved, "{query}: {answers:?}");
     }
 }
 
 /// What a function does through pointers, with several returns.
 #[test]
 fn what_is_done_through_pointers_follows_random_edits_of_the_flow() {
-    let (mut edits, mut found) = (0, queries::Answers::default());
+    let (mut edits, mut found) = (0, queries::Ways::default());
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(1000 + seed);
         let mut fixture = Fixture::of(&given(rng.random_range(24..48)), "given");
@@ -277,10 +277,10 @@ fn what_is_done_through_pointers_follows_random_edits_of_the_flow() {
         let through = fixture.answers().through;
         found.kept += through.kept;
         found.repaired += through.repaired;
-        found.made += through.made;
+        found.solved += through.solved;
     }
     println!("{edits} edits: {found:?}");
-    assert!(edits > 300 && found.repaired > found.made, "{edits} {found:?}");
+    assert!(edits > 300 && found.repaired > found.solved, "{edits} {found:?}");
 }
 
 /// A loop is solved from its instructions, which are the same in two blocks.
@@ -336,7 +336,7 @@ fn a_way_back_to_before_a_barrier() {
     fixture.check("there and back");
     assert_eq!(loads(&fixture), before);
     let found = fixture.answers().race_free;
-    assert_eq!((found.repaired, found.made), (4, 2), "with barriers and without");
+    assert_eq!((found.repaired, found.solved), (4, 2), "with barriers and without");
 }
 
 /// What is before an acquire in its block stays before it where both come to stand in another block.
@@ -353,7 +353,7 @@ fn a_split_before_a_load_and_a_barrier() {
         fixture.check("as it was");
     }
     let found = fixture.answers().race_free;
-    assert_eq!((found.kept, found.made), (8, 2), "with barriers and without");
+    assert_eq!((found.kept, found.solved), (8, 2), "with barriers and without");
 }
 
 /// An acquire that moves between blocks of which only instructions were edited, while another block is split.

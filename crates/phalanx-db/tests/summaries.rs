@@ -145,10 +145,10 @@ impl Edited {
     fn found(&self, before: (queries::Repairs, queries::KeptAnswers)) -> String {
         self.ask();
         let (repairs, kept) = self.counts();
-        let way = |before: queries::Answers, now: queries::Answers| match (
+        let way = |before: queries::Ways, now: queries::Ways| match (
             now.kept - before.kept,
             now.repaired - before.repaired,
-            now.made - before.made,
+            now.solved - before.solved,
         ) {
             (0, 0, 0) => "not asked",
             (_, 0, 0) => "kept",

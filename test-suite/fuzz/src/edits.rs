@@ -71,17 +71,13 @@ pub struct Tally {
     /// How the facts about memory of large functions were found.
     pub memory: queries::MemoryRepairs,
     /// How the accesses of large functions were found.
-    pub accesses: queries::AccessRepairs,
+    pub accesses: queries::Ways,
     /// Answers under assumptions that were repaired, of all large functions.
     pub assumed: u64,
     /// How the divergence of large functions was found.
     pub divergence: queries::Repairs,
     /// How results in summaries of large functions were found.
     pub summaries: queries::Repairs,
-    /// How the control divergence of large functions was found.
-    pub control: queries::ControlRepairs,
-    /// How the edges of large functions were told apart.
-    pub edges: queries::Ways,
     /// How answers were found that large functions keep.
     pub answers: queries::KeptAnswers,
 }
@@ -103,8 +99,6 @@ impl Tally {
         self.assumed += other.assumed;
         self.divergence.merge(other.divergence);
         self.summaries.merge(other.summaries);
-        self.control.merge(other.control);
-        self.edges.merge(other.edges);
         self.answers.merge(other.answers);
     }
 }
@@ -125,15 +119,14 @@ impl fmt::Display for Tally {
             let anew = found.solved + found.kept + found.rebuilt;
             writeln!(f, "{name:<10} repaired     {:>12}, {anew} anew", found.repaired)?;
         }
-        let queries::AccessRepairs { kept, repaired, solved } = self.accesses;
-        writeln!(
+        let queries::Ways { kept, repaired, solved, .. } = self.accesses;
+        write!(
             f,
             "accesses kept           {kept:>12}, {repaired} repaired, {solved} from scratch"
         )?;
-        write!(f, "repaired, control       {:>12}", self.control.repaired)?;
         for (name, answers) in self.answers.by_query() {
-            let queries::Answers { kept, repaired, made } = answers;
-            write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {made} from scratch")?;
+            let queries::Ways { kept, repaired, solved, .. } = answers;
+            write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {solved} from scratch")?;
         }
         for (name, ways) in [
             ("private_memory", self.memory.private),
@@ -141,9 +134,8 @@ impl fmt::Display for Tally {
             ("memory_ssa", self.memory.hssa),
             ("classic_memory_ssa", self.memory.classic),
             ("pointer_flow", self.memory.pointers),
-            ("edge_divergence", self.edges),
         ] {
-            let queries::Ways { kept, repaired, solved } = ways;
+            let queries::Ways { kept, repaired, solved, .. } = ways;
             write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {solved} from scratch")?;
         }
         Ok(())
@@ -335,8 +327,6 @@ fn run_in(
         tally.divergence.merge(queries::repairs(db, input));
         tally.summaries.merge(queries::summary_repairs(db, input));
         tally.answers.merge(queries::kept_answers(db, input));
-        tally.control.merge(queries::control_repairs(db, input));
-        tally.edges.merge(queries::edge_repairs(db, input));
     }
     tally
 }

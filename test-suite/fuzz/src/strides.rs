@@ -23,7 +23,7 @@ pub struct Tally {
     /// Those of them that changed a pattern, or added, moved or removed an access.
     pub other: u64,
     /// How the accesses were found.
-    pub accesses: queries::AccessRepairs,
+    pub accesses: queries::Ways,
 }
 
 impl Tally {

@@ -66,10 +66,9 @@ fn facts_of_large_functions() {
     assert!(hssa.repaired > 5 && classic.repaired > 5, "{tally:?}");
     assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
     for (query, answers) in tally.answers.by_query() {
-        let looked = answers.repaired + answers.made;
+        let looked = answers.repaired + answers.solved;
         assert!(answers.kept > 20 && looked > 5, "{query}: {tally:?}");
     }
-    assert!(tally.control.repaired > 20 && tally.control.solved > 20, "{tally:?}");
 }
 
 #[test]

@@ -4,17 +4,12 @@
 //! for each predecessor, and the phi differed among them. The sources of that phi are the sources of the block's edges.
 //!
 //! **Algorithm.** A table with just such a phi in every block, which has the number of its block, and terminators that depend on
-//! the sources that divergence has found for them, is solved by the precise rules. O(one solve). Of a function that is edited the solution is
-//! [repaired](EdgeFollower).
-
-mod follow;
+//! the sources that divergence has found for them, is solved by the precise rules. O(one solve).
 
 use phalanx_graph::{Cfg, Node};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
-pub use self::follow::{EdgeFollower, Found};
-use crate::affect::Value;
 use crate::divergence::{
     self, Definition, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
 };
@@ -54,11 +49,6 @@ fn table(cfg: &Cfg, terminators: &SourceSets) -> ValueTable {
         }
     }
     builder.finish()
-}
-
-/// The phi of a block.
-fn phi(block: Node) -> Value {
-    Value::from_raw(block.raw())
 }
 
 /// What the phi of a block takes from where: nothing if there is but one way to come.

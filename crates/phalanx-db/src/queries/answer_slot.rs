@@ -1,4 +1,4 @@
-//! Answers of a large function that follow edits by what single instructions tell.
+//! Ways of a large function that follow edits by what single instructions tell.
 //!
 //! A query that reads the body runs after each edit. Where what it looks at in there is known by instruction, the answer is kept beside the memos, with
 //! the position in the history of the body that it was found at, the [layout](super::layout) of its blocks, a number that is new whenever anything else that is
@@ -16,18 +16,17 @@
 //!
 //! An answer that depends on edges beyond that has [`blocks_version`] among what else is read.
 //!
-//! What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. O(changed instructions);
-//! O(instructions) for one that is put anew.
-
-use std::sync::{Arc, Mutex};
+//! It is [retained](super::retained) as all such state is. O(changed instructions);
+//! O(instructions) for one that is found anew.
 
 use phalanx_analysis::{edited::Edited, follow::few_to_look_at, lower::Code};
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId};
 
-use super::follow::{around, fresh, locked};
-use super::layout::{Layout, block_layout, since};
+use super::follow::{around, fresh};
+use super::layout::block_layout;
 use super::promises::constant_variables;
+use super::retained::{Known, Retained, Updated, Ways};
 use super::surroundings::attributes_of_callees;
 use super::{call_place, code, loads::waits_for_grids, starts_at_launch};
 use crate::FunctionInput;
@@ -57,62 +56,40 @@ pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call()
 }
 
-/// What an answer counts for.
+/// An answer, and the instructions that it depends on.
 #[derive(Debug)]
 struct Kept<T> {
-    position: u64,
-    layout: Arc<Layout>,
-    around: u64,
     concerned: BitSet,
     answer: T,
-}
-
-/// How often an answer was found in which way.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Answers {
-    /// It was the one that was kept: nothing was looked at again.
-    pub kept: u64,
-    /// From the one that was kept: instructions were looked at again that may matter to it.
-    pub repaired: u64,
-    /// Anew.
-    pub made: u64,
-}
-
-impl Answers {
-    fn merge(&mut self, other: Answers) {
-        self.kept += other.kept;
-        self.repaired += other.repaired;
-        self.made += other.made;
-    }
 }
 
 /// The same of each query that keeps its answer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeptAnswers {
     /// Of [`barrier_blocks`](super::barrier_blocks).
-    pub barriers: Answers,
+    pub barriers: Ways,
     /// Of loads that are stable without races: with and without barriers together.
-    pub race_free: Answers,
+    pub race_free: Ways,
     /// Of [`load_classes`](super::load_classes).
-    pub loads: Answers,
+    pub loads: Ways,
     /// Of effects in a [`summary`](super::summary).
-    pub effects: Answers,
+    pub effects: Ways,
     /// Of what is done through pointers there: kept where nothing is known of it, else repaired.
-    pub through: Answers,
+    pub through: Ways,
     /// Of [`own_barriers`](super::own_barriers).
-    pub waits: Answers,
+    pub waits: Ways,
     /// Of the operations that [`diagnostics`](super::diagnostics) looks for.
-    pub sites: Answers,
+    pub sites: Ways,
     /// Of what it finds.
-    pub findings: Answers,
+    pub findings: Ways,
     /// Of [`callees`](super::callees).
-    pub callees: Answers,
+    pub callees: Ways,
     /// Of [`convergence()`](super::convergence()).
-    pub convergence: Answers,
+    pub convergence: Ways,
     /// Of [`written_spaces`](super::written_spaces).
-    pub written: Answers,
+    pub written: Ways,
     /// Of [`space_conflicts`](super::space_conflicts).
-    pub conflicts: Answers,
+    pub conflicts: Ways,
 }
 
 impl KeptAnswers {
@@ -134,7 +111,7 @@ impl KeptAnswers {
 
     /// The names of the queries, and how their answers were found.
     #[must_use]
-    pub fn by_query(&self) -> [(&'static str, Answers); 12] {
+    pub fn by_query(&self) -> [(&'static str, Ways); 12] {
         [
             ("barrier_blocks", self.barriers),
             ("race_free_loads", self.race_free),
@@ -178,27 +155,12 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
 
 /// See the [module documentation](self).
 #[derive(Debug)]
-pub(super) struct AnswerSlot<T> {
-    /// Boxed: most of the slots of a function are never used, and what is in one is taken out and put back.
-    place: Mutex<Option<Box<Kept<T>>>>,
-    counts: Mutex<Answers>,
-}
+pub(super) struct AnswerSlot<T>(Retained<Kept<T>>);
 
 impl<T> Default for AnswerSlot<T> {
     fn default() -> Self {
-        AnswerSlot { place: Mutex::new(None), counts: Mutex::default() }
+        AnswerSlot(Retained::default())
     }
-}
-
-/// What was kept, after a look at what has changed.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Followed {
-    /// It is the answer still.
-    Kept,
-    /// Instructions were looked at again, and it is the answer now.
-    Repaired,
-    /// It is to be found anew.
-    Lost,
 }
 
 /// Instructions that have changed, by number.
@@ -218,63 +180,49 @@ pub(super) fn number(inst: InstId) -> usize {
 }
 
 impl<T> AnswerSlot<T> {
-    /// Gives what is kept, as `follow` has brought it up to date, or what is made anew.
+    /// Gives what is retained, as `follow` has brought it up to date, or what is made anew.
     ///
-    /// `follow` is not asked where too many instructions have changed that concern it, or where `around` or the order of blocks is another one.
+    /// `follow` is not asked where too many instructions have changed that concern the answer, or
+    /// where the environment or the order of blocks is another one.
     pub(super) fn follow<R>(
         &self,
         (db, function): (&dyn Db, FunctionInput),
-        around: u64,
+        environment: u64,
         concerns: Concerns<'_>,
-        follow: impl FnOnce(&mut T, Changed<'_>) -> Followed,
+        follow: impl FnOnce(&mut T, Changed<'_>) -> Updated,
         make: impl FnOnce() -> T,
         read: impl FnOnce(&T) -> R,
     ) -> R {
         let code = code(db, function);
-        let layout = block_layout(db, function);
-        let taken = locked(&self.place).take();
-        let known = taken.and_then(|mut kept| {
-            let since = since(db, function, (kept.position, &kept.layout))?;
-            let is_as_before = kept.around == around;
-            if !is_as_before && matches!(concerns, Concerns::Around(_)) {
-                return None;
-            }
-            kept.around = around;
-            let edited = since.edited();
-            let Edited { insts: all, blocks, .. } = edited;
-            let [concerned, own] = &kept.concerned_of(code, edited, concerns);
-            let is_few = concerned.len() <= few_to_look_at(code.body.id_count());
-            let found = match is_as_before && is_few {
-                true => follow(&mut kept.answer, Changed { concerned, own, all, blocks }),
-                false => Followed::Lost,
+        self.0.update((db, function), environment, |known| {
+            let known = known.and_then(|Known { state: mut kept, since, is_same_environment }| {
+                if !is_same_environment && matches!(concerns, Concerns::Around(_)) {
+                    return None;
+                }
+                let since = since?;
+                let edited = since.edited();
+                let Edited { insts: all, blocks, .. } = edited;
+                let [concerned, own] = &kept.concerned_of(code, edited, concerns);
+                let is_few = concerned.len() <= few_to_look_at(code.body.id_count());
+                let updated = match is_same_environment && is_few {
+                    true => follow(&mut kept.answer, Changed { concerned, own, all, blocks }),
+                    false => Updated::Scratch,
+                };
+                Some((kept, updated))
+            });
+            let (kept, updated) = match known {
+                // Which instructions concern an answer does not follow from the answer.
+                Some((kept, Updated::Scratch)) => {
+                    (Kept { answer: make(), ..kept }, Updated::Scratch)
+                }
+                Some(known) => known,
+                None => {
+                    let concerned = all_concerned(code, concerns);
+                    (Kept { concerned, answer: make() }, Updated::Scratch)
+                }
             };
-            Some((kept, found))
-        });
-        let (mut kept, found) = match known {
-            // Which instructions concern an answer does not follow from the answer.
-            Some((mut kept, Followed::Lost)) => {
-                kept.answer = make();
-                (kept, Followed::Lost)
-            }
-            Some(known) => known,
-            None => {
-                let concerned = all_concerned(code, concerns);
-                let (layout, answer) = (Arc::clone(layout), make());
-                (Box::new(Kept { position: 0, layout, around, concerned, answer }), Followed::Lost)
-            }
-        };
-        (kept.position, kept.layout) = (code.body.journal().position(), Arc::clone(layout));
-        let answer = read(&kept.answer);
-        {
-            let mut counts = locked(&self.counts);
-            match found {
-                Followed::Kept => counts.kept += 1,
-                Followed::Repaired => counts.repaired += 1,
-                Followed::Lost => counts.made += 1,
-            }
-        }
-        *locked(&self.place) = Some(kept);
-        answer
+            (read(&kept.answer), Some(kept), updated)
+        })
     }
 
     /// The answer that is kept, or a new one if an instruction has changed that concerns it.
@@ -290,18 +238,18 @@ impl<T> AnswerSlot<T> {
         T: Clone,
     {
         let follow = |_: &mut T, changed: Changed<'_>| match changed.concerned.is_empty() {
-            true => Followed::Kept,
-            false => Followed::Lost,
+            true => Updated::Same,
+            false => Updated::Scratch,
         };
         self.follow((db, function), around, concerns, follow, make, T::clone)
     }
 
     pub(super) fn clear(&self) {
-        *locked(&self.place) = None;
+        self.0.clear();
     }
 
-    pub(super) fn counts(&self) -> Answers {
-        *locked(&self.counts)
+    pub(super) fn counts(&self) -> Ways {
+        self.0.ways()
     }
 }
 
@@ -345,7 +293,7 @@ fn all_concerned(code: Code<'_>, concerns: Concerns<'_>) -> BitSet {
 /// Identity of blocks, edges, and the order of the blocks. Not a query.
 ///
 /// *Reads* [`block_layout`].
-pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
     block_layout(db, function).number()
 }
 
@@ -418,7 +366,11 @@ mod tests {
         let is_kept = !answer(&db, around, false);
         assert_eq!(
             slot.counts(),
-            Answers { kept: 1 + u64::from(is_kept), repaired: 0, made: 2 - u64::from(is_kept) }
+            Ways {
+                kept: 1 + u64::from(is_kept),
+                solved: 2 - u64::from(is_kept),
+                ..Ways::default()
+            }
         );
         is_kept
     }
@@ -452,9 +404,9 @@ mod tests {
         let (mut db, function) = loaded();
         let slot = AnswerSlot::default();
         let is_found_anew = |db: &Database, around| {
-            let before = slot.counts().made;
+            let before = slot.counts().solved;
             slot.answer(db, function, around, Concerns::Itself(is_sum), || ());
-            slot.counts().made > before
+            slot.counts().solved > before
         };
         assert!(is_found_anew(&db, 0));
         let b = function.body(&db).all_ids().nth(1).expect("there are four");
@@ -467,6 +419,29 @@ mod tests {
         done.expect("it breaks no rule");
         assert!(is_found_anew(&db, 1), "it was a sum");
         assert!(!is_found_anew(&db, 1));
+    }
+
+    /// What an instruction means to an answer may be something else in another environment.
+    #[test]
+    fn another_environment_concerns_other_instructions() {
+        let (mut db, function) = loaded();
+        let slot = AnswerSlot::default();
+        let is_found_anew = |db: &Database, environment: u64| {
+            let concerns = |code: Code<'_>, inst: InstId| {
+                environment == 1 && code.body.inst(inst).opcode == Opcode::Sub
+            };
+            let before = slot.counts().solved;
+            slot.answer(db, function, environment, Concerns::Around(&concerns), || ());
+            slot.counts().solved > before
+        };
+        assert!(is_found_anew(&db, 0));
+        assert!(is_found_anew(&db, 1));
+        // The difference comes to stand in another block, and is not changed itself.
+        let b = function.body(&db).all_ids().nth(1).expect("there are four");
+        let done: Result<(), BuildError> =
+            db.edit(function, |edit| edit.split_before(b, "").map(drop));
+        done.expect("it breaks no rule");
+        assert!(is_found_anew(&db, 1));
     }
 
     #[test]

@@ -19,9 +19,10 @@ use phalanx_target::SourceSet;
 
 use super::call_place;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, fresh, locked, read_around};
+use super::follow::{Place, Repairs, fresh, read_around};
 use super::graph_facts;
 use super::passed::{Passed, pass_before, within_component};
+use super::retained::locked;
 use super::summaries::{KnownCalls, first_arguments, passed, table_with};
 use super::surroundings::{NO_CALLEES, with_code_and};
 use crate::FunctionInput;
@@ -120,7 +121,7 @@ pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 /// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees,
 /// `arguments_in_round`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+pub(crate) fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_around(db, member);
     let _ = arguments_in_round(db, member, round);
     fresh()

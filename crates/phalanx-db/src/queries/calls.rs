@@ -244,7 +244,7 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
 /// *Reads* `mentions`, [`symbols`](super::symbols), [`called_kernels`], headers of the callees,
 /// `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
-pub fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
+pub(crate) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
     let symbols = super::symbols(db, function.module(db));
     let calls = function.mentions(db).calls().iter();
     let found = calls.filter_map(|&(inst, name)| Some((inst, *symbols.get(&name)?)));

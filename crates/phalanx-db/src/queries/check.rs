@@ -16,11 +16,12 @@ use phalanx_ir::{GlobalName, attributes::AttrKind, flow::node_of};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
+use super::answer_slot::{Changed, Concerns, blocks_version};
 use super::cut::{Cut, cut};
 use super::facts::{divergence, symbols, target};
 use super::known_names::library;
 use super::launches::{is_kernel, is_only_launched, launch_facts};
+use super::retained::Updated;
 use super::surroundings::{NO_CALLEES, with_code};
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
@@ -125,13 +126,15 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         let Some(graphs) = graphs else { return check::findings(facts, &sites) };
         let follow = |kept: &mut KeptFindings, changed: Changed<'_>| {
             let of = (db, function, cut.as_ref());
-            let Some(split) = split_since(of, (kept.graphs, graphs)) else { return Followed::Lost };
+            let Some(split) = split_since(of, (kept.graphs, graphs)) else {
+                return Updated::Scratch;
+            };
             kept.graphs = graphs;
             let changed = (changed.all, !changed.concerned.is_empty());
             match kept.judged.follow(facts, &sites, changed, split) {
-                Some(0) => Followed::Kept,
-                Some(_) => Followed::Repaired,
-                None => Followed::Lost,
+                Some(0) => Updated::Same,
+                Some(_) => Updated::CHANGED,
+                None => Updated::Scratch,
             }
         };
         let make = || KeptFindings { judged: Judged::new(facts, &sites), graphs };
@@ -212,19 +215,19 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     }
     let follow = |(sites, known): &mut KeptSites, changed: Changed<'_>| {
         if known.iter().any(|(&name, &known)| callee(db, function, name) != known) {
-            return Followed::Lost;
+            return Updated::Scratch;
         }
         if changed.concerned.is_empty() {
-            return Followed::Kept;
+            return Updated::Same;
         }
         let new = sites.after(code, calls, changed.concerned);
         known.extend(asked.borrow_mut().drain());
         match new {
             Some(new) => {
                 *sites = Arc::new(new);
-                Followed::Repaired
+                Updated::CHANGED
             }
-            None => Followed::Kept,
+            None => Updated::Same,
         }
     };
     let make = || {

@@ -12,12 +12,13 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{InstId, ValueKind};
 
-use super::answer_slot::{Changed, Concerns, Followed};
+use super::answer_slot::{Changed, Concerns};
 use super::calls::closed_calls;
 use super::explain::has_value;
 use super::follow::fresh;
 use super::launches::is_kernel;
 use super::promises::constant_variables;
+use super::retained::Updated;
 use super::spaces::{Known, with_memory};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, memory_kinds, target};
@@ -46,7 +47,7 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
     };
     let follow = |kept: &mut KeptConflicts, changed: Changed<'_>| {
         let found = with_context(db, function, |of| kept.follow(of, kinds, changed.concerned));
-        found.flatten().unwrap_or(Followed::Lost)
+        found.flatten().unwrap_or(Updated::Scratch)
     };
     let around = conflicts_version(db, function);
     let slot = &function.slots(db).large().conflicts;
@@ -68,17 +69,17 @@ impl KeptConflicts {
         of: conflicts::SpaceContext<'_>,
         kinds: &Arc<MemoryKinds>,
         changed: &[InstId],
-    ) -> Option<Followed> {
+    ) -> Option<Updated> {
         let again = conflicts::to_look_at(of, &self.kinds, &self.findings, changed)?;
         self.kinds = Arc::clone(kinds);
         if again.is_empty() {
-            return Some(Followed::Kept);
+            return Some(Updated::Same);
         }
         let look = |inst| conflicts::findings_at(of, inst);
         if let Some(found) = relisted(of.code, &self.findings, |f| f.inst, &again, look) {
             self.findings = found.into();
         }
-        Some(Followed::Repaired)
+        Some(Updated::CHANGED)
     }
 }
 
@@ -86,7 +87,7 @@ impl KeptConflicts {
 ///
 /// *Reads* `header`, [`target`], [`constant_variables`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module), constant_variables(db, module));
     fresh()

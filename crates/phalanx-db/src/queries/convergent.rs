@@ -5,8 +5,9 @@ use std::sync::Arc;
 use phalanx_analysis::{Convergence, convergence as operations, listing::relisted, lower::Code};
 use phalanx_ir::{GlobalName, InstId};
 
-use super::answer_slot::{Changed, Concerns, Followed};
+use super::answer_slot::{Changed, Concerns};
 use super::follow::fresh;
+use super::retained::Updated;
 use super::{cycles, library, surroundings::attributes_of_callees};
 use crate::FunctionInput;
 
@@ -35,14 +36,14 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     };
     let follow = |kept: &mut KeptConvergence, changed: Changed<'_>| {
         if changed.concerned.is_empty() && changed.blocks.is_none() {
-            return Followed::Kept;
+            return Updated::Same;
         }
         let look = |inst| if concerns(code, inst) { vec![inst] } else { Vec::new() };
         if let Some(insts) = relisted(code, &kept.insts, |&inst| inst, changed.concerned, look) {
             kept.insts = insts;
         }
         kept.found = found(&kept.insts);
-        Followed::Repaired
+        Updated::CHANGED
     };
     let around = convergence_version(db, function);
     let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
@@ -61,7 +62,7 @@ pub(super) struct KeptConvergence {
 ///
 /// *Reads* [`attributes_of_callees`] of a large function: a callee more or less is nothing to other calls. *Changes when* they do. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = attributes_of_callees(db, function);
     fresh()
 }

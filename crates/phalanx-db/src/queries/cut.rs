@@ -15,8 +15,9 @@ use phalanx_analysis::check::is_undefined;
 use phalanx_graph::Node;
 
 use super::answer_slot::blocks_version;
-use super::follow::{fresh, locked};
+use super::follow::fresh;
 use super::graph_slot::{GraphFacts, GraphSlot};
+use super::retained::locked;
 use super::{code, graph_facts};
 use crate::FunctionInput;
 

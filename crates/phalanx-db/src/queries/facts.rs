@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
+    control,
     divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
     lower::{self, Family},
@@ -16,12 +17,12 @@ use phalanx_ir::{
 use phalanx_target::Target;
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Concerns, Followed, is_call};
-use super::control_slot::controlled;
+use super::answer_slot::{Changed, Concerns, is_call};
 use super::convergent::code;
 use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
 use super::memory::private_memory;
+use super::retained::Updated;
 use super::summaries::KnownCalls;
 use super::surroundings::{
     Attributes, NO_CALLEES, attributes_of_callees, with_attributes, with_code, with_parts,
@@ -142,13 +143,13 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     }
     let follow = |kept: &mut KeptNames, Changed { own, .. }: Changed<'_>| {
         if own.is_empty() {
-            return Followed::Kept;
+            return Updated::Same;
         }
         if kept.tally.look_again(code, own, name) {
             let tally = std::mem::take(&mut kept.tally);
             *kept = KeptNames::new(tally);
         }
-        Followed::Repaired
+        Updated::CHANGED
     };
     let slot = &function.slots(db).large().callees;
     let names = |kept: &KeptNames| Arc::clone(&kept.names);
@@ -297,13 +298,13 @@ pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceS
 
 /// Sources that the execution of each block depends on, by block number.
 ///
-/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source; of a large function,
-/// in the same graph, what is controlled by branches that differ.
+/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources or the graph do.
+/// *Cost* near-linear per source.
 #[salsa::tracked(returns(ref))]
 pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
     let graph = graph_facts(db, function).as_ref()?;
     let terminators = branch_divergence(db, function).as_ref()?;
-    Some(controlled(db, function, graph, None, terminators))
+    Some(control::control_divergence(graph.cfg(), graph.postdom_tree(), terminators))
 }
 
 /// How many branches of a function are divergent for some source.

@@ -11,7 +11,7 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules, ValueTable},
@@ -29,6 +29,7 @@ use super::graph_slot::GraphFacts;
 use super::launches::{Placed, known_launch};
 use super::memory_slot::private_at_hand;
 use super::promises::register_names;
+use super::retained::locked;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::{argument_facts, function_attributes, graph_facts};
@@ -85,7 +86,7 @@ pub fn footing(db: &dyn Db, function: FunctionInput) -> Option<Footing> {
 ///
 /// *Reads* [`around`], [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), function_attributes(db, function.module(db)));
     fresh()
 }
@@ -200,11 +201,6 @@ pub struct Slot {
     llvm: Mutex<(Place, Repairs)>,
     /// The one asked last comes last.
     assuming: Mutex<(Vec<(Assumptions, Place)>, Repairs)>,
-}
-
-/// Nothing is done under a lock but moving, so what a panic leaves is whole.
-pub(super) fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Slot {
@@ -421,8 +417,7 @@ fn follow(
     // Of calls it says nothing, so where these are followed it is of no use.
     let private = match wanted {
         Wanted::Of(Sources::Llvm) => None,
-        _ => private_at_hand(db, function, (slots, position))
-            .filter(|private| private.is_through_calls()),
+        _ => private_at_hand(db, function, slots).filter(|private| private.is_through_calls()),
     };
     let private = private.as_deref();
     let (answer, found) = own.with(db, code, (callees, &calls), |code, around| {

@@ -18,7 +18,8 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::follow::{fresh, locked};
+use super::follow::fresh;
+use super::retained::locked;
 
 /// Graphs with fewer nodes have no facts made from those of the graph before: to make them anew costs as little.
 const LARGE: usize = 64;

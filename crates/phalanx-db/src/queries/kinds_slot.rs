@@ -1,17 +1,15 @@
 //! Kinds of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! The first question finds the answer from scratch and keeps what it takes to repair it, which costs next to nothing more; from then on an edit is
-//! followed. What is kept is taken out of its slot while it is worked with, so that
-//! work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new
-//! whenever anything around the function has changed.
+//! The first question finds the answer from scratch and [retains](super::retained) what it takes to
+//! repair it, which costs next to nothing more; from then on an edit is followed.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
 use super::calls::is_local;
-use super::follow::{fresh, locked};
-use super::layout::{Layout, block_layout, since};
+use super::follow::fresh;
+use super::retained::{Known, Retained, Updated, Ways};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     address_memory, argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout,
@@ -21,68 +19,19 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// What is kept of a function.
-#[derive(Debug)]
-struct Kept {
-    position: u64,
-    layout: Arc<Layout>,
-    around: u64,
-    retained: RetainedKinds,
-}
-
-/// How often the kinds of a function were found in which way.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct KindRepairs {
-    /// From scratch.
-    pub solved: u64,
-    /// By repair.
-    pub repaired: u64,
-    /// Values and contents that all repairs together looked at.
-    pub visited: u64,
-}
-
-/// Where the kinds of a function are while nobody asks.
-#[derive(Debug, Default)]
-pub struct KindsSlot {
-    place: Mutex<Option<Box<Kept>>>,
-    counts: Mutex<KindRepairs>,
-}
-
-impl KindsSlot {
-    fn place(&self) -> MutexGuard<'_, Option<Box<Kept>>> {
-        locked(&self.place)
-    }
-
-    fn count(&self, visited: Option<usize>) {
-        let mut counts = locked(&self.counts);
-        match visited {
-            Some(visited) => {
-                counts.repaired += 1;
-                counts.visited += visited as u64;
-            }
-            None => counts.solved += 1,
-        }
-    }
-
-    pub(super) fn clear(&self) {
-        *self.place() = None;
-    }
-}
+/// What is retained of a function.
+pub(super) type KindsSlot = Retained<RetainedKinds>;
 
 /// How the kinds of a function were found so far; all zero for small functions, which are always solved from scratch. Not a query.
-pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
-    function.slots(db).counted(|slots| *locked(&slots.kinds.counts))
+pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
+    function.slots(db).counted(|slots| slots.kinds.ways())
 }
 
 /// The same of a function in recursion in all rounds, for what it passes to the others. Not a query.
-pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
-    let mut all = KindRepairs::default();
-    for slot in function.slots(db).counted(|slots| slots.kinds_rounds.all()) {
-        let counts = locked(&slot.counts);
-        all.solved += counts.solved;
-        all.repaired += counts.repaired;
-        all.visited += counts.visited;
-    }
+pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
+    let mut all = Ways::default();
+    let slots = function.slots(db).counted(|slots| slots.kinds_rounds.all());
+    slots.iter().for_each(|slot| all.merge(slot.ways()));
     all
 }
 
@@ -127,31 +76,22 @@ pub(super) fn followed(
 ) -> Option<MemoryKinds> {
     let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
     let memory = address_memory(db, function).as_ref()?;
-    let layout = block_layout(db, function);
-    let position = function.body(db).journal().position();
-    let taken = slot.place().take();
-    let kept = taken.filter(|kept| kept.around == around);
-    let repaired = kept.and_then(|mut kept| {
-        let since = since(db, function, (kept.position, &kept.layout))?;
-        let visited = with_code(db, function, NO_CALLEES, |code, around| {
-            kept.retained.repair(code, around, (cfg, dom, memory), facts, since.edited())
-        })??;
-        slot.count(Some(visited));
-        (kept.position, kept.layout) = (position, Arc::clone(layout));
-        Some(kept)
-    });
-    if let Some(kept) = repaired {
-        let answer = kept.retained.answer().clone();
-        *slot.place() = Some(kept);
-        return Some(answer);
-    }
-    slot.count(None);
-    with_code(db, function, NO_CALLEES, |code, surroundings| {
-        let memory = Arc::clone(memory);
-        let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);
-        let answer = retained.answer().clone();
-        let layout = Arc::clone(layout);
-        *slot.place() = Some(Box::new(Kept { position, layout, around, retained }));
-        answer
+    slot.update((db, function), around, |known| {
+        let repaired = known.and_then(Known::in_same_environment).and_then(|(mut kinds, since)| {
+            let visited = with_code(db, function, NO_CALLEES, |code, around| {
+                kinds.repair(code, around, (cfg, dom, memory), facts, since.edited())
+            })??;
+            Some((kinds, Updated::Changed { visited }))
+        });
+        let found = repaired.or_else(|| {
+            let kinds = with_code(db, function, NO_CALLEES, |code, around| {
+                RetainedKinds::new(code, around, (cfg, dom), Arc::clone(memory), facts)
+            })?;
+            Some((kinds, Updated::Scratch))
+        });
+        match found {
+            Some((kinds, updated)) => (Some(kinds.answer().clone()), Some(kinds), updated),
+            None => (None, None, Updated::Scratch),
+        }
     })
 }

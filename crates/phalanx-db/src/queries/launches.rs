@@ -15,7 +15,7 @@ use phalanx_target::{
 use rustc_hash::FxHashMap;
 
 use super::calls::{call_graph, is_local_in};
-use super::follow::locked;
+use super::retained::locked;
 use super::{library, target, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
@@ -217,7 +217,7 @@ pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
 /// *Reads* [`call_graph`], and `launch`, `header`, `shell`, [`processors`] for functions with a body. *Changes when* a call appears or goes, or the launch of a
 /// kernel that calls something. *Cost* O(functions + calls).
 #[salsa::tracked(returns(ref))]
-pub fn reaching_launches(
+pub(crate) fn reaching_launches(
     db: &dyn Db,
     module: ModuleInput,
 ) -> FxHashMap<FunctionInput, LaunchFacts> {
@@ -251,7 +251,7 @@ pub fn reaching_launches(
 }
 
 /// What the module alone says. Not a query.
-pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+pub(crate) fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     Placed::new(db, function).stated(db)
 }
 

@@ -18,8 +18,9 @@ use phalanx_ir::{
     flow::{Flow, block_of, node_of},
 };
 
-use super::follow::{fresh, locked};
+use super::follow::fresh;
 use super::graph_facts;
+use super::retained::locked;
 use crate::FunctionInput;
 
 use salsa::Database as Db;

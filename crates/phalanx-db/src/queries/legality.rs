@@ -3,9 +3,7 @@
 use phalanx_analysis::legality::{Legality, edges::EdgeDivergence};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::edge_slot::told_apart;
 use super::facts::flow_facts;
-use super::graph::graph_facts;
 use super::{branch_divergence, divergence, launch_facts};
 use crate::FunctionInput;
 
@@ -13,13 +11,12 @@ use salsa::Database as Db;
 
 /// Sources by which threads that are together in a block may have come by different edges.
 ///
-/// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the graph do. *Cost* that of one
-/// [`divergence()`]; of a large function after an edit, what follows from branches that differ, and a look at each edge of another graph.
+/// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the graph
+/// do. *Cost* that of one [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDivergence> {
     let branches = branch_divergence(db, function).as_ref()?;
-    let graph = graph_facts(db, function).as_ref()?;
-    Some(told_apart(db, function, (graph, flow_facts(db, function)?), branches))
+    Some(EdgeDivergence::new(flow_facts(db, function)?, branches))
 }
 
 /// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.

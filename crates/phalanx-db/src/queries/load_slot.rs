@@ -16,9 +16,10 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, InstId, Type};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Concerns, Followed, loads_version};
+use super::answer_slot::{Changed, Concerns, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
 use super::promises::{in_one_only, invariant_marks};
+use super::retained::Updated;
 use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
 
@@ -164,7 +165,7 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
             promised_otherwise.extend(others);
         }
         let Some(follower) = follower.as_mut().filter(|_| asked.is_as_before(db, function)) else {
-            return Followed::Lost;
+            return Updated::Scratch;
         };
         let found = with_facts(db, function, None, asked, |code, around, facts| {
             let Changed { concerned: changed, blocks, .. } = changed;
@@ -172,9 +173,9 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
             follower.follow(code, around, facts, shared, edits)
         });
         match found.flatten() {
-            Some(false) => Followed::Kept,
-            Some(true) => Followed::Repaired,
-            None => Followed::Lost,
+            Some(false) => Updated::Same,
+            Some(true) => Updated::CHANGED,
+            None => Updated::Scratch,
         }
     };
     let slot = &function.slots(db).large().loads;

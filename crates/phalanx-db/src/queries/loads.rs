@@ -28,13 +28,14 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Changed, Concerns, Followed};
+use super::answer_slot::{Changed, Concerns};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::{self, objects_version};
 use super::pointer_slot;
 use super::promises::constant_variables;
+use super::retained::Updated;
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
@@ -250,15 +251,15 @@ fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
             kept.asked.keep_called(|name| called.binary_search(&name).is_ok());
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
-                return Followed::Lost;
+                return Updated::Scratch;
             };
             kept.kinds = Arc::clone(kinds);
             again.extend_from_slice(own);
             if again.is_empty() {
-                return Followed::Kept;
+                return Updated::Same;
             }
             kept.tally.look_again(code, &again, |inst| written(&kept.asked, inst));
-            Followed::Repaired
+            Updated::CHANGED
         };
         let all =
             |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
@@ -280,7 +281,7 @@ pub(super) struct KeptWrites {
 ///
 /// *Reads* [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (objects_version(db, function), attributes_of_callees(db, function));
     fresh()
 }
@@ -532,7 +533,7 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
 /// *Reads* [`symbols`], mentions of all functions. *Changes when* the declaration, or the first
 /// such assembly, comes or goes. *Cost* O(functions).
 #[salsa::tracked(returns(copy))]
-pub fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
+pub(crate) fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
     let symbols = symbols(db, module);
     let name = module.context(db).find_symbol(b"llvm.nvvm.griddepcontrol.wait");
     name.is_some_and(|name| symbols.contains_key(&GlobalName::Named(name)))

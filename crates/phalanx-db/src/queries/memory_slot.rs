@@ -17,8 +17,8 @@
 //!   around the function has changed.
 //! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks; so is the graph for which it was found.
 //!
-//! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
-//! first time on. What is made from scratch and comes out equal is dropped for the one that was there, unless it knows more of what concerns it.
+//! An answer costs nothing to keep, so that is done from the first time on. What is made from scratch and comes out equal is dropped for the one that was there,
+//! unless it knows more of what concerns it.
 //!
 //! An answer about a function that is not large is followed over [few](is_few) changes only: to repair one costs more for an instruction than to make it. What is
 //! around such a function is told by two numbers for all answers: each is a query of its own that is asked whether it still holds, and that costs as much as to look at several
@@ -26,10 +26,11 @@
 //!
 //! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer says of itself; else from scratch.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use phalanx_analysis::{
     edited::Edited,
+    loads::pointers::follow::PointerFollower,
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
@@ -38,36 +39,15 @@ use phalanx_ir::InstId;
 
 use super::follow::{fresh, read_alone};
 use super::graph_facts;
-use super::layout::{Layout, block_layout, since};
-use super::pointer_slot::PointerSlot;
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, intrinsics_version, promises,
     read_called_effects,
 };
+use super::retained::{Known, Retained, Updated, Ways};
 use super::slots::Slots;
 use crate::FunctionInput;
 
 use salsa::Database as Db;
-
-/// How often an answer was found in which way.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ways {
-    /// From scratch.
-    pub solved: u64,
-    /// An edit did not concern it.
-    pub kept: u64,
-    /// From the one of before.
-    pub repaired: u64,
-}
-
-impl Ways {
-    /// Adds those of another function.
-    pub fn merge(&mut self, other: Ways) {
-        self.solved += other.solved;
-        self.kept += other.kept;
-        self.repaired += other.repaired;
-    }
-}
 
 /// How often the facts about memory of a function were found in which way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -112,16 +92,6 @@ impl Answer for PrivateMemory {
 impl Answer for MemorySsa {}
 impl Answer for ClassicMemorySsa {}
 
-/// An answer, and what it was found from: `with` are facts about the same body.
-#[derive(Debug)]
-struct Kept<T, W> {
-    position: u64,
-    layout: Arc<Layout>,
-    around: u64,
-    with: W,
-    answer: Arc<T>,
-}
-
 /// The graph of a function, and its dominator tree.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
@@ -141,33 +111,8 @@ impl Graph {
     }
 }
 
-/// Where one answer is.
-#[derive(Debug)]
-pub(super) struct Place<T, W> {
-    kept: Mutex<Option<Arc<Kept<T, W>>>>,
-    ways: Mutex<Ways>,
-}
-
-impl<T, W> Default for Place<T, W> {
-    fn default() -> Self {
-        Place { kept: Mutex::default(), ways: Mutex::default() }
-    }
-}
-
-impl<T, W> Place<T, W> {
-    fn kept(&self) -> MutexGuard<'_, Option<Arc<Kept<T, W>>>> {
-        // Nothing is done under the lock but moving.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ways(&self) -> MutexGuard<'_, Ways> {
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn clear(&self) {
-        *self.kept() = None;
-    }
-}
+/// What one answer was found from besides the body, and the answer.
+pub(super) type Place<T, W> = Retained<(W, Arc<T>)>;
 
 /// The answers of a function.
 #[derive(Debug, Default)]
@@ -177,7 +122,7 @@ pub(super) struct MemorySlots {
     pub(super) hssa: Place<MemorySsa, (Arc<MemoryKinds>, Graph)>,
     /// With the loads that are [marked](super::promises::invariant_marks).
     pub(super) classic: Place<ClassicMemorySsa, (Graph, Vec<InstId>)>,
-    pub(super) pointers: PointerSlot,
+    pub(super) pointers: Retained<PointerFollower>,
 }
 
 impl MemorySlots {
@@ -194,10 +139,10 @@ impl MemorySlots {
 pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     let slots = function.slots(db).known_memory();
     slots.map_or_else(MemoryRepairs::default, |slots| MemoryRepairs {
-        private: *slots.private.ways(),
-        addresses: *slots.addresses.ways(),
-        hssa: *slots.hssa.ways(),
-        classic: *slots.classic.ways(),
+        private: slots.private.ways(),
+        addresses: slots.addresses.ways(),
+        hssa: slots.hssa.ways(),
+        classic: slots.classic.ways(),
         pointers: slots.pointers.ways(),
     })
 }
@@ -207,13 +152,10 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
 pub(super) fn private_at_hand(
     db: &dyn Db,
     function: FunctionInput,
-    (slots, position): (&Slots, u64),
+    slots: &Slots,
 ) -> Option<Arc<PrivateMemory>> {
-    let kept = slots.known_memory()?.private.kept().clone()?;
-    let is_of_now = kept.position == position
-        && Arc::ptr_eq(&kept.layout, block_layout(db, function))
-        && kept.around == objects_version(db, function);
-    is_of_now.then(|| Arc::clone(&kept.answer))
+    let environment = || objects_version(db, function);
+    Some(slots.known_memory()?.private.of_now((db, function), environment)?.1)
 }
 
 /// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
@@ -325,36 +267,29 @@ pub(super) fn followed<T: Answer, W>(
         return Arc::new(make());
     }
     let place = place(function.slots(db).memory());
-    let (layout, around) = (block_layout(db, function), fact.version(db, function));
-    let before = place.kept().clone();
-    let found = before.as_ref().map_or(Followed::Unknown, |kept| {
-        let since = since(db, function, (kept.position, &kept.layout));
-        match since.filter(|_| kept.around == around) {
-            Some(since) if is_few(db, function, since.edited().insts) => {
-                follow(&kept.answer, &kept.with, since.edited())
+    let environment = fact.version(db, function);
+    place.update((db, function), environment, |known| {
+        let (before, found) = match known {
+            Some(Known { state: (before_with, before), since, is_same_environment }) => {
+                let found = match since.filter(|_| is_same_environment) {
+                    Some(since) if is_few(db, function, since.edited().insts) => {
+                        follow(&before, &before_with, since.edited())
+                    }
+                    _ => Followed::Unknown,
+                };
+                (Some(before), found)
             }
-            _ => Followed::Unknown,
-        }
-    });
-    let before = before.map(|kept| Arc::clone(&kept.answer));
-    let answer = match (found, before) {
-        (Followed::Same, Some(before)) => {
-            place.ways().kept += 1;
-            before
-        }
-        (Followed::Other(new), _) => {
-            place.ways().repaired += 1;
-            Arc::new(new)
-        }
-        (_, before) => {
-            place.ways().solved += 1;
-            let new = make();
-            before.filter(|before| before.says_as_much(&new)).unwrap_or_else(|| Arc::new(new))
-        }
-    };
-    let position = function.body(db).journal().position();
-    let kept = Kept { position, layout: Arc::clone(layout), around, with, answer };
-    let answer = Arc::clone(&kept.answer);
-    *place.kept() = Some(Arc::new(kept));
-    answer
+            None => (None, Followed::Unknown),
+        };
+        let (answer, updated) = match (found, before) {
+            (Followed::Same, Some(before)) => (before, Updated::Same),
+            (Followed::Other(new), _) => (Arc::new(new), Updated::CHANGED),
+            (_, before) => {
+                let new = make();
+                let before = before.filter(|before| before.says_as_much(&new));
+                (before.unwrap_or_else(|| Arc::new(new)), Updated::Scratch)
+            }
+        };
+        (Arc::clone(&answer), Some((with, answer)), updated)
+    })
 }

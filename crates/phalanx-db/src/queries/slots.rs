@@ -6,18 +6,15 @@
 
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
-use phalanx_analysis::check::Callee;
+use phalanx_analysis::{check::Callee, shape::access::AccessFollower};
 use phalanx_graph::Node;
 
-use super::access_slot::AccessSlot;
 use super::answer_slot::AnswerSlot;
 use super::argument_rounds::DivergenceSlot;
 use super::check::{KeptFindings, KeptSites};
 use super::conflicts::KeptConflicts;
-use super::control_slot::ControlSlot;
 use super::convergent::KeptConvergence;
 use super::cut::CutSlot;
-use super::edge_slot::EdgeSlot;
 use super::facts::KeptNames;
 use super::follow::Slot;
 use super::graph_slot::GraphSlot;
@@ -25,6 +22,7 @@ use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
 use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
+use super::retained::Retained;
 use super::rounds::RoundSlots;
 use super::summary_slot::SummarySlot;
 use super::within_group::KeptRaces;
@@ -91,8 +89,6 @@ impl Slots {
 #[derive(Debug, Default)]
 pub(super) struct LargeSlots {
     pub(super) kinds: KindsSlot,
-    pub(super) control: ControlSlot,
-    pub(super) edges: EdgeSlot,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
     pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
@@ -101,7 +97,7 @@ pub(super) struct LargeSlots {
     pub(super) summary_rounds: RoundSlots<SummarySlot>,
     pub(super) divergence_rounds: RoundSlots<DivergenceSlot>,
     pub(super) kinds_rounds: RoundSlots<KindsSlot>,
-    pub(super) accesses: AccessSlot,
+    pub(super) accesses: Retained<AccessFollower>,
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<Callee>,
     pub(super) sites: AnswerSlot<KeptSites>,
@@ -115,8 +111,6 @@ pub(super) struct LargeSlots {
 impl LargeSlots {
     fn clear(&self) {
         self.kinds.clear();
-        self.control.clear();
-        self.edges.clear();
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();

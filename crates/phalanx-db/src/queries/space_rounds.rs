@@ -141,7 +141,7 @@ fn known_in_round<'a>(
 ///
 /// *Reads* what [`kinds_version`](super::kinds_version) does, but for arguments those of the round. *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
-pub fn kinds_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+pub(crate) fn kinds_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_around(db, member);
     let _ = spaces_in_round(db, member, round);
     fresh()

@@ -56,7 +56,7 @@ pub(super) fn component_summaries(
 /// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion [`callees_in_round`]; of a large function where something is kept of the round also
 /// [`summary_round_version`]. *Changes when* a source reaches the result, or an effect is new. *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where the same is read as in the round before.
 #[salsa::tracked(returns(ref))]
-pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Summary {
+pub(crate) fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Summary {
     if known_body(db, member).is_none() {
         return by_attributes(db, member);
     }
@@ -137,7 +137,7 @@ fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summa
 /// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`callees_in_round`], summaries of the other
 /// callees. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn summary_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+pub(crate) fn summary_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_alone(db, member);
     let _ = (callees_outside(db, member), callees_in_round(db, member, round));
     fresh()

@@ -26,10 +26,11 @@ use phalanx_analysis::{
 
 use phalanx_ir::edit::{self, Journal};
 
-use super::answer_slot::{AnswerSlot, Answers, Changed, Concerns, Followed};
+use super::answer_slot::{AnswerSlot, Changed, Concerns};
 use super::calls::is_local;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, fresh, locked, read_around, tables_at_hand};
+use super::follow::{Place, Repairs, fresh, read_around, tables_at_hand};
+use super::retained::{Updated, Ways, locked};
 use super::summaries::{KnownCalls, summarize};
 use super::summary_rounds::{callees_in_round, summary_round_version};
 use super::surroundings::{NO_CALLEES, with_code_and};
@@ -47,7 +48,7 @@ pub(super) struct SummarySlot {
     /// Whether nothing is known of what is done through pointers.
     nothing: AnswerSlot<bool>,
     through: Mutex<Place<ThroughFollower>>,
-    through_counts: Mutex<Answers>,
+    through_counts: Mutex<Ways>,
     counts: Mutex<Repairs>,
 }
 
@@ -60,12 +61,12 @@ impl SummarySlot {
     }
 
     /// How often effects were found in which way.
-    pub(super) fn effects(&self) -> Answers {
+    pub(super) fn effects(&self) -> Ways {
         self.besides.counts()
     }
 
     /// How often what is done through pointers was found in which way.
-    pub(super) fn through(&self) -> Answers {
+    pub(super) fn through(&self) -> Ways {
         *locked(&self.through_counts)
     }
 }
@@ -84,7 +85,7 @@ pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 /// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees.
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_around(db, function);
     fresh()
 }
@@ -209,11 +210,11 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
         let told = |inst| Told::by(code, around, inst);
         let follow = |tally: &mut Tally<Told>, Changed { own, .. }: Changed<'_>| {
             if own.is_empty() {
-                return Followed::Kept;
+                return Updated::Same;
             }
-            let Some(again) = readers::of_addresses(code, own) else { return Followed::Lost };
+            let Some(again) = readers::of_addresses(code, own) else { return Updated::Scratch };
             tally.look_again(code, &again, told);
-            Followed::Repaired
+            Updated::CHANGED
         };
         let make = || Tally::new(code, told);
         let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
@@ -276,8 +277,8 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     let follow = |was_nothing: &mut bool, changed: Changed<'_>| match *was_nothing
         && changed.concerned.is_empty()
     {
-        true => Followed::Kept,
-        false => Followed::Lost,
+        true => Updated::Same,
+        false => Updated::Scratch,
     };
     let around = asked.version();
     let concerns = Concerns::Itself(analysis::concerns_pointers);
@@ -286,7 +287,7 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     match found {
         None => counts.kept += 1,
         Some(Found::Repaired { .. } | Found::Rebuilt) => counts.repaired += 1,
-        Some(Found::Solved | Found::Kept) => counts.made += 1,
+        Some(Found::Solved | Found::Kept) => counts.solved += 1,
     }
     known
 }

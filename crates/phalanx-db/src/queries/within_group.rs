@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
+    control,
     divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
     granted::{Granted, StableLoad},
     loads::{Load, may_write},
@@ -17,8 +18,7 @@ use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Opcode, Value, metadata::kind};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
-use super::control_slot::controlled;
+use super::answer_slot::{Changed, Concerns, accesses_version};
 use super::explain::has_value;
 use super::facts::{affect_map, callees, control_divergence, divergence, flow_facts};
 use super::follow::divergence_assuming;
@@ -26,6 +26,7 @@ use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::launches::{is_only_launched, launch_facts};
 use super::loads::{waits_for_grids, written_by};
 use super::memory::with_aliases;
+use super::retained::Updated;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{call_place, code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
@@ -232,7 +233,7 @@ fn followed_race_free(
         })
     };
     let follow = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
-        let Some(known) = known else { return Followed::Lost };
+        let Some(known) = known else { return Updated::Scratch };
         let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
             let mut again = readers::of_kinds(code, kinds, &known.kinds)?;
             again.retain(|&inst| stable::concerns(code, inst));
@@ -242,9 +243,9 @@ fn followed_race_free(
             known.found.follow(code, around, (cfg, kinds), changed)
         });
         match found.flatten() {
-            Some(false) => Followed::Kept,
-            Some(true) => Followed::Repaired,
-            None => Followed::Lost,
+            Some(false) => Updated::Same,
+            Some(true) => Updated::CHANGED,
+            None => Updated::Scratch,
         }
     };
     let around = accesses_version(db, function);
@@ -333,9 +334,22 @@ pub fn assumed_divergence_from_scratch(
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
 }
 
+/// As [`branch_divergence`](super::branch_divergence), from [`assumed_divergence`].
+///
+/// *Reads* [`assumed_divergence`]. *Changes when* a branch's sources do. *Cost* O(1).
+#[salsa::tracked(returns(ref))]
+fn assumed_branch_divergence(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+) -> Option<SourceSets> {
+    Some(assumed_divergence(db, function, assumptions).as_ref()?.terminators().clone())
+}
+
 /// As [`control_divergence`](super::control_divergence), from [`assumed_divergence`].
 ///
-/// *Reads* [`assumed_divergence`], `postdom_tree`. *Cost* as [`control_divergence`](super::control_divergence).
+/// *Reads* [`assumed_branch_divergence`], `postdom_tree`. *Changes when* a branch's sources or the
+/// graph do. *Cost* as [`control_divergence`](super::control_divergence).
 #[salsa::tracked(returns(ref))]
 pub fn assumed_control_divergence(
     db: &dyn Db,
@@ -343,8 +357,8 @@ pub fn assumed_control_divergence(
     assumptions: Assumptions,
 ) -> Option<SourceSets> {
     let graph = graph_facts(db, function).as_ref()?;
-    let terminators = assumed_divergence(db, function, assumptions).as_ref()?.terminators();
-    Some(controlled(db, function, graph, Some(assumptions), terminators))
+    let terminators = assumed_branch_divergence(db, function, assumptions).as_ref()?;
+    Some(control::control_divergence(graph.cfg(), graph.postdom_tree(), terminators))
 }
 
 /// Whether a value is equal over all lanes of a wave, active or not. Not a query: it is asked of single values, and is as fast after an edit as

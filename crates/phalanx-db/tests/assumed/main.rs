@@ -174,13 +174,13 @@ fn kept(before: queries::KeptAnswers, after: queries::KeptAnswers) -> String {
         ("race-free loads", before.race_free, after.race_free),
         ("classes", before.loads, after.loads),
     ];
-    let of = |is: fn(queries::Answers, queries::Answers) -> bool| {
+    let of = |is: fn(queries::Ways, queries::Ways) -> bool| {
         let names = all.iter().filter(|(_, before, after)| is(*before, *after));
         names.map(|(name, ..)| *name).collect::<Vec<_>>().join(", ")
     };
-    let made = of(|before, after| after.made > before.made);
+    let made = of(|before, after| after.solved > before.solved);
     let repaired = of(|before, after| after.repaired > before.repaired);
-    let kept = of(|before, after| after.kept > before.kept && after.made == before.made);
+    let kept = of(|before, after| after.kept > before.kept && after.solved == before.solved);
     let ways = [("kept", kept), ("repaired", repaired), ("anew", made)].into_iter();
     let ways = ways.filter(|(_, names)| !names.is_empty());
     let ways: Vec<String> = ways.map(|(way, names)| format!("{way}: {names}")).collect();
@@ -327,7 +327,7 @@ fn classes_follow_there_and_back() {
         }
     }
     let after = queries::kept_answers(&fixture.db, fixture.edited()).loads;
-    assert_eq!((after.repaired - before.repaired, after.made), (6, before.made));
+    assert_eq!((after.repaired - before.repaired, after.solved), (6, before.solved));
 }
 
 /// A load is stable in a workgroup or in all of them by where its address leads, and hears of it however far from there the address was made.
@@ -347,11 +347,11 @@ fn classes_follow_promises() {
     let attachments = &fixture.edited().extras(&fixture.db).attachments;
     let node = attachments.first().expect("there is one").1.node;
     let answers = |fixture: &Fixture| queries::kept_answers(&fixture.db, fixture.edited()).loads;
-    let made = answers(&fixture).made;
+    let made = answers(&fixture).solved;
     fixture.edit(|edit| edit.attach(late, "invariant.load", Some(node)));
     fixture.check(&[], "a promise");
     assert_ne!(class(&fixture), before);
-    assert_eq!(answers(&fixture).made, made, "no other load is looked at");
+    assert_eq!(answers(&fixture).solved, made, "no other load is looked at");
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn stable_loads_follow_addresses() {
         assert_eq!(left(&fixture), Some(all));
     }
     let after = queries::kept_answers(&fixture.db, fixture.edited()).race_free;
-    assert_eq!((after.repaired - before.repaired, after.made), (3, before.made));
+    assert_eq!((after.repaired - before.repaired, after.solved), (3, before.solved));
     // What else is said of addresses is not told by instruction: then all is found anew.
     let late = fixture.named("late");
     let writer = fixture.function("writer").body(&fixture.db);
@@ -395,7 +395,10 @@ fn stable_loads_follow_addresses() {
     });
     fixture.check(&[STRICT], "the base of an address, and a load of a variable more");
     assert_eq!(left(&fixture), Some(SourceSet::EMPTY));
-    assert_eq!(queries::kept_answers(&fixture.db, fixture.edited()).race_free.made, after.made + 1);
+    assert_eq!(
+        queries::kept_answers(&fixture.db, fixture.edited()).race_free.solved,
+        after.solved + 1
+    );
 }
 
 /// A few followers are kept; who asks with more assumptions in turn starts anew each time.
@@ -529,7 +532,7 @@ fn classes_follow_when_threads_leave_a_loop() {
     let mut fixture = Fixture::of(&text, "kernel");
     fixture.check(&[STRICT], "the first time");
     let [limit, tid, l] = ["limit", "tid", "l"].map(|name| fixture.named(name));
-    let made = |f: &Fixture| queries::kept_answers(&f.db, f.edited()).loads.made;
+    let made = |f: &Fixture| queries::kept_answers(&f.db, f.edited()).loads.solved;
     let mut first = None;
     for _ in 0..3 {
         for (operand, is_scalar) in [(Value::inst(tid), false), (Value::arg(2), true)] {

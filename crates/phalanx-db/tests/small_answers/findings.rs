@@ -51,11 +51,11 @@ fn conflicts_come_and_go() {
         f.check(what);
         assert_eq!(found(&f), Some(count), "{what}");
     }
-    let before = f.counts().1.conflicts;
+    let before = f.counts().conflicts;
     let v = f.named("v1");
     f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
     f.check("an integer");
-    assert_eq!(f.counts().1.conflicts.kept, before.kept + 1);
+    assert_eq!(f.counts().conflicts.kept, before.kept + 1);
 }
 
 /// Whether threads that miss a barrier have ended is a matter of what the last block does, and where threads return of how a function ends.
@@ -78,7 +78,7 @@ fn a_barrier_behind_a_guard() {
         f.edit(|edit| edit.erase(store));
         f.check("the last block does nothing");
     }
-    assert!(f.counts().1.findings.repaired >= 4, "{:?}", f.counts().1.findings);
+    assert!(f.counts().findings.repaired >= 4, "{:?}", f.counts().findings);
     // Who calls a function may wait behind it, unless it does not return.
     let mut f = Fixture::warm(&text.replace("ptx_kernel void @kernel", "void @kernel"));
     assert_eq!(f.rules(), [Rule::DivergentBarrier]);

@@ -39,7 +39,7 @@ fn a_block_is_split_and_no_way_out_any_more() {
     );
     assert_eq!(fixture.rules(), [Rule::DivergentBarrier]);
     let made =
-        |fixture: &Fixture| queries::kept_answers(&fixture.db, fixture.edited()).findings.made;
+        |fixture: &Fixture| queries::kept_answers(&fixture.db, fixture.edited()).findings.solved;
     let before = made(&fixture);
     let place = |edit: &Transaction<'_>| {
         let &last =

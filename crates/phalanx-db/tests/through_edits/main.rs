@@ -154,7 +154,7 @@ impl Fixture {
         queries::divergence(&self.db, self.function("kernel"));
     }
 
-    fn counts(&self) -> queries::Answers {
+    fn counts(&self) -> queries::Ways {
         queries::kept_answers(&self.db, self.edited()).through
     }
 
@@ -163,13 +163,13 @@ impl Fixture {
     }
 
     /// How it was found after an edit, as cells of a table, and whether callers are concerned.
-    fn found(&self, before: queries::Answers) -> String {
+    fn found(&self, before: queries::Ways) -> String {
         self.ask();
         let now = self.counts();
         let way = match (
             now.kept - before.kept,
             now.repaired - before.repaired,
-            now.made - before.made,
+            now.solved - before.solved,
         ) {
             (0, 0, 0) => "not asked",
             (_, 0, 0) => "kept",

@@ -160,7 +160,7 @@ fn seeds() -> u64 {
 #[test]
 fn what_is_done_through_pointers_follows_random_edits() {
     let (mut edits, mut known) = (0, 0);
-    let mut all = queries::Answers::default();
+    let mut all = queries::Ways::default();
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(seed);
         // With fewer inputs what is kept stays where sources collapse.
@@ -177,7 +177,7 @@ fn what_is_done_through_pointers_follows_random_edits() {
         let counts = fixture.counts();
         all.kept += counts.kept;
         all.repaired += counts.repaired;
-        all.made += counts.made;
+        all.solved += counts.solved;
     }
     println!("{edits} edits, known after {known}: {all:?}");
     assert!(all.repaired > 50 * seeds() && known > 70 * seeds(), "{edits} edits, {known}: {all:?}");

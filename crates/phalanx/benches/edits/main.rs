@@ -14,7 +14,6 @@
 //! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
-//! | | as of *operand*, where a branch comes to depend on something else | `control_divergence` |
 //! | changes | each kind of edit of instructions; a block is split; a branch leads one way | each fact by itself, in a kernel with loads, stores and stack slots, and one with addresses in slots |
 //! | | the same, in a function that is given the pointers | `summary` |
 //! | access | as `assumed` | `memory_accesses` |
@@ -29,7 +28,8 @@
 //! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
 //!
-//! Of *assumed*, *classes*, *access* and control divergence the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
+//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was asked
+//! before, from scratch too where it is not repaired.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one alone where a table has several by number.
 #![allow(
@@ -50,7 +50,7 @@ use addresses::{OF_MEMORY, kept, kinds};
 use changes::changes;
 use common::{Ask, divergence};
 use operands::{
-    access, after_operand, assumed, classes, control, kernels, operand, others, recursion, summary,
+    access, after_operand, assumed, classes, kernels, operand, others, recursion, summary,
     uniformity,
 };
 use whole::{all, by_fact, calls, memory, module, overhead, split};
@@ -101,7 +101,6 @@ fn main() {
         for of in OF_MEMORY {
             sizes.iter().for_each(|&size| kept(size, of));
         }
-        sizes.iter().for_each(|&size| control(size));
     }
     if is_wanted("access") {
         sizes.iter().for_each(|&size| access(size));

@@ -1,9 +1,8 @@
 //! Tables of a function in which one operand is edited.
 
 use super::common::{
-    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, every_fact,
-    everything, flow_facts, giant, giant_of_kernels, is_sum, opt, places, read, read_named,
-    scratch, text,
+    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, every_fact, everything,
+    flow_facts, giant, giant_of_kernels, is_sum, opt, places, read, read_named, scratch, text,
 };
 use super::whole::split_asking;
 use phalanx::analysis::stable::Assumptions;
@@ -15,7 +14,7 @@ use phalanx_test_suite::giants;
 use phalanx_testing::abstract_program::Operation;
 use phalanx_testing::inlined::inlined;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) fn operand(name: &str, size: usize, ask: Ask) {
     let opt = opt(text(size).as_bytes(), &["domtree", "cycles"], &[UNIFORMITY]);
@@ -208,41 +207,6 @@ pub(crate) fn access(size: usize) {
         times,
         opt: None,
         found: [ways.kept + ways.repaired, ways.solved],
-    }
-    .print();
-}
-
-pub(crate) fn control_divergence(db: &Database, input: FunctionInput) {
-    black_box(queries::control_divergence(db, input));
-}
-
-/// Edits after which some branch depends on something else; the question alone is timed.
-pub(crate) fn control(size: usize) {
-    let (mut session, function) = giant(size);
-    let scratch = scratch(&session, function, control_divergence, &[flow_facts, divergence]);
-    let mut times = Vec::new();
-    control_divergence(session.database(), function.input());
-    each_edit(&mut session, function, 6000, |db, input, _, _| {
-        divergence(db, input);
-        let before = queries::control_repairs(db, input);
-        let start = Instant::now();
-        control_divergence(db, input);
-        let time = start.elapsed();
-        if queries::control_repairs(db, input) != before {
-            times.push(time);
-        }
-    });
-    // The first one counts the paths.
-    times.remove(0);
-    let ways = queries::control_repairs(session.database(), function.input());
-    Row {
-        name: "control",
-        insts: session.code(function).body.id_count(),
-        scratch,
-        edits: None,
-        times,
-        opt: None,
-        found: [ways.repaired, ways.solved],
     }
     .print();
 }

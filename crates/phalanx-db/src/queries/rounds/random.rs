@@ -156,7 +156,7 @@ fn recursions_follow_random_edits() {
     let (mut edits, mut members) = (0, 0);
     let mut summaries = queries::Repairs::default();
     let mut divergence = queries::Repairs::default();
-    let mut kinds = queries::KindRepairs::default();
+    let mut kinds = queries::Ways::default();
     for seed in 0..seeds() {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let options = Options::random(rng);
