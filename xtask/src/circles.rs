@@ -6,7 +6,8 @@
 //! **Definition.** The nodes are the source files of one crate, tests left out. A file leads to
 //! another one when it names something that is defined there, in a `use` or in a path; re-exports
 //! are followed to the definition. A file that only declares modules and re-exports, as the root
-//! page of a folder does, is no node. A circle is a strongly connected component of two or more files.
+//! page of a folder does, is no node. A circle is a strongly connected component of two or more
+//! files.
 //!
 //! ```text
 //! $ cargo xtask circles

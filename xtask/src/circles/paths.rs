@@ -1,10 +1,11 @@
 //! Which files of a crate name what other files define.
 //!
 //! The crate is parsed from its root on, module by module. A path is followed from the module it
-//! stands in: through `crate`, `self`, `super`, child modules, imported names and re-exports, to the
-//! module that defines the name. Names that lead out of the crate lead nowhere.
+//! stands in: through `crate`, `self`, `super`, child modules, imported names and re-exports, to
+//! the module that defines the name. Names that lead out of the crate lead nowhere.
 //!
-//! O(paths × length of re-export chains); a chain that leads back to itself ends after [`FAR`] steps.
+//! O(paths × length of re-export chains); a chain that leads back to itself ends after [`FAR`]
+//! steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -8,9 +8,9 @@
 //!     <<others.push(inst); ==> >>
 //! ```
 //!
-//! The third line is a line of the file without its indentation; the marked part reads
-//! `<<is ==> becomes>>`. Where several lines of the file are the same, `(2)` behind the path chooses
-//! the second. An empty line ends a fault; a line that begins with `#` is a comment.
+//! The third line is a line of the file without its indentation; the marked part reads `<<is ==>
+//! becomes>>`. Where several lines of the file are the same, `(2)` behind the path chooses the
+//! second. An empty line ends a fault; a line that begins with `#` is a comment.
 //!
 //! All faults are inserted at once, each behind a condition that is true while its number is
 //! switched on: one build serves all of them. A part that ends with `;` is a statement and is left

@@ -3,8 +3,9 @@
 //!
 //! A large function has a place ([`Retained`]) for each analysis that can follow edits. The place
 //! holds the state of the analysis and a [`Stamp`]: the position in the history of the body, the
-//! [layout](super::layout) of the blocks, and the number of the *environment*, which is new whenever
-//! anything else that the analysis reads has changed. [`Retained::update`] is the one way in:
+//! [layout](super::layout) of the blocks, and the number of the *environment*, which is new
+//! whenever anything else that the analysis reads has changed. [`Retained::update`] is the one way
+//! in:
 //!
 //! 1. it takes the state out, so that work that is broken off loses the state and leaves
 //!    nothing half done;
