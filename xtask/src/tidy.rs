@@ -19,6 +19,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// From the bottom up; a crate may use only what stands before it.
 const LAYERS: &[&str] = &[
+    "phalanx-fixpoint",
     "phalanx-graph",
     "phalanx-ir",
     "phalanx-target",

@@ -1,0 +1,367 @@
+//! Solving, and delete and rederive.
+//!
+//! After an edit, the subjects whose rules have changed are examined:
+//!
+//! 1. *Retract.* A fact of such a subject stays if it has a support of lower rank; where no ranks
+//!    are kept, if it is a seed. If not it is retracted, and the subjects that may rest on it are
+//!    examined in turn.
+//! 2. *Derive.* Whatever was retracted or examined at first is derived again from what is left,
+//!    with new ranks, and told on.
+//!
+//! When nothing is left to do, the facts are the least that the rules allow: what is left after the
+//! first step is derivable, since supports go down the ranks to seeds; and everything derivable is
+//! derived, since a rule whose antecedents hold and whose consequence does not has a consequence
+//! that was retracted or examined, or an antecedent that was told on. A rule with two antecedents
+//! that are both retracted is told of its loss by either, since what was retracted is still
+//! [seen](Seen) as long as facts are being retracted.
+//!
+//! **Complexity.** What is retracted or new, times the rules around it. Ranks matter where facts
+//! rest on each other in circles: without them the whole forward cone of a changed fact goes, and
+//! most of it comes back.
+
+use std::ops::ControlFlow;
+
+use rustc_hash::FxHashMap;
+
+use crate::agenda::Agenda;
+use crate::facts::{Facts, LAST_RANK, Seen};
+use crate::rules::{Bits, Rules, Subject};
+
+/// Whether the order of derivations is kept, which lets [`Fixpoint::repair`] stop early. It costs a
+/// list for each subject that gets bits at several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    /// Facts that rest on each other in circles are common, or what follows from one fact is much.
+    Kept,
+    /// Chains are short.
+    None,
+}
+
+/// How much may be done before it is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Subjects whose consequences are drawn or withdrawn.
+    pub visited: usize,
+    /// [`Rules::work`]. [`usize::MAX`] is always too much, so that rules can give up themselves.
+    pub work: usize,
+}
+
+impl Limits {
+    /// Nothing is too much.
+    pub const NONE: Limits = Limits { visited: usize::MAX, work: usize::MAX - 1 };
+}
+
+/// How an update went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Update {
+    /// All facts are as they were.
+    Same,
+    /// Some are not: see [`Fixpoint::changes`].
+    Changed,
+    /// It was more than the [`Limits`]. Facts are of no use any more, but [`Fixpoint::changes`]
+    /// tells what they were.
+    TooMuch,
+}
+
+/// A subject of which something else is known than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<S, B> {
+    /// The subject.
+    pub subject: S,
+    /// What it had.
+    pub before: B,
+}
+
+/// More than the limits.
+struct TooMuch;
+
+/// The least solution of some rules.
+///
+/// It does not keep the rules: whoever asks for something hands them in, as they are by then.
+#[derive(Clone, Debug)]
+pub struct Fixpoint<S: Subject, B> {
+    facts: Facts<S, B>,
+    next_rank: u32,
+    /// What is to be told on, by class.
+    agendas: Vec<Agenda>,
+    /// What was retracted and has not been told on.
+    stack: Vec<(S, B)>,
+    /// Whatever was retracted, in order.
+    lost: Vec<S>,
+    buffer: Vec<(S, B)>,
+    /// What subjects had when the last update began, where that became something else on the way.
+    before: FxHashMap<S, B>,
+    keeps_before: bool,
+    changes: Vec<Change<S, B>>,
+    visited: usize,
+    limits: Limits,
+}
+
+impl<S: Subject, B: Bits> Fixpoint<S, B> {
+    /// No facts.
+    #[must_use]
+    pub fn new(ranks: Ranks) -> Self {
+        Self {
+            facts: Facts::new(ranks == Ranks::Kept),
+            next_rank: 1,
+            agendas: vec![Agenda::default(); S::CLASSES],
+            stack: Vec::new(),
+            lost: Vec::new(),
+            buffer: Vec::new(),
+            before: FxHashMap::default(),
+            keeps_before: false,
+            changes: Vec::new(),
+            visited: 0,
+            limits: Limits::NONE,
+        }
+    }
+
+    /// Makes room for so many subjects of a class at once.
+    pub fn grow(&mut self, class: usize, count: usize) {
+        self.facts.grow(class, count);
+        self.agendas[class].grow(count);
+    }
+
+    /// Finds all facts; whatever was known is forgotten. `subjects` are those that may have a seed.
+    ///
+    /// [`changes`](Self::changes) tells nothing of it.
+    pub fn solve<R: Rules<Subject = S, Bits = B>>(
+        &mut self,
+        rules: &mut R,
+        subjects: impl IntoIterator<Item = S>,
+        limits: Limits,
+    ) -> Update {
+        self.facts.clear();
+        self.next_rank = 1;
+        self.begin(limits, false);
+        for subject in subjects {
+            let seed = rules.seed(subject);
+            self.add(subject, seed);
+        }
+        match self.run(rules) {
+            Ok(()) if self.next_rank == 1 => Update::Same,
+            Ok(()) => Update::Changed,
+            Err(TooMuch) => self.given_up(),
+        }
+    }
+
+    /// Brings the facts up to date after rules were changed. `changed` are the subjects that may
+    /// have another seed than before, or other support from the same facts: each of them must be
+    /// there.
+    pub fn repair<R: Rules<Subject = S, Bits = B>>(
+        &mut self,
+        rules: &mut R,
+        changed: &[S],
+        limits: Limits,
+    ) -> Update {
+        self.begin(limits, true);
+        if self.retract(rules, changed).and_then(|()| self.derive(rules, changed)).is_err() {
+            return self.given_up();
+        }
+        let facts = &self.facts;
+        self.changes.retain(|change| facts.get(change.subject) != change.before);
+        match self.changes.is_empty() {
+            true => Update::Same,
+            false => Update::Changed,
+        }
+    }
+
+    /// What the last [`repair`](Self::repair) has changed, in the order of subjects.
+    #[must_use]
+    pub fn changes(&self) -> &[Change<S, B>] {
+        &self.changes
+    }
+
+    /// The bits of a subject.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, of: S) -> B {
+        self.facts.get(of)
+    }
+
+    /// The bits of all subjects of a class, by number.
+    pub fn all(&self, class: usize) -> impl Iterator<Item = B> {
+        self.facts.all(class)
+    }
+
+    /// All facts, as rules read them.
+    #[must_use]
+    pub fn seen(&self) -> Seen<'_, S, B> {
+        Seen::all(&self.facts)
+    }
+
+    /// How many subjects had consequences drawn or withdrawn in the last update.
+    #[must_use]
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+
+    /// Gives what is known of subjects to others, with its ranks, or to none. All are taken away
+    /// before any is given. What others had is forgotten.
+    ///
+    /// For edits after which subjects have other numbers. Whoever rested on a subject that is none
+    /// any more is to be among those that have changed in the next repair.
+    pub fn renumber(&mut self, moves: impl IntoIterator<Item = (S, Option<S>)>) {
+        let taken: Vec<_> =
+            moves.into_iter().map(|(old, new)| (new, self.facts.take(old))).collect();
+        for (new, groups) in taken {
+            let Some(new) = new else { continue };
+            self.facts.remove(new, B::ALL);
+            for (bits, rank) in groups {
+                self.facts.add(new, bits, rank);
+            }
+        }
+    }
+
+    /// Lets just these facts hold.
+    pub(crate) fn set_all<'a>(&mut self, known: impl IntoIterator<Item = (&'a S, &'a B)>)
+    where
+        S: 'a,
+        B: 'a,
+    {
+        self.facts.clear();
+        for (&subject, &bits) in known {
+            self.facts.add(subject, bits, 0);
+        }
+    }
+
+    pub(crate) fn facts(&self) -> &Facts<S, B> {
+        &self.facts
+    }
+
+    fn begin(&mut self, limits: Limits, keeps_before: bool) {
+        self.limits = limits;
+        self.visited = 0;
+        self.stack.clear();
+        self.lost.clear();
+        self.before.clear();
+        self.changes.clear();
+        self.keeps_before = keeps_before;
+    }
+
+    fn given_up(&mut self) -> Update {
+        self.agendas.iter_mut().for_each(Agenda::clear);
+        self.note_changes();
+        Update::TooMuch
+    }
+
+    fn note_changes(&mut self) {
+        let all = self.before.drain();
+        self.changes.extend(all.map(|(subject, before)| Change { subject, before }));
+        self.changes.sort_unstable_by_key(|change| change.subject);
+    }
+
+    fn count<R: Rules>(&mut self, rules: &R) -> Result<(), TooMuch> {
+        self.visited += 1;
+        match self.visited > self.limits.visited || rules.work() > self.limits.work {
+            true => Err(TooMuch),
+            false => Ok(()),
+        }
+    }
+
+    fn retract<R: Rules<Subject = S, Bits = B>>(
+        &mut self,
+        rules: &mut R,
+        changed: &[S],
+    ) -> Result<(), TooMuch> {
+        for &subject in changed {
+            self.examine(rules, subject, B::ALL);
+        }
+        while let Some((subject, lost)) = self.stack.pop() {
+            self.count(rules)?;
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let seen = Seen::with_retracted(&self.facts, &self.before);
+            let facts = &self.facts;
+            let _ = rules.gives(subject, lost, seen, &mut |next, bits, _| {
+                if facts.get(next).common(bits) != B::NONE {
+                    buffer.push((next, bits));
+                }
+                ControlFlow::Continue(())
+            });
+            buffer.drain(..).for_each(|(next, bits)| self.examine(rules, next, bits));
+            self.buffer = buffer;
+        }
+        Ok(())
+    }
+
+    /// Retracts those of the bits that have no support of lower rank.
+    fn examine<R: Rules<Subject = S, Bits = B>>(&mut self, rules: &mut R, subject: S, bits: B) {
+        let mut lost = B::NONE;
+        let mut n = 0;
+        while let Some((group, rank)) = self.facts.group(subject, n) {
+            let want = group.common(bits);
+            if want != B::NONE {
+                let seen = Seen::below(&self.facts, rank);
+                lost = lost.union(want.minus(rules.supported(subject, want, seen)));
+            }
+            n += 1;
+        }
+        if lost != B::NONE {
+            self.note(subject);
+            self.facts.remove(subject, lost);
+            self.stack.push((subject, lost));
+            self.lost.push(subject);
+        }
+    }
+
+    fn note(&mut self, subject: S) {
+        if self.keeps_before {
+            self.before.entry(subject).or_insert_with(|| self.facts.get(subject));
+        }
+    }
+
+    fn derive<R: Rules<Subject = S, Bits = B>>(
+        &mut self,
+        rules: &mut R,
+        changed: &[S],
+    ) -> Result<(), TooMuch> {
+        let lost = std::mem::take(&mut self.lost);
+        for &subject in lost.iter().chain(changed) {
+            let missing = B::ALL.minus(self.facts.get(subject));
+            let found = rules.supported(subject, missing, Seen::all(&self.facts));
+            self.add(subject, found);
+        }
+        self.lost = lost;
+        self.run(rules)?;
+        self.note_changes();
+        Ok(())
+    }
+
+    /// Adds facts, to be told on.
+    fn add(&mut self, subject: S, bits: B) {
+        let new = bits.minus(self.facts.get(subject));
+        if new == B::NONE {
+            return;
+        }
+        self.note(subject);
+        self.facts.add(subject, new, self.next_rank);
+        self.next_rank += 1;
+        let (class, number) = subject.place();
+        self.agendas[class].insert(number as usize);
+    }
+
+    /// Draws consequences until there are none.
+    fn run<R: Rules<Subject = S, Bits = B>>(&mut self, rules: &mut R) -> Result<(), TooMuch> {
+        while let Some(subject) = self.next() {
+            self.count(rules)?;
+            if self.next_rank > LAST_RANK {
+                return Err(TooMuch);
+            }
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let seen = Seen::all(&self.facts);
+            let _ = rules.gives(subject, self.facts.get(subject), seen, &mut |next, bits, _| {
+                buffer.push((next, bits));
+                ControlFlow::Continue(())
+            });
+            buffer.drain(..).for_each(|(next, bits)| self.add(next, bits));
+            self.buffer = buffer;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<S> {
+        let mut agendas = self.agendas.iter_mut().enumerate();
+        agendas.find_map(|(class, agenda)| Some(S::at(class, agenda.take()? as u32)))
+    }
+}
