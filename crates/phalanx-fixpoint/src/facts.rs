@@ -85,7 +85,7 @@ impl<S: Subject, B: Bits> Facts<S, B> {
 
     pub(crate) fn clear(&mut self) {
         for table in &mut self.tables {
-            table.entries.clear();
+            table.entries.fill(Entry { bits: B::NONE, rank: 0 });
             table.several.clear();
         }
     }

@@ -11,7 +11,7 @@ use phalanx_graph::Node;
 use phalanx_graph::sync::{Carry, SyncView};
 
 use super::control::{Control, ControlGraph, Drawn, JoinEdges, NONE, ReachedTree};
-use super::facts::{Facts, Subject};
+use super::subject::{Solution, Subject};
 use crate::divergence::Flow;
 
 /// What became of the graph.
@@ -165,7 +165,7 @@ impl ControlGraph {
         &mut self,
         carry: &Carry<'_>,
         (view, flow): (&mut SyncView<'_>, Flow<'_>),
-        facts: &mut Facts,
+        known: &Solution,
         carried: &mut Carried,
     ) {
         let mut causes: Vec<Subject> = Vec::new();
@@ -208,9 +208,8 @@ impl ControlGraph {
         causes.sort_unstable();
         causes.dedup();
         for cause in causes {
-            self.redraw_one((&mut *view, flow), facts, cause, carried);
+            self.redraw_one((&mut *view, flow), known, cause, carried);
         }
-        facts.controls.grow(self.len());
         carried.reshaped = std::mem::take(&mut self.reshaped);
         debug_assert!(self.loose.is_empty(), "every join is drawn by something");
         self.loose.clear();
@@ -250,7 +249,7 @@ impl ControlGraph {
     fn redraw_one(
         &mut self,
         (view, flow): (&mut SyncView<'_>, Flow<'_>),
-        facts: &Facts,
+        known: &Solution,
         cause: Subject,
         carried: &mut Carried,
     ) {
@@ -274,7 +273,7 @@ impl ControlGraph {
                 self.spare.push(next);
             }
         }
-        let has_facts = facts.get(cause) != 0;
+        let has_facts = known.get(cause) != 0;
         let new = match cause {
             Subject::Branch(block) if has_facts && flow.cfg.is_branch(Node::from_raw(block)) => {
                 self.of_branch(view, flow, Node::from_raw(block)).to_vec()

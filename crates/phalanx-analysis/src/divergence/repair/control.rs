@@ -10,7 +10,7 @@ use phalanx_graph::sync::{Consequence, EnteringEdges, Footprint, LeavingEdge, Sy
 use phalanx_graph::{CycleId, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::facts::Subject;
+use super::subject::Subject;
 use crate::divergence::Flow;
 use crate::divergence::precise::has_exits;
 

@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{BitSet, CycleId, Cycles, Node};
+use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use super::control::{Control, is_plain_region};
-use super::engine::GivenUp;
-use super::facts::{Subject, Subjects};
 use super::levels::Levels;
-use super::state::{State, Uses, assumed, exits, grow, subject};
+use super::state::{GivenUp, State, Uses, assumed, exits, grow};
+use super::subject::{Subject, Subjects, subject};
 use super::table::EditableTable;
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
@@ -63,7 +63,7 @@ impl State {
         if is_other || is_worn || !Levels::is_possible(cycles, table.len()) {
             return Err(GivenUp);
         }
-        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        self.make_room(table);
         grow(answer, table);
         self.room = Self::room(flow);
         self.selections.clear();
@@ -73,13 +73,13 @@ impl State {
         self.move_ends(carry, &mut examined, Arc::make_mut(answer));
         let mut carried = self.graph.rename(carry, &view);
         let around = (&mut view, flow);
-        self.graph.redraw(carry, around, &mut self.facts, &mut carried);
+        self.graph.redraw(carry, around, &self.known, &mut carried);
         if self.graph.is_irregular || !self.has_plain_regions(flow, &view) {
             return Err(GivenUp);
         }
         for (number, control) in carried.gone {
-            if self.facts.controls.get(number) != 0 {
-                self.facts.controls.remove(number, u16::MAX);
+            if self.known.get(Subject::Control(number)) != 0 {
+                self.known.renumber([(Subject::Control(number), None)]);
                 self.examine_gone(old, control, table, &mut examined);
             }
         }
@@ -109,11 +109,11 @@ impl State {
         if !carry.has_same_cycles() {
             let answer = Arc::make_mut(answer);
             rename_cycles(carry, answer, &mut examined);
-            answer.divergent_exits = exits(&self.graph, &self.facts).into();
+            answer.divergent_exits = exits(&self.graph, &self.known).into();
         }
         let Examined { mut changed, mut uses } = examined;
         let visited = self.follow(flow, table, (false, &mut changed, &mut uses), answer)?;
-        Arc::make_mut(answer).assumed = assumed(&self.graph, &self.facts, flow);
+        Arc::make_mut(answer).assumed = assumed(&self.graph, &self.known, flow);
         Ok(visited)
     }
 
@@ -127,24 +127,14 @@ impl State {
     /// Facts about the end of a block go where the end has gone.
     fn move_ends(&mut self, carry: &Carry<'_>, examined: &mut Examined, answer: &mut Divergence) {
         let moves = || carry.tails().iter().filter(|(old, new)| old != new);
-        let branches = &mut self.facts.branches;
-        let taken: Vec<(Node, Vec<(u16, u32)>)> =
-            moves().map(|&(old, new)| (new, branches.take(old.raw()))).collect();
+        let branch = |block: Node| Subject::Branch(block.raw());
+        self.known.renumber(moves().map(|&(old, new)| (branch(old), Some(branch(new)))));
         for &(old, new) in moves() {
-            let none = phalanx_target::SourceSet::EMPTY;
-            answer.terminators.set(old.index(), none);
-            answer.terminators.set(new.index(), none);
-            // It may have known something of its own, which is over.
-            self.facts.branches.remove(new.raw(), u16::MAX);
-            examined.changed.push(Subject::Branch(old.raw()));
-            examined.changed.push(Subject::Branch(new.raw()));
-        }
-        for (new, groups) in taken {
-            for (bits, rank) in groups {
-                self.facts.branches.add(new.raw(), bits, rank);
+            for block in [old, new] {
+                let sources = SourceSet::from_bits(self.known.get(branch(block)));
+                answer.terminators.set(block.index(), sources);
+                examined.changed.push(branch(block));
             }
-            let sources = phalanx_target::SourceSet::from_bits(self.facts.branches.get(new.raw()));
-            answer.terminators.set(new.index(), sources);
         }
     }
 

@@ -7,11 +7,14 @@
 //! Depths do not interact. So there is a set of facts for the first 16 of them, one for the next 16, and so on, as many as the
 //! deepest cycle needs.
 
+use std::ops::ControlFlow;
+
+use phalanx_fixpoint::{Fixpoint, Limits, Ranks, Rules, Update};
 use phalanx_graph::{CycleId, Cycles, Node};
 use smallvec::SmallVec;
 
-use super::engine::{Engine, GivenUp, Rules};
-use super::facts::{Facts, Subject, Subjects};
+use super::state::GivenUp;
+use super::subject::{Known, Solution, Subject, Subjects};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
@@ -36,8 +39,7 @@ pub(super) struct Levels {
 struct Band {
     /// The depth before the first.
     above: u32,
-    facts: Facts,
-    engine: Engine,
+    varied: Solution,
 }
 
 impl Levels {
@@ -68,7 +70,7 @@ impl Levels {
         cycles: &Cycles,
         table: &EditableTable,
         changed: &[Subject],
-        bounds: (usize, usize),
+        limits: Limits,
     ) -> Result<(Values, usize), GivenUp> {
         let is_value = |subject: &Subject| matches!(subject, Subject::Value(_));
         let values: Subjects;
@@ -81,7 +83,7 @@ impl Levels {
         let mut found = Values::new();
         let mut visited = 0;
         for band in &mut self.bands {
-            visited += band.repair(cycles, table, changed, bounds, &mut found)?;
+            visited += band.repair(cycles, table, changed, limits, &mut found)?;
         }
         found.sort_unstable();
         found.dedup();
@@ -99,7 +101,7 @@ impl Levels {
         let depth = cycles.depth(cycle) - 1;
         let band = &self.bands[(depth / PER_BAND) as usize];
         !cycles.contains(cycle, table.block(value))
-            || band.facts.values.get(value.raw()) >> (depth % PER_BAND) & 1 == 0
+            || band.varied.get(Subject::Value(value.raw())) >> (depth % PER_BAND) & 1 == 0
     }
 
     /// Whether a use outside some cycles around the definition sees the same value in whatever iterations
@@ -125,19 +127,13 @@ fn deepest(cycles: &Cycles) -> u32 {
 
 impl Band {
     fn new(above: u32, cycles: &Cycles, table: &EditableTable) -> Self {
-        let mut band = Self { above, facts: Facts::default(), engine: Engine::new() };
-        band.engine.grow(&mut band.facts, table.len(), 0);
-        let Self { above, facts, engine } = &mut band;
-        let mut rules = LevelRules { above: *above, cycles, table, facts, work: 0 };
-        for value in 0..table.len() as u32 {
-            let bits = rules.axiom(Value::from_raw(value));
-            if bits != 0 {
-                engine.add(&mut rules, Subject::Value(value), bits);
-            }
-        }
-        // Without bounds nothing is given up.
-        let _ = engine.run(&mut rules);
-        band
+        let mut varied = Fixpoint::new(Ranks::Kept);
+        varied.grow(Subject::VALUES, table.len());
+        let mut rules = LevelRules { above, cycles, table, work: 0 };
+        let values = (0..table.len() as u32).map(Subject::Value);
+        // Without limits nothing is too much.
+        let _ = varied.solve(&mut rules, values, Limits::NONE);
+        Self { above, varied }
     }
 
     fn repair(
@@ -145,23 +141,18 @@ impl Band {
         cycles: &Cycles,
         table: &EditableTable,
         changed: &[Subject],
-        bounds: (usize, usize),
+        limits: Limits,
         found: &mut Values,
     ) -> Result<usize, GivenUp> {
-        self.engine.grow(&mut self.facts, table.len(), 0);
-        self.engine.keep_before(true);
-        self.engine.bounds = bounds;
-        let facts = &mut self.facts;
-        let mut rules = LevelRules { above: self.above, cycles, table, facts, work: 0 };
-        self.engine.repair(&mut rules, changed)?;
-        for &(subject, bits) in self.engine.before() {
-            if let Subject::Value(value) = subject
-                && self.facts.get(subject) != bits
-            {
-                found.push(Value::from_raw(value));
-            }
+        let mut rules = LevelRules { above: self.above, cycles, table, work: 0 };
+        if self.varied.repair(&mut rules, changed, limits) == Update::TooMuch {
+            return Err(GivenUp);
         }
-        Ok(self.engine.visited)
+        found.extend(self.varied.changes().iter().filter_map(|change| match change.subject {
+            Subject::Value(value) => Some(Value::from_raw(value)),
+            Subject::Branch(_) | Subject::Control(_) => None,
+        }));
+        Ok(self.varied.visited())
     }
 }
 
@@ -170,7 +161,6 @@ struct LevelRules<'r> {
     above: u32,
     cycles: &'r Cycles,
     table: &'r EditableTable,
-    facts: &'r mut Facts,
     work: usize,
 }
 
@@ -200,15 +190,18 @@ impl LevelRules<'_> {
 }
 
 impl Rules for LevelRules<'_> {
-    fn facts(&self) -> &Facts {
-        self.facts
+    type Subject = Subject;
+    type Bits = u16;
+    type Step = ();
+
+    fn seed(&mut self, of: Subject) -> u16 {
+        match of {
+            Subject::Value(value) => self.axiom(Value::from_raw(value)),
+            Subject::Branch(_) | Subject::Control(_) => 0,
+        }
     }
 
-    fn facts_mut(&mut self) -> &mut Facts {
-        self.facts
-    }
-
-    fn supported(&mut self, subject: Subject, want: u16, limit: u32) -> u16 {
+    fn supported(&mut self, subject: Subject, want: u16, known: Known<'_>) -> u16 {
         let Subject::Value(value) = subject else { return 0 };
         let value = Value::from_raw(value);
         let mut found = self.axiom(value) & want;
@@ -221,7 +214,7 @@ impl Rules for LevelRules<'_> {
                 break;
             }
             self.work += 1;
-            let bits = self.facts.values.below(operand.raw(), limit) & want;
+            let bits = known.get(Subject::Value(operand.raw())) & want;
             if bits & !found != 0 {
                 found |= bits & self.seen(operand, block);
             }
@@ -229,19 +222,27 @@ impl Rules for LevelRules<'_> {
         found
     }
 
-    fn consequences(&mut self, of: Subject, bits: u16, to: &mut Vec<(Subject, u16)>) {
-        let Subject::Value(value) = of else { return };
+    fn gives(
+        &mut self,
+        of: Subject,
+        bits: u16,
+        _: Known<'_>,
+        tell: &mut impl FnMut(Subject, u16, ()) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Subject::Value(value) = of else { return ControlFlow::Continue(()) };
         let value = Value::from_raw(value);
-        let before = to.len();
+        let (mut told, mut told_on) = (0, ControlFlow::Continue(()));
         self.table.each_user(value, |user| {
             if let UserKind::Value(user) = user.kind() {
                 let bits = bits & self.seen(value, self.table.block(user));
-                if bits != 0 {
-                    to.push((Subject::Value(user.raw()), bits));
+                if bits != 0 && told_on.is_continue() {
+                    told += 1;
+                    told_on = tell(Subject::Value(user.raw()), bits, ());
                 }
             }
         });
-        self.work += to.len() - before;
+        self.work += told;
+        told_on
     }
 
     fn work(&self) -> usize {

@@ -9,14 +9,12 @@
 //!
 //! # How
 //!
-//! Delete and rederive with ranks, see [`engine`], over the rules of [`precise`](super::precise) in both directions:
+//! Delete and rederive with ranks, see [`phalanx_fixpoint`], over the rules of [`precise`](super::precise) in both directions:
 //!
 //! | module | what |
 //! |---|---|
 //! | [`table`] | what values are and read, editable |
-//! | [`facts`] | what is known, and since when |
-//! | [`engine`] | retracting and deriving |
-//! | [`agenda`] | what is to be told on, in the order of the program |
+//! | [`subject`] | what facts are about |
 //! | [`control`] | consequences of branches and divergent exits: of the graph alone, never retracted |
 //! | [`carry`], [`flow`] | the same when the control flow is edited |
 //! | [`levels`] | what varies in which cycles |
@@ -34,11 +32,8 @@
 //! region, or edges lead from one block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a matter of rules
 //! with one antecedent. Whoever asks solves from scratch then.
 
-mod agenda;
 mod carry;
 mod control;
-mod engine;
-mod facts;
 mod flow;
 mod levels;
 mod outside;
@@ -46,6 +41,7 @@ mod regions;
 mod rows;
 mod rules;
 mod state;
+mod subject;
 mod table;
 
 use std::sync::Arc;
@@ -54,9 +50,9 @@ use phalanx_graph::Node;
 use phalanx_graph::sync::{Carry, GraphCopy, SyncView};
 use phalanx_target::SourceSet;
 
-use self::engine::GivenUp;
 use self::levels::Levels;
-use self::state::State;
+use self::state::{GivenUp, State};
+use self::subject::Subject;
 pub use self::table::{EditableTable, Image};
 use crate::affect::Value;
 use crate::divergence::{Divergence, Flow, ValueTable};
@@ -153,7 +149,7 @@ impl Retained {
 
     /// The sources of a value as of the last repair, also of one that an answer does not tell of.
     pub(crate) fn sources(&self, value: Value) -> SourceSet {
-        SourceSet::from_bits(self.state.facts.values.get(value.raw()))
+        SourceSet::from_bits(self.state.known.get(Subject::Value(value.raw())))
     }
 
     /// The graph that it is of, as of the last repair, and the tables, to state what has changed.

@@ -12,13 +12,15 @@
 //! **Complexity.** When a region or a cycle comes to be so, or ceases to be, O(values in the region) and their uses; these are [listed](Members) once, by a look at
 //! all values. Else O(cycles around a value).
 
+use std::ops::ControlFlow;
+
 use phalanx_graph::sync::SyncView;
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
-use super::facts::Subject;
-use super::rules::{DivergenceRules, subject};
+use super::rules::DivergenceRules;
+use super::subject::{Known, Subject, subject};
 use super::table::{EditableTable, Edited};
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::TemporalUse;
@@ -100,18 +102,21 @@ impl DivergenceRules<'_, '_> {
     }
 
     /// Tells what is in a region in which threads run apart.
-    pub(super) fn run_apart(&mut self, region: CycleId, bits: u16, to: &mut Vec<(Subject, u16)>) {
+    pub(super) fn run_apart(
+        &mut self,
+        region: CycleId,
+        bits: u16,
+        tell: &mut impl FnMut(Subject, u16) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         for value in self.values_in(region) {
             if !self.table.is_fixed(value) && !self.is_invariant(value, region) {
-                to.push((Subject::Value(value.raw()), bits));
+                tell(Subject::Value(value.raw()), bits)?;
             }
         }
         for (_, user) in self.uses_apart(region) {
-            let bits = self.transfer(user, bits);
-            if bits != 0 {
-                to.push((subject(user), bits));
-            }
+            tell(subject(user), self.transfer(user, bits))?;
         }
+        ControlFlow::Continue(())
     }
 
     /// Uses, in other blocks, of what is fixed in a region.
@@ -137,18 +142,18 @@ impl DivergenceRules<'_, '_> {
     }
 
     /// What a user that is not fixed has from regions in which threads run apart: where it is, and where it reads what is fixed.
-    pub(super) fn of_apart(&mut self, user: User, want: u16, limit: u32) -> u16 {
+    pub(super) fn of_apart(&mut self, user: User, want: u16, known: Known<'_>) -> u16 {
         let mut found = 0;
         if let UserKind::Value(value) = user.kind()
             && let Some((region, number)) = self.assumed_around(self.table.block(value))
             && !self.is_invariant(value, region)
         {
-            found |= self.facts.controls.below(number, limit) & want;
+            found |= known.get(Subject::Control(number)) & want;
         }
         let table = self.table;
         for &operand in table.operands(user) {
             self.work += 1;
-            let bits = self.apart(operand, user, limit);
+            let bits = self.apart(operand, user, known);
             if bits != 0 {
                 found |= self.transfer(user, bits) & want;
             }
@@ -157,18 +162,22 @@ impl DivergenceRules<'_, '_> {
     }
 
     /// What a use of something fixed depends on because threads run apart.
-    fn apart(&self, value: Value, user: User, limit: u32) -> u16 {
+    fn apart(&self, value: Value, user: User, known: Known<'_>) -> u16 {
         match self.assumed_around(self.table.block(value)) {
             Some((region, number)) if self.is_read_apart(value, user, region) => {
-                self.facts.controls.below(number, limit)
+                known.get(Subject::Control(number))
             }
             _ => 0,
         }
     }
 
     /// The same as an answer lists it.
-    pub(super) fn use_apart(&self, (value, user): (Value, User)) -> Option<TemporalUse> {
-        let sources = SourceSet::from_bits(self.apart(value, user, u32::MAX));
+    pub(super) fn use_apart(
+        &self,
+        (value, user): (Value, User),
+        known: Known<'_>,
+    ) -> Option<TemporalUse> {
+        let sources = SourceSet::from_bits(self.apart(value, user, known));
         let (cycle, _) = self.assumed_around(self.table.block(value))?;
         (!sources.is_empty()).then_some(TemporalUse { value, user, cycle, sources })
     }
@@ -201,7 +210,7 @@ impl DivergenceRules<'_, '_> {
     }
 
     /// What the moment of a use depends on because of cycles that are read outside.
-    pub(super) fn live_out(&self, value: Value, user: User, limit: u32) -> u16 {
+    pub(super) fn live_out(&self, value: Value, user: User, known: Known<'_>) -> u16 {
         if self.graph.live_out.is_empty() {
             return 0;
         }
@@ -212,7 +221,7 @@ impl DivergenceRules<'_, '_> {
             if let Some(&number) = self.graph.live_out.get(&cycle)
                 && self.is_read_outside(value, user, cycle)
             {
-                found |= self.facts.controls.below(number, limit);
+                found |= known.get(Subject::Control(number));
             }
         }
         found

@@ -1,18 +1,19 @@
 //! The rules of divergence in both directions: what follows from a fact, and what supports one.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 
+use phalanx_fixpoint::Rules;
 use phalanx_graph::sync::{LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use super::control::{Control, ControlGraph};
-use super::engine::Rules;
-use super::facts::{Facts, Subject};
 use super::levels::Levels;
 use super::outside::{Attachment, Outside, Scene};
 use super::regions::Members;
+use super::subject::{Known, Subject, subject};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::Flow;
@@ -24,7 +25,6 @@ pub(super) struct DivergenceRules<'r, 'f> {
     pub(super) flow: Flow<'f>,
     pub(super) view: SyncView<'f>,
     pub(super) table: &'r EditableTable,
-    pub(super) facts: &'r mut Facts,
     pub(super) graph: &'r mut ControlGraph,
     pub(super) levels: Option<&'r Levels>,
     pub(super) outside: &'r Outside,
@@ -35,13 +35,6 @@ pub(super) struct DivergenceRules<'r, 'f> {
     pub(super) room: usize,
     /// While facts only grow: by source, the exits that are not known to have it.
     pub(super) remaining: Option<Vec<Option<Remaining>>>,
-}
-
-pub(super) fn subject(user: User) -> Subject {
-    match user.kind() {
-        UserKind::Value(value) => Subject::Value(value.raw()),
-        UserKind::Terminator(block) => Subject::Branch(block.raw()),
-    }
 }
 
 impl<'f> DivergenceRules<'_, 'f> {
@@ -84,14 +77,21 @@ impl<'f> DivergenceRules<'_, 'f> {
     }
 
     /// Tells the phis of a block.
-    fn join(&mut self, control: Control, block: Node, bits: u16, to: &mut Vec<(Subject, u16)>) {
+    fn join(
+        &mut self,
+        control: Control,
+        block: Node,
+        bits: u16,
+        tell: &mut impl FnMut(Subject, u16) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let table = self.table;
         for &phi in table.phis(block) {
             self.work += 1;
             if !table.is_fixed(phi) && self.selects(control, phi) {
-                to.push((Subject::Value(phi.raw()), bits));
+                tell(Subject::Value(phi.raw()), bits)?;
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Uses whose moment depends on a fact about control flow.
@@ -144,29 +144,29 @@ impl<'f> DivergenceRules<'_, 'f> {
         found
     }
 
-    /// What the moment of a use depends on, as far as facts with ranks below a limit tell.
-    pub(super) fn temporal(&mut self, value: Value, user: User, limit: u32) -> u16 {
+    /// What the moment of a use depends on, as far as is known.
+    pub(super) fn temporal(&mut self, value: Value, user: User, known: Known<'_>) -> u16 {
         let Some(levels) = self.levels else { return 0 };
         let scene = Scene { view: &self.view, cycles: self.flow.cycles, table: self.table, levels };
-        let (graph, controls) = (&mut *self.graph, &self.facts.controls);
+        let graph = &mut *self.graph;
         let (mut found, mut work) = (0, 1);
         scene.attachments(value, user, |attachment| match attachment {
             Attachment::Edge(edge) => {
                 work += 1;
                 if let Some(exit) = graph.exit_number(edge) {
-                    found |= controls.below(exit, limit);
+                    found |= known.get(Subject::Control(exit));
                 }
             }
             Attachment::Cycle(cycle, at) => {
                 graph.prepare_reached(cycle);
                 for reached in graph.reached(cycle, at) {
                     work += 1;
-                    found |= controls.below(reached, limit);
+                    found |= known.get(Subject::Control(reached));
                 }
             }
         });
         self.work += work;
-        found | self.live_out(value, user, limit)
+        found | self.live_out(value, user, known)
     }
 
     /// Tells the edges of a range that leave cycles of a depth.
@@ -174,21 +174,20 @@ impl<'f> DivergenceRules<'_, 'f> {
         &mut self,
         (first, end, depth): (u32, u32, u32),
         bits: u16,
-        to: &mut Vec<(Subject, u16)>,
-    ) {
+        tell: &mut impl FnMut(Subject, u16) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let Self { view, graph, remaining, .. } = self;
         let mut exit = |edge: u32, bits: u16| {
-            let exit = graph.exit(view, LeavingEdge::from_raw(edge));
-            to.push((Subject::Control(exit), bits));
+            tell(Subject::Control(graph.exit(view, LeavingEdge::from_raw(edge))), bits)
         };
         let Some(remaining) = remaining else {
             self.work += (end - first) as usize;
             for edge in first..end {
                 if view.depth_kept(edge as usize) < depth {
-                    exit(edge, bits);
+                    exit(edge, bits)?;
                 }
             }
-            return;
+            return ControlFlow::Continue(());
         };
         for source in SourceSet::from_bits(bits).iter() {
             let number = source.bits().trailing_zeros() as usize;
@@ -196,16 +195,14 @@ impl<'f> DivergenceRules<'_, 'f> {
                 Remaining::new((0..view.leaving_edges()).map(|i| view.depth_kept(i)))
             });
             while let Some(edge) = left.take(first, end, depth) {
-                exit(edge, source.bits());
+                exit(edge, source.bits())?;
             }
         }
+        ControlFlow::Continue(())
     }
 
-    fn of_user(&mut self, user: User, want: u16, limit: u32) -> u16 {
-        let mut found = match user.kind() {
-            UserKind::Value(value) => self.table.seed(value).bits(),
-            UserKind::Terminator(block) => self.table.terminator_seed(block).bits(),
-        } & want;
+    fn of_user(&mut self, user: User, want: u16, known: Known<'_>) -> u16 {
+        let mut found = self.seed(subject(user)) & want;
         let is_fixed = match user.kind() {
             UserKind::Value(value) => self.table.is_fixed(value),
             UserKind::Terminator(block) => self.table.is_fixed_terminator(block),
@@ -220,7 +217,7 @@ impl<'f> DivergenceRules<'_, 'f> {
                 return found;
             }
             self.work += 1;
-            let bits = self.facts.values.below(operand.raw(), limit);
+            let bits = known.get(Subject::Value(operand.raw()));
             if bits != 0 {
                 found |= self.transfer(user, bits) & want;
             }
@@ -231,7 +228,7 @@ impl<'f> DivergenceRules<'_, 'f> {
             let mut others: Vec<u32> = Vec::new();
             for join in self.graph.joins(table.block(phi)) {
                 self.work += 1;
-                let bits = self.facts.controls.below(join, limit) & want & !found;
+                let bits = known.get(Subject::Control(join)) & want & !found;
                 match self.graph.kinds[join as usize] {
                     Control::Join(_) => found |= bits,
                     _ if bits != 0 => others.push(join),
@@ -242,21 +239,21 @@ impl<'f> DivergenceRules<'_, 'f> {
                 }
             }
             for join in others {
-                let bits = self.facts.controls.below(join, limit) & want & !found;
+                let bits = known.get(Subject::Control(join)) & want & !found;
                 if bits != 0 && self.selects(self.graph.kinds[join as usize], phi) {
                     found |= bits;
                 }
             }
         }
         if !self.graph.assumed.is_empty() {
-            found |= self.of_apart(user, want & !found, limit);
+            found |= self.of_apart(user, want & !found, known);
         }
         if self.levels.is_some() {
             for &operand in operands {
                 if found == want {
                     return found;
                 }
-                let bits = self.temporal(operand, user, limit);
+                let bits = self.temporal(operand, user, known);
                 if bits != 0 {
                     found |= self.transfer(user, bits) & want;
                 }
@@ -265,7 +262,7 @@ impl<'f> DivergenceRules<'_, 'f> {
         found
     }
 
-    fn of_control(&mut self, number: u32, want: u16, limit: u32) -> u16 {
+    fn of_control(&mut self, number: u32, want: u16, known: Known<'_>) -> u16 {
         const FEW: usize = 8;
         let mut found = 0;
         let supports = &mut self.graph.supports[number as usize];
@@ -274,7 +271,7 @@ impl<'f> DivergenceRules<'_, 'f> {
                 return found;
             }
             self.work += 1;
-            let more = self.facts.below(supports[at], limit) & want & !found;
+            let more = known.get(supports[at]) & want & !found;
             // What has supported it may well do so again.
             if more != 0 && at >= FEW {
                 supports.swap(at, at % FEW);
@@ -292,7 +289,7 @@ impl<'f> DivergenceRules<'_, 'f> {
                     && (first..end).contains(&(edge.index() as u32))
                     && kept < depth
                 {
-                    found |= self.facts.controls.below(range, limit) & want;
+                    found |= known.get(Subject::Control(range)) & want;
                 }
             }
         }
@@ -301,59 +298,98 @@ impl<'f> DivergenceRules<'_, 'f> {
 }
 
 impl Rules for DivergenceRules<'_, '_> {
-    fn facts(&self) -> &Facts {
-        self.facts
-    }
+    type Subject = Subject;
+    type Bits = u16;
+    type Step = ();
 
-    fn facts_mut(&mut self) -> &mut Facts {
-        self.facts
-    }
-
-    fn supported(&mut self, subject: Subject, want: u16, limit: u32) -> u16 {
-        match subject {
-            Subject::Value(value) => self.of_user(User::value(Value::from_raw(value)), want, limit),
-            Subject::Branch(block) => {
-                self.of_user(User::terminator(Node::from_raw(block)), want, limit)
-            }
-            Subject::Control(number) => self.of_control(number, want, limit),
+    #[inline]
+    fn seed(&mut self, of: Subject) -> u16 {
+        match of {
+            Subject::Value(value) => self.table.seed(Value::from_raw(value)).bits(),
+            Subject::Branch(block) => self.table.terminator_seed(Node::from_raw(block)).bits(),
+            Subject::Control(_) => 0,
         }
     }
 
-    fn consequences(&mut self, of: Subject, bits: u16, to: &mut Vec<(Subject, u16)>) {
-        let before = to.len();
+    fn supported(&mut self, subject: Subject, want: u16, known: Known<'_>) -> u16 {
+        match subject {
+            Subject::Value(value) => self.of_user(User::value(Value::from_raw(value)), want, known),
+            Subject::Branch(block) => {
+                self.of_user(User::terminator(Node::from_raw(block)), want, known)
+            }
+            Subject::Control(number) => self.of_control(number, want, known),
+        }
+    }
+
+    fn gives(
+        &mut self,
+        of: Subject,
+        bits: u16,
+        _: Known<'_>,
+        tell: &mut impl FnMut(Subject, u16, ()) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut told = 0;
+        let told_on = self.tell_on(of, bits, &mut |next, bits| {
+            told += 1;
+            match bits {
+                0 => ControlFlow::Continue(()),
+                bits => tell(next, bits, ()),
+            }
+        });
+        self.work += told;
+        told_on
+    }
+
+    fn work(&self) -> usize {
+        match self.graph.is_irregular || self.graph.size > self.room {
+            true => usize::MAX,
+            false => self.work,
+        }
+    }
+}
+
+impl DivergenceRules<'_, '_> {
+    /// Tells everything that rests on bits of a subject. It may tell of none.
+    fn tell_on(
+        &mut self,
+        of: Subject,
+        bits: u16,
+        tell: &mut impl FnMut(Subject, u16) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         match of {
-            Subject::Value(value) => self.table.each_user(Value::from_raw(value), |user| {
-                let bits = self.transfer(user, bits);
-                if bits != 0 {
-                    to.push((subject(user), bits));
-                }
-            }),
+            Subject::Value(value) => {
+                let mut told = ControlFlow::Continue(());
+                self.table.each_user(Value::from_raw(value), |user| {
+                    if told.is_continue() {
+                        told = tell(subject(user), self.transfer(user, bits));
+                    }
+                });
+                told
+            }
             Subject::Branch(block) => {
                 let block = Node::from_raw(block);
-                if self.flow.cfg.is_branch(block) {
-                    let next = self.graph.of_branch(&mut self.view, self.flow, block);
-                    to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
+                if !self.flow.cfg.is_branch(block) {
+                    return ControlFlow::Continue(());
                 }
+                let next = self.graph.of_branch(&mut self.view, self.flow, block);
+                next.iter().try_for_each(|next| tell(Subject::Control(*next), bits))
             }
             Subject::Control(number) => {
                 let control = self.graph.kinds[number as usize];
                 match control {
                     Control::Join(block) | Control::JoinOver(block, _) => {
-                        self.join(control, block, bits, to);
+                        self.join(control, block, bits, tell)?;
                     }
                     Control::JoinBack(cycle, _) => {
-                        self.join(control, self.flow.cycles.header(cycle), bits, to);
+                        self.join(control, self.flow.cycles.header(cycle), bits, tell)?;
                     }
                     Control::Exits { first, end, depth } => {
-                        self.exits((first, end, depth), bits, to);
+                        self.exits((first, end, depth), bits, tell)?;
                     }
-                    Control::Assumed(region) => self.run_apart(region, bits, to),
+                    Control::Assumed(region) => self.run_apart(region, bits, tell)?,
                     Control::Reach(..) | Control::Exit(_) | Control::LiveOut(_) => {
                         for (_, user) in self.uses_of(control) {
-                            let bits = self.transfer(user, bits);
-                            if bits != 0 {
-                                to.push((subject(user), bits));
-                            }
+                            tell(subject(user), self.transfer(user, bits))?;
                         }
                     }
                     Control::ExitsFrom(_)
@@ -362,17 +398,8 @@ impl Rules for DivergenceRules<'_, '_> {
                     | Control::Gone => {}
                 }
                 let next = self.graph.of_control(&mut self.view, self.flow, number);
-                to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
+                next.iter().try_for_each(|next| tell(Subject::Control(*next), bits))
             }
-        }
-        self.facts.controls.grow(self.graph.len());
-        self.work += to.len() - before;
-    }
-
-    fn work(&self) -> usize {
-        match self.graph.is_irregular || self.graph.size > self.room {
-            true => usize::MAX,
-            false => self.work,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is retained besides the tables, and how the answer follows it.
 //!
-//! [`State`] holds the facts with the engine that derives them, the part of the control flow that rules speak of, and
+//! [`State`] holds what is known of divergence, the part of the control flow that rules speak of, and
 //! for cycles what varies in them. [`State::repair`] first brings up to date what varies in which cycles, then
 //! divergence; the answer is changed only where a fact has become another one. O(facts that change, with what
 //! supports them and rests on them), until [`GivenUp`].
@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use phalanx_fixpoint::{Fixpoint, Limits, Ranks, Update};
 use phalanx_graph::CycleId;
 use phalanx_graph::sync::SyncView;
 use phalanx_target::SourceSet;
@@ -16,12 +17,11 @@ use smallvec::SmallVec;
 
 use super::Unfit;
 use super::control::{Control, ControlGraph};
-use super::engine::{Engine, GivenUp};
-use super::facts::{Column, Facts, Subject, Subjects};
 use super::levels::Levels;
 use super::outside::{Outside, Scene};
 use super::regions::Members;
 use super::rules::DivergenceRules;
+use super::subject::{Known, Solution, Subject, Subjects, subject};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::assumed::outermost;
@@ -29,11 +29,14 @@ use crate::divergence::naming::choose;
 use crate::divergence::selection::Selections;
 use crate::divergence::{Divergence, Flow, TemporalUse};
 
+/// It was too much, or cannot be followed: start from scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GivenUp;
+
 /// What is known, and how it was derived.
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) facts: Facts,
-    pub(super) engine: Engine,
+    pub(super) known: Solution,
     pub(super) graph: ControlGraph,
     /// None without cycles.
     pub(super) levels: Option<Levels>,
@@ -53,8 +56,7 @@ impl State {
         }
         let levels = (!cycles.is_empty()).then(|| Levels::new(cycles, table));
         let mut state = Self {
-            facts: Facts::default(),
-            engine: Engine::new(),
+            known: Fixpoint::new(Ranks::Kept),
             graph: ControlGraph::default(),
             levels,
             outside: Outside::default(),
@@ -63,34 +65,25 @@ impl State {
             room: Self::room(flow),
             built: 0,
         };
-        state.engine.grow(&mut state.facts, table.len(), table.block_count());
+        state.make_room(table);
         if let Some(levels) = &state.levels {
             let view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
             let scene = Scene { view: &view, cycles, table, levels };
             state.outside = Outside::new(&scene);
         }
         // Far more than what ordinary functions need.
-        let bounds = (usize::MAX, 64 * (table.len() + state.room));
-        let (engine, mut rules) = state.rules(flow, table);
-        engine.keep_before(false);
-        engine.bounds = bounds;
+        let limits = Limits { work: 64 * (table.len() + state.room), ..Limits::NONE };
+        let (known, mut rules) = state.rules(flow, table);
         rules.remaining = Some(vec![None; SourceSet::COUNT]);
-        for value in (0..table.len() as u32).map(Value::from_raw) {
-            let seed = table.seed(value).bits();
-            if seed != 0 {
-                engine.add(&mut rules, Subject::Value(value.raw()), seed);
-            }
-        }
-        for block in table.seeded_terminators() {
-            let seed = table.terminator_seed(block).bits();
-            engine.add(&mut rules, Subject::Branch(block.raw()), seed);
-        }
-        let result = engine.run(&mut rules);
+        let values = (0..table.len() as u32).map(Subject::Value);
+        let branches = table.seeded_terminators().into_iter();
+        let branches = branches.map(|block| Subject::Branch(block.raw()));
+        let update = known.solve(&mut rules, values.chain(branches), limits);
         state.built = rules.work;
-        match (state.graph.is_irregular, result) {
+        match (state.graph.is_irregular, update) {
             (true, _) => Err(Unfit::Irregular),
-            (false, Err(GivenUp)) => Err(Unfit::TooLarge),
-            (false, Ok(())) => Ok(state),
+            (false, Update::TooMuch) => Err(Unfit::TooLarge),
+            (false, Update::Same | Update::Changed) => Ok(state),
         }
     }
 
@@ -99,17 +92,22 @@ impl State {
         4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
     }
 
-    /// The machinery, and what it works with.
+    /// Makes room for what a table has.
+    pub(super) fn make_room(&mut self, table: &EditableTable) {
+        self.known.grow(Subject::VALUES, table.len());
+        self.known.grow(Subject::BRANCHES, table.block_count());
+    }
+
+    /// What is known, and what it follows from.
     pub(super) fn rules<'r, 'f>(
         &'r mut self,
         flow: Flow<'f>,
         table: &'r EditableTable,
-    ) -> (&'r mut Engine, DivergenceRules<'r, 'f>) {
+    ) -> (&'r mut Solution, DivergenceRules<'r, 'f>) {
         let rules = DivergenceRules {
             flow,
             view: SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles),
             table,
-            facts: &mut self.facts,
             graph: &mut self.graph,
             levels: self.levels.as_ref(),
             outside: &self.outside,
@@ -119,23 +117,25 @@ impl State {
             room: self.room,
             remaining: None,
         };
-        (&mut self.engine, rules)
+        (&mut self.known, rules)
     }
 
     /// The answer from the facts.
     pub(super) fn whole_answer(&mut self, flow: Flow<'_>, table: &EditableTable) -> Divergence {
-        let sets = |of: &Column| -> Vec<SourceSet> { of.all().map(SourceSet::from_bits).collect() };
+        let sets =
+            |class| -> Vec<SourceSet> { self.known.all(class).map(SourceSet::from_bits).collect() };
         let mut answer = Divergence {
-            values: sets(&self.facts.values).into(),
-            terminators: sets(&self.facts.branches).into(),
+            values: sets(Subject::VALUES).into(),
+            terminators: sets(Subject::BRANCHES).into(),
             ..Divergence::default()
         };
-        answer.divergent_exits = exits(&self.graph, &self.facts).into();
-        answer.assumed = assumed(&self.graph, &self.facts, flow);
-        let (_, mut rules) = self.rules(flow, table);
+        answer.divergent_exits = exits(&self.graph, &self.known).into();
+        answer.assumed = assumed(&self.graph, &self.known, flow);
+        let (known, mut rules) = self.rules(flow, table);
+        let known = known.seen();
         let mut uses: Vec<(Value, User)> = Vec::new();
         for (number, control) in rules.graph.kinds.clone().into_iter().enumerate() {
-            if rules.facts.controls.get(number as u32) != 0 {
+            if known.get(Subject::Control(number as u32)) != 0 {
                 uses.extend(rules.uses_of(control));
             }
         }
@@ -143,9 +143,9 @@ impl State {
         uses.dedup();
         let exits = &answer.divergent_exits;
         let told = |entry: &TemporalUse| entry.is_of(table.reported());
-        let apart = uses.iter().filter_map(|of| rules.use_apart(*of));
+        let apart = uses.iter().filter_map(|of| rules.use_apart(*of, known));
         answer.unlisted = apart.filter(told).collect::<Vec<_>>().into();
-        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
+        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, known, exits, of));
         answer.temporal = temporal.filter(told).collect::<Vec<_>>().into();
         answer.truncate(table.reported());
         answer.share();
@@ -158,7 +158,7 @@ impl State {
         table: &EditableTable,
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
-        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        self.make_room(table);
         grow(answer, table);
         let (mut changed, mut uses) = (Subjects::new(), Uses::new());
         self.follow(flow, table, (true, &mut changed, &mut uses), answer)
@@ -176,7 +176,10 @@ impl State {
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
-        let bounds = (table.len() / 4 + 256, (64 * table.len() + 4096).max(self.built));
+        let limits = Limits {
+            visited: table.len() / 4 + 256,
+            work: (64 * table.len() + 4096).max(self.built),
+        };
         for edited in log {
             changed.push(subject(edited.user));
             if let UserKind::Value(value) = edited.user.kind() {
@@ -184,22 +187,17 @@ impl State {
             }
         }
         let known = (is_same_graph, &mut *changed, &mut *uses);
-        let mut visited = self.follow_levels(flow, table, known, bounds)?;
+        let mut visited = self.follow_levels(flow, table, known, limits)?;
         changed.sort_unstable();
         changed.dedup();
-        let (engine, mut rules) = self.rules(flow, table);
-        engine.bounds = bounds;
-        engine.keep_before(true);
-        let result = engine.repair(&mut rules, changed);
-        visited += engine.visited;
-        let result = match rules.graph.is_irregular {
-            true => Err(GivenUp),
-            false => result,
-        };
-        if result.is_ok() {
-            update(&mut rules, engine.before(), uses, answer);
+        let (known, mut rules) = self.rules(flow, table);
+        let repaired = known.repair(&mut rules, changed, limits);
+        visited += known.visited();
+        if rules.graph.is_irregular || repaired == Update::TooMuch {
+            return Err(GivenUp);
         }
-        result.map(|()| visited)
+        update(&mut rules, known, uses, answer);
+        Ok(visited)
     }
 }
 
@@ -211,7 +209,7 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         (is_same_graph, changed, uses): (bool, &mut Subjects, &mut Uses),
-        bounds: (usize, usize),
+        limits: Limits,
     ) -> Result<usize, GivenUp> {
         let log = table.edits();
         let Some(levels) = &mut self.levels else {
@@ -260,7 +258,7 @@ impl State {
                 table.each_user(value, |user| changed.push(subject(user)));
             }
         }
-        let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
+        let (varied, visited) = levels.repair(flow.cycles, table, changed, limits)?;
         for values in [&varied[..], &moved, &edited] {
             for &value in values {
                 changed.push(Subject::Value(value.raw()));
@@ -286,13 +284,6 @@ impl State {
 /// A few uses.
 pub(super) type Uses = SmallVec<[(Value, User); 16]>;
 
-pub(super) fn subject(user: User) -> Subject {
-    match user.kind() {
-        UserKind::Value(value) => Subject::Value(value.raw()),
-        UserKind::Terminator(block) => Subject::Branch(block.raw()),
-    }
-}
-
 /// Makes room in an answer for what it is to tell of.
 pub(super) fn grow(answer: &mut Arc<Divergence>, table: &EditableTable) {
     let (values, blocks) = (table.reported(), table.block_count());
@@ -303,21 +294,17 @@ pub(super) fn grow(answer: &mut Arc<Divergence>, table: &EditableTable) {
     }
 }
 
-/// Brings an answer up to date with what has changed since `before`, and with these uses. Where nothing has, it is the same one.
+/// Brings an answer up to date with what has changed in the last repair, and with these uses. Where nothing has, it is the same one.
 fn update(
     rules: &mut DivergenceRules<'_, '_>,
-    before: &[(Subject, u16)],
+    known: &Solution,
     uses: &mut Uses,
     answer: &mut Arc<Divergence>,
 ) {
     let mut is_assumed_otherwise = false;
-    for &(subject, old) in before {
-        let bits = rules.facts.get(subject);
-        if bits == old {
-            continue;
-        }
-        let sources = SourceSet::from_bits(bits);
-        match subject {
+    for change in known.changes() {
+        let sources = SourceSet::from_bits(known.get(change.subject));
+        match change.subject {
             Subject::Value(value) if value as usize >= rules.table.reported() => {}
             Subject::Value(value) => Arc::make_mut(answer).values.set(value as usize, sources),
             Subject::Branch(block) => {
@@ -338,21 +325,22 @@ fn update(
         }
     }
     if is_assumed_otherwise {
-        Arc::make_mut(answer).assumed = assumed(rules.graph, rules.facts, rules.flow);
+        Arc::make_mut(answer).assumed = assumed(rules.graph, known, rules.flow);
     }
     uses.sort_unstable();
     uses.dedup();
     for of in uses.drain(..) {
         let is_read = rules.table.reads(of.1, of.0);
         let exits = &answer.divergent_exits;
-        let entry = if is_read { temporal_use(rules, exits, of) } else { None };
+        let entry = if is_read { temporal_use(rules, known.seen(), exits, of) } else { None };
         let entry_or_none = entry.filter(|entry| entry.is_of(rules.table.reported()));
         if answer.temporal.of(of.0, of.1) != entry_or_none.as_slice() {
             Arc::make_mut(answer).temporal.set(of, entry_or_none);
         }
         if !rules.graph.assumed.is_empty() {
-            let entry =
-                rules.use_apart(of).filter(|entry| is_read && entry.is_of(rules.table.reported()));
+            let entry = rules
+                .use_apart(of, known.seen())
+                .filter(|entry| is_read && entry.is_of(rules.table.reported()));
             if answer.unlisted.of(of.0, of.1) != entry.as_slice() {
                 Arc::make_mut(answer).unlisted.set(of, entry);
             }
@@ -363,21 +351,21 @@ fn update(
 /// The regions that are assumed divergent.
 pub(super) fn assumed(
     graph: &ControlGraph,
-    facts: &Facts,
+    known: &Solution,
     flow: Flow<'_>,
 ) -> Vec<(CycleId, SourceSet)> {
-    let sources = |number: &u32| SourceSet::from_bits(facts.controls.get(*number));
+    let sources = |number: &u32| SourceSet::from_bits(known.get(Subject::Control(*number)));
     let all: Vec<_> =
         graph.assumed.iter().map(|(cycle, number)| (*cycle, sources(number))).collect();
     outermost(&all, flow.cycles)
 }
 
 /// The cycles that threads leave at different times.
-pub(super) fn exits(graph: &ControlGraph, facts: &Facts) -> Vec<(CycleId, SourceSet)> {
+pub(super) fn exits(graph: &ControlGraph, known: &Solution) -> Vec<(CycleId, SourceSet)> {
     let mut left = Vec::new();
     for (number, control) in graph.kinds.iter().enumerate() {
         if let Control::Left(cycle) = control {
-            let sources = SourceSet::from_bits(facts.controls.get(number as u32));
+            let sources = SourceSet::from_bits(known.get(Subject::Control(number as u32)));
             if !sources.is_empty() {
                 left.push((*cycle, sources));
             }
@@ -401,10 +389,11 @@ fn set_exit(list: &mut Vec<(CycleId, SourceSet)>, cycle: CycleId, sources: Sourc
 /// The temporal divergence of a use, if it has any.
 fn temporal_use(
     rules: &mut DivergenceRules<'_, '_>,
+    known: Known<'_>,
     exits: &[(CycleId, SourceSet)],
     (value, user): (Value, User),
 ) -> Option<TemporalUse> {
-    let sources = SourceSet::from_bits(rules.temporal(value, user, u32::MAX));
+    let sources = SourceSet::from_bits(rules.temporal(value, user, known));
     if sources.is_empty() {
         return None;
     }
