@@ -117,6 +117,14 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         }
     }
 
+    /// A solution that was kept by itself, without [ranks](Ranks::None), to be repaired.
+    #[must_use]
+    pub fn of(facts: impl IntoIterator<Item = (S, B)>) -> Self {
+        let mut solution = Self::new(Ranks::None);
+        facts.into_iter().for_each(|(subject, bits)| solution.facts.add(subject, bits, 0));
+        solution
+    }
+
     /// Makes room for so many subjects of a class at once.
     pub fn grow(&mut self, class: usize, count: usize) {
         self.facts.grow(class, count);
@@ -211,18 +219,6 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
             for (bits, rank) in groups {
                 self.facts.add(new, bits, rank);
             }
-        }
-    }
-
-    /// Lets just these facts hold.
-    pub(crate) fn set_all<'a>(&mut self, known: impl IntoIterator<Item = (&'a S, &'a B)>)
-    where
-        S: 'a,
-        B: 'a,
-    {
-        self.facts.clear();
-        for (&subject, &bits) in known {
-            self.facts.add(subject, bits, 0);
         }
     }
 

@@ -18,11 +18,10 @@ pub fn solve<R: Rules>(
     rules: &mut R,
     subjects: impl IntoIterator<Item = R::Subject>,
 ) -> BTreeMap<R::Subject, R::Bits> {
-    let mut solution: Fixpoint<R::Subject, R::Bits> = Fixpoint::new(crate::Ranks::None);
     let mut known: BTreeMap<R::Subject, R::Bits> =
         subjects.into_iter().map(|subject| (subject, rules.seed(subject))).collect();
     loop {
-        solution.set_all(&known);
+        let solution = Fixpoint::of(known.clone());
         let before = known.clone();
         for (&subject, &bits) in &before {
             for (next, more) in given(rules, subject, bits, solution.seen()) {

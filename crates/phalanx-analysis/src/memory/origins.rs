@@ -18,13 +18,15 @@
 //!
 //! # How
 //!
-//! Reachability from the addresses of the first kind, along operands; the rest is what is left. Loops of phis need no care. Passed addresses are found in
-//! the same way, from what is not passed, in kernels that have such arguments.
-//! O(instructions + operands).
+//! Reachability from the addresses of the first kind, along operands ([`addresses`]); the rest is what
+//! is left. Loops of phis need no care. Passed addresses are found in the same way, from what is not
+//! passed, in kernels that have such arguments. O(instructions + operands).
 
+mod addresses;
 pub(crate) mod copies;
 mod follow;
 
+use phalanx_fixpoint::{Fixpoint, Limits, Ranks};
 use phalanx_ir::{
     Const, InstId, Opcode, Type, TypeKind, Value, ValueKind, attributes::AttrKind,
     constant::ConstKind,
@@ -35,6 +37,7 @@ use phalanx_target::{
 };
 use smallvec::SmallVec;
 
+use self::addresses::Addresses;
 use super::by_inst::trim;
 use crate::lower::{Code, Surroundings};
 
@@ -48,54 +51,51 @@ pub struct Origins {
 }
 
 /// Of which addresses something holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 struct Known {
     /// By instruction. Ends with the last of which it does.
     insts: Vec<bool>,
     arguments: Vec<bool>,
+    /// Of which it does not: the same as facts, once it has been followed.
+    others: Option<Fixpoint<u32, bool>>,
 }
 
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.insts, &self.arguments) == (&other.insts, &other.arguments)
+    }
+}
+
+impl Eq for Known {}
+
 impl Known {
-    fn new(scan: &Scan<'_>) -> Self {
-        let code = scan.code;
+    fn new(scan: Scan<'_>) -> Self {
         let arguments = scan.known_arguments();
         if !scan.can_hold(&arguments) {
-            return Known { insts: Vec::new(), arguments };
+            return Known { arguments, ..Known::default() };
         }
-        let body = code.body;
+        let body = scan.code.body;
         let mut insts = vec![false; body.id_count()];
-        // Users by address, as a list of edges; few instructions are addresses in a space that can be private.
-        let mut edges: Vec<(InstId, InstId)> = Vec::new();
-        let mut others: Vec<InstId> = Vec::new();
-        for inst in body.all_ids() {
-            if body.block_of(inst).is_none() || !scan.can_be_private(body.inst(inst).ty) {
-                continue;
-            }
+        // Few instructions are addresses in a space that can be private.
+        let mut addresses: Vec<u32> = Vec::new();
+        let mut users: Vec<(u32, InstId)> = Vec::new();
+        for inst in body.all_ids().filter(|&inst| scan.is_address(inst)) {
+            addresses.push(number(inst) as u32);
             insts[number(inst)] = true;
-            let mut is_other = scan.is_private_only(body.inst(inst).ty);
-            scan.made_from(inst, |made_from| match made_from {
-                From::Inst(operand) => edges.push((operand, inst)),
-                From::Other => is_other = true,
-                From::Known => {}
+            scan.made_from(inst, |from| match from {
+                From::Inst(operand) => users.push((number(operand) as u32, inst)),
+                From::Other | From::Known => {}
             });
-            if is_other {
-                others.push(inst);
-            }
         }
-        edges.sort_unstable_by_key(|(from, to)| (number(*from), number(*to)));
-        for inst in &others {
-            insts[number(*inst)] = false;
-        }
-        while let Some(inst) = others.pop() {
-            let first = edges.partition_point(|(from, _)| number(*from) < number(inst));
-            for &(_, user) in edges[first..].iter().take_while(|(from, _)| *from == inst) {
-                if std::mem::replace(&mut insts[number(user)], false) {
-                    others.push(user);
-                }
-            }
+        users.sort_unstable_by_key(|(from, to)| (*from, number(*to)));
+        let mut rules = Addresses { scan, users: Some(users), looked_at: 0 };
+        let mut others = Fixpoint::new(Ranks::None);
+        let _ = others.solve(&mut rules, addresses.iter().copied(), Limits::NONE);
+        for at in addresses.into_iter().filter(|at| others.get(*at)) {
+            insts[at as usize] = false;
         }
         trim(&mut insts);
-        Known { insts, arguments }
+        Known { insts, arguments, others: None }
     }
 
     fn holds(&self, address: Value) -> bool {
@@ -113,7 +113,7 @@ impl Origins {
     /// Those of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
-        let of = |kind| Known::new(&Scan::new(code, around, kind));
+        let of = |kind| Known::new(Scan::new(code, around, kind));
         Self { shared: of(Kind::Shared), passed: of(Kind::Passed) }
     }
 
@@ -220,6 +220,12 @@ impl<'a> Scan<'a> {
         };
         let of = |number| AddressSpace::of(self.around.target.architecture(), number);
         space.is_some_and(|number| of(number).may_be_private(self.is_kernel))
+    }
+
+    /// Whether an instruction is an address about which something is to be said.
+    fn is_address(&self, inst: InstId) -> bool {
+        let body = self.code.body;
+        body.block_of(inst).is_some() && self.can_be_private(body.inst(inst).ty)
     }
 
     /// Whether it can hold of any address, if it holds of these arguments.

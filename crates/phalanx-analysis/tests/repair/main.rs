@@ -31,6 +31,8 @@ struct Counts {
     apart: usize,
     temporal: usize,
     changed: usize,
+    /// How often the rules were asked from either end.
+    rules: usize,
 }
 
 fn check(
@@ -116,6 +118,12 @@ fn check(
         counts.temporal += usize::from(!scratch.temporal_uses().is_empty());
         last = Some(scratch);
     }
+    if let Some(retained) = retained.filter(|_| seed % 8 == 0) {
+        counts.rules += 1;
+        if let Err(wrong) = retained.check_rules(model.flow()) {
+            panic!("seed {seed}: {wrong}");
+        }
+    }
 }
 
 /// How many times as much is done as in an ordinary run.
@@ -134,6 +142,7 @@ fn warm_equals_cold() {
     let all = counts.repaired + counts.rebuilt + counts.scratch;
     assert!(counts.repaired * 2 > all && counts.apart > 500, "{counts:?}");
     assert!(counts.temporal > all / 20 && counts.changed > all / 4, "{counts:?}");
+    assert!(counts.rules > 100, "{counts:?}");
 }
 
 /// Blocks are split and merged, edges come and go, among other edits.

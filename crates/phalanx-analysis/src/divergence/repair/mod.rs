@@ -197,6 +197,21 @@ impl Retained {
         self.table.is_pure(value)
     }
 
+    /// Whether what is known is the least solution, and the rules say the same asked from either end.
+    /// Slow; after this it is of no use any more.
+    ///
+    /// # Errors
+    /// What is wrong.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn check_rules(mut self, flow: Flow<'_>) -> Result<(), String> {
+        let values = (0..self.table.len() as u32).map(Subject::Value);
+        let branches = (0..self.table.block_count() as u32).map(Subject::Branch);
+        let controls = (0..self.state.graph.len() as u32).map(Subject::Control);
+        let subjects: Vec<Subject> = values.chain(branches).chain(controls).collect();
+        let (known, mut rules) = self.state.rules(flow, &self.table);
+        phalanx_fixpoint::twin::check(&mut rules, known, &subjects)
+    }
+
     /// Derives everything from the tables and this control flow.
     ///
     /// # Errors

@@ -356,6 +356,9 @@ impl DivergenceRules<'_, '_> {
         bits: u16,
         tell: &mut impl FnMut(Subject, u16) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        if bits == 0 {
+            return ControlFlow::Continue(());
+        }
         match of {
             Subject::Value(value) => {
                 let mut told = ControlFlow::Continue(());
