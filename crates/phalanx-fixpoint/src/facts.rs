@@ -173,7 +173,7 @@ impl<S: Subject, B: Bits> Facts<S, B> {
     }
 
     /// All bits of the subjects of a class, by number.
-    pub(crate) fn all(&self, class: usize) -> impl Iterator<Item = B> {
+    pub(crate) fn all(&self, class: usize) -> impl ExactSizeIterator<Item = B> {
         self.tables[class].entries.iter().map(|entry| entry.bits)
     }
 }

@@ -121,8 +121,14 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
     #[must_use]
     pub fn of(facts: impl IntoIterator<Item = (S, B)>) -> Self {
         let mut solution = Self::new(Ranks::None);
-        facts.into_iter().for_each(|(subject, bits)| solution.facts.add(subject, bits, 0));
+        solution.assume(facts);
         solution
+    }
+
+    /// Takes facts for known, as part of a solution without [ranks](Ranks::None); nobody is told.
+    pub fn assume(&mut self, facts: impl IntoIterator<Item = (S, B)>) {
+        debug_assert!(!self.facts.has_ranks(), "what is assumed has no rank");
+        facts.into_iter().for_each(|(subject, bits)| self.facts.add(subject, bits, 0));
     }
 
     /// Makes room for so many subjects of a class at once.
@@ -189,7 +195,7 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
     }
 
     /// The bits of all subjects of a class, by number.
-    pub fn all(&self, class: usize) -> impl Iterator<Item = B> {
+    pub fn all(&self, class: usize) -> impl ExactSizeIterator<Item = B> {
         self.facts.all(class)
     }
 
@@ -211,8 +217,15 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
     /// For edits after which subjects have other numbers. Whoever rested on a subject that is none
     /// any more is to be among those that have changed in the next repair.
     pub fn renumber(&mut self, moves: impl IntoIterator<Item = (S, Option<S>)>) {
-        let taken: Vec<_> =
-            moves.into_iter().map(|(old, new)| (new, self.facts.take(old))).collect();
+        let moves = moves.into_iter().filter(|(old, new)| Some(*old) != *new);
+        let mut taken = Vec::new();
+        for (old, new) in moves {
+            // Most have nothing, and nothing to lose.
+            let is_empty = |facts: &Facts<S, B>, of| facts.get(of) == B::NONE;
+            if !is_empty(&self.facts, old) || new.is_some_and(|new| !is_empty(&self.facts, new)) {
+                taken.push((new, self.facts.take(old)));
+            }
+        }
         for (new, groups) in taken {
             let Some(new) = new else { continue };
             self.facts.remove(new, B::ALL);

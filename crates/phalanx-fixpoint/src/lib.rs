@@ -36,7 +36,7 @@
 //! use std::ops::ControlFlow;
 //! use phalanx_fixpoint::{Fixpoint, Limits, Ranks, Rules, Seen, Update, explain};
 //!
-//! /// For each variable: what it is read from by itself, and the variables that are assigned to it.
+//! /// For each variable: what it is read from, and the variables that are assigned to it.
 //! struct Program(Vec<(u32, Vec<u32>)>);
 //!
 //! impl Rules for Program {

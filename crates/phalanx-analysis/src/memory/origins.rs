@@ -2,25 +2,30 @@
 //!
 //! # What
 //!
-//! A generic pointer may lead anywhere, and private memory is another memory in each thread at equal addresses. So what is loaded
-//! through a generic pointer can differ between threads even if the address does not, unless it is known where the
-//! pointer comes from. An address *may be private* when its space can be and one of these holds:
+//! A generic pointer may lead anywhere, and private memory is another memory in each thread at
+//! equal addresses. So what is loaded through a generic pointer can differ between threads even if
+//! the address does not, unless it is known where the pointer comes from. An address *may be
+//! private* when its space can be and one of these holds:
 //!
-//! - it comes from a stack slot, from memory, from an integer, from a call, or is an argument of a function that is called;
+//! - it comes from a stack slot, from memory, from an integer, from a call, or is an argument of a
+//!   function that is called;
 //! - it is made from such an address by steps, casts, phis or selections.
 //!
-//! Arguments of a kernel are not: they come from the host, which has no addresses of private memory. Only a `byval` argument is excepted,
-//! of which each thread may have a copy, unless it is only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast from a space that
-//! is shared is not either.
+//! Arguments of a kernel are not: they come from the host, which has no addresses of private
+//! memory. Only a `byval` argument is excepted, of which each thread may have a copy, unless it is
+//! only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast
+//! from a space that is shared is not either.
 //!
-//! An address is *passed* if it is made from such copies that are only read and nothing else: what is there is the same in the whole launch. In a function that is called, and of which it is known
-//! what callers pass, copies that are only read are passed as well: what is there depends on what the argument does.
+//! An address is *passed* if it is made from such copies that are only read and nothing else: what
+//! is there is the same in the whole launch. In a function that is called, and of which it is known
+//! what callers pass, copies that are only read are passed as well: what is there depends on what
+//! the argument does.
 //!
 //! # How
 //!
-//! Reachability from the addresses of the first kind, along operands ([`addresses`]); the rest is what
-//! is left. Loops of phis need no care. Passed addresses are found in the same way, from what is not
-//! passed, in kernels that have such arguments. O(instructions + operands).
+//! Reachability from the addresses of the first kind, along operands ([`addresses`]); the rest is
+//! what is left. Loops of phis need no care. Passed addresses are found in the same way, from what
+//! is not passed, in kernels that have such arguments. O(instructions + operands).
 
 mod addresses;
 pub(crate) mod copies;
@@ -117,20 +122,23 @@ impl Origins {
         Self { shared: of(Kind::Shared), passed: of(Kind::Passed) }
     }
 
-    /// Whether an address whose space can be private is known not to be. Of constants, [`is_shared_constant`] says that.
+    /// Whether an address whose space can be private is known not to be. Of constants,
+    /// [`is_shared_constant`] says that.
     #[must_use]
     pub fn is_shared(&self, address: Value) -> bool {
         self.shared.holds(address)
     }
 
-    /// Whether what is at an address is a structure that was passed by value: by the host, so that it depends on nothing but what the address does, or by callers, so
-    /// that it depends on nothing but the arguments.
+    /// Whether what is at an address is a structure that was passed by value: by the host, so that
+    /// it depends on nothing but what the address does, or by callers, so that it depends on
+    /// nothing but the arguments.
     #[must_use]
     pub fn is_passed(&self, address: Value) -> bool {
         self.passed.holds(address)
     }
 
-    /// Instructions with an operand about which this says something else than `old`, or which leads to something that is passed, where that is something else.
+    /// Instructions with an operand about which this says something else than `old`, or which leads
+    /// to something that is passed, where that is something else.
     #[must_use]
     pub fn users_of_others(&self, code: Code<'_>, old: &Self) -> Vec<InstId> {
         let body = code.body;
@@ -184,7 +192,8 @@ struct Scan<'a> {
     around: Surroundings<'a>,
     is_kernel: bool,
     kind: Kind,
-    /// Arguments that are copies which are only read; in a function that is called, where that is asked.
+    /// Arguments that are copies which are only read; in a function that is called, where that is
+    /// asked.
     only_read: SmallVec<[u32; 2]>,
 }
 
@@ -210,7 +219,8 @@ impl<'a> Scan<'a> {
         Scan { code, around, is_kernel, kind, only_read }
     }
 
-    /// Whether addresses of a type can be private as far as their space goes. False for what is no address.
+    /// Whether addresses of a type can be private as far as their space goes. False for what is no
+    /// address.
     fn can_be_private(&self, ty: Type) -> bool {
         let context = self.code.context;
         let space = match context.type_kind(ty) {
@@ -255,7 +265,8 @@ impl<'a> Scan<'a> {
         is_known && (self.kind == Kind::Shared || is_passed)
     }
 
-    /// Whether addresses of a type lead to private memory and nowhere else, wherever they come from.
+    /// Whether addresses of a type lead to private memory and nowhere else, wherever they come
+    /// from.
     fn is_private_only(&self, ty: Type) -> bool {
         let context = self.code.context;
         let space = match context.type_kind(ty) {
@@ -270,7 +281,8 @@ impl<'a> Scan<'a> {
     fn made_from(&self, inst: InstId, mut call: impl FnMut(From)) {
         let body = self.code.body;
         let operands = body.operands(inst);
-        // What is read from a copy that is passed on depends on nothing but the argument, so nothing else may choose the place.
+        // What is read from a copy that is passed on depends on nothing but the argument, so
+        // nothing else may choose the place.
         if self.kind == Kind::Passed && !self.is_kernel {
             return call(match body.inst(inst).opcode {
                 Opcode::GetElementPtr if operands[1..].iter().any(|by| by.as_const().is_none()) => {

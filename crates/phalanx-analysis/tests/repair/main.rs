@@ -118,7 +118,7 @@ fn check(
         counts.temporal += usize::from(!scratch.temporal_uses().is_empty());
         last = Some(scratch);
     }
-    if let Some(retained) = retained.filter(|_| seed % 8 == 0) {
+    if let Some(retained) = retained.filter(|_| seed.is_multiple_of(8)) {
         counts.rules += 1;
         if let Err(wrong) = retained.check_rules(model.flow()) {
             panic!("seed {seed}: {wrong}");

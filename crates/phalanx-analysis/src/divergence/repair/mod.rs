@@ -1,15 +1,18 @@
-//! Divergence that follows edits of instructions: the answer of [`solve`](super::solve), at the price of what changed.
+//! Divergence that follows edits of instructions: the answer of [`solve`](super::solve), at the
+//! price of what changed.
 //!
 //! # What
 //!
-//! [`Retained`] holds tables that can be edited, everything that is known with the order in which it was derived, and
-//! the answer. After instructions have changed, the caller states what they are now ([`EditableTable`]) and asks for
-//! [`Retained::repair`]. The answer is equal to the one from scratch, always: the analysis has a unique least solution,
-//! and what is retained only changes how fast it is found.
+//! [`Retained`] holds tables that can be edited, everything that is known with the order in which
+//! it was derived, and the answer. After instructions have changed, the caller states what they are
+//! now ([`EditableTable`]) and asks for [`Retained::repair`]. The answer is equal to the one from
+//! scratch, always: the analysis has a unique least solution, and what is retained only changes how
+//! fast it is found.
 //!
 //! # How
 //!
-//! Delete and rederive with ranks, see [`phalanx_fixpoint`], over the rules of [`precise`](super::precise) in both directions:
+//! Delete and rederive with ranks, see [`phalanx_fixpoint`], over the rules of
+//! [`precise`](super::precise) in both directions:
 //!
 //! | module | what |
 //! |---|---|
@@ -22,15 +25,17 @@
 //! | [`regions`] | irreducible regions |
 //! | [`rules`] | divergence |
 //!
-//! **Bounds.** When a quarter of the values has been visited, or about as many supports have been looked at as deriving everything
-//! takes, repair gives up and does that from the edited tables. So it is never worse than from scratch by more than a factor.
+//! **Bounds.** When a quarter of the values has been visited, or about as many supports have been
+//! looked at as deriving everything takes, repair gives up and does that from the edited tables. So
+//! it is never worse than from scratch by more than a factor.
 //!
-//! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
-//! and what both have in common keeps its facts.
+//! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is
+//! compared with the new one, and what both have in common keeps its facts.
 //!
-//! **Irreducible regions** in which threads run apart are rules like all others ([`regions`]). Where threads must be assumed to run apart in a cycle within a
-//! region, or edges lead from one block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a matter of rules
-//! with one antecedent. Whoever asks solves from scratch then.
+//! **Irreducible regions** in which threads run apart are rules like all others ([`regions`]).
+//! Where threads must be assumed to run apart in a cycle within a region, or edges lead from one
+//! block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a
+//! matter of rules with one antecedent. Whoever asks solves from scratch then.
 
 mod carry;
 mod control;
@@ -84,16 +89,19 @@ pub struct Retained {
 /// Why nothing can be retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Threads must be assumed to run apart in a part of an irreducible region, or do not leave it by each edge apart. May end when instructions change.
+    /// Threads must be assumed to run apart in a part of an irreducible region, or do not leave it
+    /// by each edge apart. May end when instructions change.
     Irregular,
-    /// Cycles are nested too deep, or there is too much to keep. As long as the control flow is the same.
+    /// Cycles are nested too deep, or there is too much to keep. As long as the control flow is the
+    /// same.
     TooLarge,
     /// The tables have met more kinds of operations than they can hold. New ones may do.
     Full,
 }
 
 impl Retained {
-    /// Solves and keeps what it takes to follow edits. A few times the price of [`solve`](super::solve).
+    /// Solves and keeps what it takes to follow edits. A few times the price of
+    /// [`solve`](super::solve).
     ///
     /// # Errors
     /// When the function cannot be followed.
@@ -113,7 +121,8 @@ impl Retained {
         Ok(Self { table, graph: copy(flow), state, answer })
     }
 
-    /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
+    /// Whether a function with this answer can be followed, as far as its irreducible regions are
+    /// concerned. Cheap.
     #[must_use]
     pub fn is_possible(flow: Flow<'_>, answer: &Divergence) -> bool {
         let view = || SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
@@ -121,7 +130,8 @@ impl Retained {
         assumed.all(|(cycle, _)| control::is_plain_region(&view(), flow, *cycle))
     }
 
-    /// Whether a function with this graph can be followed whatever diverges in it, as far as its irreducible regions are concerned. Cheap.
+    /// Whether a function with this graph can be followed whatever diverges in it, as far as its
+    /// irreducible regions are concerned. Cheap.
     #[must_use]
     pub fn is_always_possible(flow: Flow<'_>) -> bool {
         let cycles = flow.cycles;
@@ -172,7 +182,8 @@ impl Retained {
         &mut self.table
     }
 
-    /// States here what has been edited in the tables of the same code with other sources, since their last repair; see [`EditableTable::restate`].
+    /// States here what has been edited in the tables of the same code with other sources, since
+    /// their last repair; see [`EditableTable::restate`].
     ///
     /// # Errors
     /// Where `image` does not tell what becomes of an image. Then this is of no use any more.
@@ -192,13 +203,14 @@ impl Retained {
         self.table.edited()
     }
 
-    /// Whether the result of a definition is a function of its operands alone, as its tables say; see [`ValueTable::is_pure`].
+    /// Whether the result of a definition is a function of its operands alone, as its tables say;
+    /// see [`ValueTable::is_pure`].
     pub(crate) fn is_pure(&self, value: Value) -> bool {
         self.table.is_pure(value)
     }
 
-    /// Whether what is known is the least solution, and the rules say the same asked from either end.
-    /// Slow; after this it is of no use any more.
+    /// Whether what is known is the least solution, and the rules say the same asked from either
+    /// end. Slow; after this it is of no use any more.
     ///
     /// # Errors
     /// What is wrong.
@@ -228,11 +240,12 @@ impl Retained {
         Ok(Outcome::Rebuilt)
     }
 
-    /// Follows an edit of the control flow, and what has been stated since the last repair. What blocks end with and hold,
-    /// and what phis take from where, must have been stated as it is now.
+    /// Follows an edit of the control flow, and what has been stated since the last repair. What
+    /// blocks end with and hold, and what phis take from where, must have been stated as it is now.
     ///
-    /// `touched` are the blocks whose successors may be others, if they are known. Blocks keep their numbers, new ones have
-    /// greater numbers, and the entry is the same; otherwise everything is derived again.
+    /// `touched` are the blocks whose successors may be others, if they are known. Blocks keep
+    /// their numbers, new ones have greater numbers, and the entry is the same; otherwise
+    /// everything is derived again.
     ///
     /// # Errors
     /// As [`rebuild`](Self::rebuild).
@@ -258,7 +271,8 @@ impl Retained {
         visited.ok()
     }
 
-    /// Follows what has been stated since the last repair. The control flow must be the one that everything was built on.
+    /// Follows what has been stated since the last repair. The control flow must be the one that
+    /// everything was built on.
     ///
     /// # Errors
     /// As [`rebuild`](Self::rebuild).

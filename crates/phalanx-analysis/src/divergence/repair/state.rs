@@ -1,9 +1,9 @@
 //! What is retained besides the tables, and how the answer follows it.
 //!
-//! [`State`] holds what is known of divergence, the part of the control flow that rules speak of, and
-//! for cycles what varies in them. [`State::repair`] first brings up to date what varies in which cycles, then
-//! divergence; the answer is changed only where a fact has become another one. O(facts that change, with what
-//! supports them and rests on them), until [`GivenUp`].
+//! [`State`] holds what is known of divergence, the part of the control flow that rules speak of,
+//! and for cycles what varies in them. [`State::repair`] first brings up to date what varies in
+//! which cycles, then divergence; the answer is changed only where a fact has become another one.
+//! O(facts that change, with what supports them and rests on them), until [`GivenUp`].
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -164,7 +164,8 @@ impl State {
         self.follow(flow, table, (true, &mut changed, &mut uses), answer)
     }
 
-    /// Follows the edits of the table; where the graph is another one, examines what is known of that as well: these subjects and uses.
+    /// Follows the edits of the table; where the graph is another one, examines what is known of
+    /// that as well: these subjects and uses.
     pub(super) fn follow(
         &mut self,
         flow: Flow<'_>,
@@ -202,8 +203,8 @@ impl State {
 }
 
 impl State {
-    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count otherwise than before, and to `uses`
-    /// those that may.
+    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count
+    /// otherwise than before, and to `uses` those that may.
     fn follow_levels(
         &mut self,
         flow: Flow<'_>,
@@ -229,7 +230,8 @@ impl State {
             true => Vec::new(),
             false => values.filter(in_region).collect(),
         };
-        // Nothing that is read within its cycle, or is in none, is read at another time than it is computed, nor was.
+        // Nothing that is read within its cycle, or is in none, is read at another time than it is
+        // computed, nor was.
         let has_been_inside =
             is_same_graph && self.graph.assumed.is_empty() && !log.iter().any(|of| of.is_moved);
         let is_inside = |value: Value, user: User| {
@@ -239,7 +241,8 @@ impl State {
         for edited in log {
             let now = table.operands(edited.user);
             let before = edited.old.as_deref().unwrap_or(now);
-            // What is read as it was, from where it was, is read when it was; but phis may read it on other edges.
+            // What is read as it was, from where it was, is read when it was; but phis may read it
+            // on other edges.
             let is_phi = matches!(edited.user.kind(), UserKind::Value(of) if table.is_phi(of));
             let is_kept = is_same_graph && !edited.is_moved && !is_phi;
             let mut add = |value: Value, others: &[Value]| {
@@ -294,7 +297,8 @@ pub(super) fn grow(answer: &mut Arc<Divergence>, table: &EditableTable) {
     }
 }
 
-/// Brings an answer up to date with what has changed in the last repair, and with these uses. Where nothing has, it is the same one.
+/// Brings an answer up to date with what has changed in the last repair, and with these uses. Where
+/// nothing has, it is the same one.
 fn update(
     rules: &mut DivergenceRules<'_, '_>,
     known: &Solution,

@@ -1,8 +1,8 @@
 //! The rules by which an address may lead to private memory, or to what is not passed.
 //!
-//! It holds of an address of the first kind ([`super`]), and of what is made from one of which it holds. It also holds of
-//! every instruction that is no address, from which nothing follows: so what is shared is the rest,
-//! whatever an edit makes of an instruction.
+//! It holds of an address of the first kind ([`super`]), and of what is made from one of which it
+//! holds. It also holds of every instruction that is no address, from which nothing follows: so
+//! what is shared is the rest, whatever an edit makes of an instruction.
 
 use std::ops::ControlFlow;
 

@@ -2,18 +2,20 @@
 //!
 //! # What
 //!
-//! An address may be private if it is reached from one of the first kind ([`super`]), along operands. After instructions have changed, what was reached
-//! over one of them may be reached no longer, and what was not may be.
+//! An address may be private if it is reached from one of the first kind ([`super`]), along
+//! operands. After instructions have changed, what was reached over one of them may be reached no
+//! longer, and what was not may be.
 //!
 //! # How
 //!
-//! Delete and rederive of [`phalanx_fixpoint`], without ranks: chains of addresses are short. Loops of phis that only support
-//! each other go as a whole, and nothing brings them back. What is not passed is followed in the same way.
+//! Delete and rederive of [`phalanx_fixpoint`], without ranks: chains of addresses are short. Loops
+//! of phis that only support each other go as a whole, and nothing brings them back. What is not
+//! passed is followed in the same way.
 //!
-//! **Complexity.** O(uses of what is doubted or becomes private), up to a bound; O(instructions) at the
-//! first edit.
+//! **Complexity.** O(uses of what is doubted or becomes private), up to a bound; O(instructions) at
+//! the first edit.
 
-use phalanx_fixpoint::{Fixpoint, Limits, Update};
+use phalanx_fixpoint::{Fixpoint, Limits, Ranks, Update};
 use phalanx_ir::InstId;
 
 use super::addresses::{Addresses, inst};
@@ -38,8 +40,9 @@ impl Turned {
 }
 
 impl Origins {
-    /// Brings it up to date after instructions were inserted, removed, moved or changed: those of which something else is said. None
-    /// if that would be too much; then it is as it was, and to be made anew.
+    /// Brings it up to date after instructions were inserted, removed, moved or changed: those of
+    /// which something else is said. None if that would be too much; then it is as it was, and to
+    /// be made anew.
     pub(in crate::memory) fn follow(
         &mut self,
         code: Code<'_>,
@@ -55,7 +58,8 @@ impl Origins {
         Some(Turned { shared, passed })
     }
 
-    /// Says the opposite of some addresses: what was said before, of those of which something else is said.
+    /// Says the opposite of some addresses: what was said before, of those of which something else
+    /// is said.
     pub(in crate::memory) fn turn(&mut self, turned: &Turned) {
         self.shared.turn(&turned.shared);
         self.passed.turn(&turned.passed);
@@ -72,10 +76,11 @@ impl Known {
             return Some(Vec::new());
         }
         let insts = &self.insts;
-        let others = self.others.get_or_insert_with(|| {
-            let holds = |at: u32| !insts.get(at as usize).copied().unwrap_or(false);
-            Fixpoint::of((0..scan.code.body.id_count() as u32).map(|at| (at, holds(at))))
-        });
+        let others = self.others.get_or_insert_with(|| Fixpoint::new(Ranks::None));
+        // What is new is no address so far.
+        let is_other = |at: u32| !insts.get(at as usize).copied().unwrap_or(false);
+        let new = others.all(0).len() as u32..scan.code.body.id_count() as u32;
+        others.assume(new.map(|at| (at, is_other(at))));
         let changed: Vec<u32> = changed.iter().map(|&inst| number(inst) as u32).collect();
         let limits = Limits { work: BOUND, ..Limits::NONE };
         let mut rules = Addresses { scan, users: None, looked_at: 0 };
