@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use phalanx_fixpoint::{Bits, Fixpoint, Limits, Ranks};
 use phalanx_graph::BitSet;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
 use rustc_hash::FxHashMap;
@@ -9,7 +10,8 @@ use rustc_hash::FxHashMap;
 use super::doers::{Doers, Done, merged};
 use super::done::{mentions, sinks_of};
 use super::follow::Tables;
-use super::nodes::{Held, Input, Nodes};
+use super::nodes::Input;
+use super::sets::{SetRules, Sets, Users, held_at, is_there};
 use super::{End, Made, Objects, PointerFlow, Root, Roots, Sink, is_pointer, matters, number};
 use crate::{
     loads::Omitted,
@@ -30,14 +32,14 @@ pub(super) fn flow(
 ) -> (PointerFlow, Option<Tables>) {
     let is_listed = listed(code);
     let insts = mattering(code, &is_listed);
-    let mut build = Build { code, private, flow: PointerFlow::default(), edges: Vec::new() };
+    let mut build = Build { code, private, flow: PointerFlow::default() };
     build.roots(&insts);
     let pointers: Vec<InstId> =
         insts.iter().copied().filter(|&inst| is_pointer(code, code.body.inst(inst).ty)).collect();
     build.ends(&pointers);
-    let held = build.propagate(&pointers);
-    let doers = build.sinks(&insts, &held, omitted, is_kept);
-    let tables = doers.map(|doers| Tables::new(private, is_listed, held, doers));
+    let sets = build.propagate(&pointers, &is_listed);
+    let doers = build.sinks(&insts, &sets, omitted, is_kept);
+    let tables = doers.map(|doers| Tables::new(private, is_listed, sets, doers));
     (build.flow, tables)
 }
 
@@ -53,18 +55,14 @@ pub(super) fn listed(code: Code<'_>) -> BitSet {
 /// The instructions of blocks that are listed and that have to do with pointers, by number.
 fn mattering(code: Code<'_>, is_listed: &BitSet) -> Vec<InstId> {
     let body = code.body;
-    let of_listed = |inst: &InstId| {
-        body.block_of(*inst).is_some_and(|block| is_listed.contains(node_of(block).index()))
-    };
-    body.all_ids().filter(|inst| of_listed(inst) && matters(code, *inst)).collect()
+    let is_there = |inst: &InstId| is_there(code, is_listed, *inst);
+    body.all_ids().filter(|inst| is_there(inst) && matters(code, *inst)).collect()
 }
 
 struct Build<'a> {
     code: Code<'a>,
     private: &'a PrivateMemory,
     flow: PointerFlow,
-    /// From node to node, by number: instructions, then versions of private memory.
-    edges: Vec<(u32, u32)>,
 }
 
 impl Build<'_> {
@@ -131,49 +129,40 @@ impl Build<'_> {
     }
 
     /// Finds the sets of what is made from several, and of what private memory holds.
-    fn propagate(&mut self, pointers: &[InstId]) -> Held {
-        let (count, private) = (self.code.body.id_count(), self.private);
-        let mut sets = vec![Objects::NONE; count + private.version_count()];
-        for &inst in pointers {
-            self.node(Place::Value(inst), number(inst), &mut sets);
+    fn propagate(&mut self, pointers: &[InstId], is_listed: &BitSet) -> Sets {
+        let (code, private) = (self.code, self.private);
+        let values = pointers.iter().map(|&inst| Place::Value(inst));
+        let versions = (0..private.version_count() as u32).map(Place::Content);
+        let mut rules = SetRules {
+            code,
+            private,
+            flow: &self.flow,
+            is_listed,
+            users: Users::Listed(Vec::new()),
+            looked_at: 0,
+        };
+        let mut edges: Vec<(Place, Place)> = Vec::new();
+        for place in values.clone().chain(versions.clone()) {
+            rules.inputs(place, &mut |input| match input {
+                Input::Objects(_) => {}
+                Input::Node(from) => edges.push((from, place)),
+            });
         }
-        for at in 0..private.version_count() {
-            self.node(Place::Content(at as u32), count + at, &mut sets);
-        }
-        self.edges.sort_unstable();
-        let is_set = |node: &u32| sets[*node as usize] != Objects::NONE;
-        let mut work: Vec<u32> = (0..sets.len() as u32).filter(is_set).collect();
-        while let Some(node) = work.pop() {
-            let set = sets[node as usize];
-            let first = self.edges.partition_point(|(from, _)| *from < node);
-            for &(_, to) in self.edges[first..].iter().take_while(|(from, _)| *from == node) {
-                let grown = sets[to as usize].union(set);
-                if std::mem::replace(&mut sets[to as usize], grown) != grown {
-                    work.push(to);
-                }
-            }
-        }
-        let content = sets.split_off(count);
-        self.flow.sets = Pages::new(&sets);
-        Held { content }
-    }
-
-    /// Notes what comes into a node: edges, and what it is based on besides.
-    fn node(&mut self, place: Place, into: usize, sets: &mut [Objects]) {
-        let nodes = Nodes { code: self.code, private: self.private, flow: &self.flow };
-        let (count, edges) = (self.code.body.id_count(), &mut self.edges);
-        nodes.inputs(place, &mut |input| match input {
-            Input::Objects(objects) => sets[into] = sets[into].union(objects),
-            Input::Node(Place::Value(inst)) => edges.push((number(inst) as u32, into as u32)),
-            Input::Node(Place::Content(at)) => edges.push((count as u32 + at, into as u32)),
-        });
+        edges.sort_unstable();
+        edges.dedup();
+        rules.users = Users::Listed(edges);
+        let mut sets = Fixpoint::new(Ranks::None);
+        sets.grow(Place::VALUES, code.body.id_count());
+        let _ = sets.solve(&mut rules, values.chain(versions), Limits::NONE);
+        self.flow.sets = Pages::new(&sets.all(Place::VALUES).collect::<Vec<_>>());
+        sets
     }
 
     /// What is done first with which objects, and who does what if that is to be kept.
     fn sinks(
         &mut self,
         insts: &[InstId],
-        held: &Held,
+        sets: &Sets,
         omitted: Option<Omitted>,
         is_kept: bool,
     ) -> Option<Doers> {
@@ -181,7 +170,7 @@ impl Build<'_> {
         let mut seen: FxHashMap<Sink, Objects> = FxHashMap::default();
         let mut firsts = Vec::new();
         for &inst in insts {
-            let done = done_by(self.code, self.private, (&self.flow, held), inst, omitted);
+            let done = done_by(self.code, self.private, (&self.flow, sets), inst, omitted);
             for &(objects, sink) in &done {
                 let known = seen.entry(sink).or_default();
                 let first = objects.minus(*known);
@@ -203,13 +192,13 @@ impl Build<'_> {
 pub(super) fn done_by(
     code: Code<'_>,
     private: &PrivateMemory,
-    (flow, held): (&PointerFlow, &Held),
+    (flow, sets): (&PointerFlow, &Sets),
     inst: InstId,
     omitted: Option<Omitted>,
 ) -> Done {
     let read = match omitted {
         Some(Omitted::Slots) => None,
-        _ => read_otherwise(code, private, (flow, held), inst),
+        _ => read_otherwise(code, private, (flow, sets), inst),
     };
     let read = read.map(|objects| (objects, Sink::Escape));
     merged(read.into_iter().chain(sinks_of(code, flow, private, inst)))
@@ -219,7 +208,7 @@ pub(super) fn done_by(
 fn read_otherwise(
     code: Code<'_>,
     private: &PrivateMemory,
-    (flow, held): (&PointerFlow, &Held),
+    (flow, sets): (&PointerFlow, &Sets),
     inst: InstId,
 ) -> Option<Objects> {
     let touches = private.of(inst);
@@ -238,7 +227,7 @@ fn read_otherwise(
             Effect::Read | Effect::ReadByCall | Effect::Return => false,
         };
         if !is_followed {
-            let objects = held.at(private, private.reaching(touch));
+            let objects = held_at(sets, private, private.reaching(touch));
             let has_others = flow.all_roots().len() > Objects::ROOTS;
             if objects.has_roots() || has_others && objects.has_unknown() {
                 read = read.union(objects);

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use phalanx_fixpoint::Bits;
 use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -2,41 +2,48 @@
 //!
 //! # What
 //!
-//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one from scratch. With it are kept the [`Tables`] from which it is
-//! repaired, but for functions of which too much has changed at a time.
+//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one
+//! from scratch. With it are kept the [`Tables`] from which it is repaired, but for functions of
+//! which too much has changed at a time.
 //!
 //! # How
 //!
-//! 1. *Variables* are numbered by who mentions them first. Where that is another, everything is made anew.
-//! 2. *Versions* of private memory get the numbers that they have now ([`Renumbered`]), and what touches something else than before, or what other versions
-//!    reach, counts as changed.
+//! 1. *Variables* are numbered by who mentions them first. Where that is another, everything is
+//!    made anew.
+//! 2. *Versions* of private memory get the numbers that they have now ([`Renumbered`]), and what
+//!    touches something else than before, or what other versions reach, counts as changed.
 //! 3. *Steps* that have changed may end elsewhere, and so may what is made from them by steps.
-//! 4. *Sets* are the least solution of unions, which delete and rederive (Gupta and others, *Maintaining Views Incrementally*, 1993) brings up to
-//!    date: what a changed node has from others is taken back, and from whoever may have it from there, object by object; then each is evaluated again from what is left. What
-//!    a node is given directly is never in doubt, so loops through which nothing came are not gone round.
-//! 5. Who has changed, or has a set that has, or reads one, may *do* something else with pointers. All that is done is kept, so that the first of those who do
-//!    something is known when another one was it before ([`Doers`]).
+//! 4. *Sets* are the least solution of unions ([`sets`](super::sets)), which [`phalanx_fixpoint`]
+//!    brings up to date without ranks: what a node is given directly is never in doubt, so loops
+//!    through which nothing came are not gone round.
+//! 5. Who has changed, or has a set that has, or reads one, may *do* something else with pointers.
+//!    All that is done is kept, so that the first of those who do something is known when another
+//!    one was it before ([`Doers`]).
 //!
-//! **Why that is all.** What an instruction does, and what comes into a node, follows from operands, from what these are based on, from what the instruction
-//! touches, and from what is held there. Of the graph nothing matters but which blocks are listed, and instructions of blocks of which that is
-//! otherwise have changed. Users are found from def-use lists, through steps; users of before that are none now have changed themselves.
+//! **Why that is all.** What an instruction does, and what comes into a node, follows from
+//! operands, from what these are based on, from what the instruction touches, and from what is held
+//! there. Of the graph nothing matters but which blocks are listed, and instructions of blocks of
+//! which that is otherwise have changed. Users are found from def-use lists, through steps; users
+//! of before that are none now have changed themselves.
 //!
-//! A step that has come since, and that only what has changed with it reads, is not told of: so an address more that is only accessed leaves the answer as it is.
+//! A step that has come since, and that only what has changed with it reads, is not told of: so an
+//! address more that is only accessed leaves the answer as it is.
 //!
-//! **Complexity.** O(uses of what has changed, and of pointers whose sets may have), up to a bound, with a copy of what versions hold where private memory is
-//! another.
+//! **Complexity.** O(uses of what has changed, and of pointers whose sets may have), up to a bound,
+//! with a copy of what versions hold where private memory is another.
 
 use std::sync::Arc;
 
+use phalanx_fixpoint::{Limits, Update};
 use phalanx_graph::BitSet;
-use phalanx_ir::{GlobalName, InstId, Opcode, flow::node_of};
-use rustc_hash::{FxHashMap, FxHashSet};
+use phalanx_ir::{GlobalName, InstId, Opcode};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::build::{self, done_by};
 use super::doers::Doers;
 use super::done::mentions;
-use super::nodes::{Held, Input, Nodes, set_of};
+use super::sets::{SetRules, Sets, Users, is_step_from, is_there, users};
 use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
 use crate::edited::Edited;
 use crate::follow::few_in_blocks;
@@ -46,7 +53,6 @@ use crate::memory::private::{
     compare::Renumbered,
     readers::{Place, Readers},
 };
-use crate::memory::ssa::EventKind;
 
 /// How many uses and nodes are looked at before it is given up.
 const BOUND: usize = 1 << 14;
@@ -69,7 +75,7 @@ pub enum Found {
 #[derive(Debug)]
 pub(super) struct Tables {
     is_listed: BitSet,
-    held: Held,
+    sets: Sets,
     readers: Readers,
     doers: Doers,
 }
@@ -78,10 +84,10 @@ impl Tables {
     pub(super) fn new(
         private: &PrivateMemory,
         is_listed: BitSet,
-        held: Held,
+        sets: Sets,
         doers: Doers,
     ) -> Self {
-        Tables { is_listed, held, readers: private.readers(), doers }
+        Tables { is_listed, sets, readers: private.readers(), doers }
     }
 }
 
@@ -94,8 +100,9 @@ pub struct PointerFollower {
 }
 
 impl PointerFollower {
-    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the answer it is given again. The function may have been read
-    /// again since, so that instructions have other numbers: what is told of those that are no steps now must not be there.
+    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the
+    /// answer it is given again. The function may have been read again since, so that instructions
+    /// have other numbers: what is told of those that are no steps now must not be there.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -176,7 +183,7 @@ impl PointerFollower {
             true => Renumbered::default(),
             false => {
                 let memory = private.renumbered(&self.private);
-                tables.held.content = memory.table(&tables.held.content);
+                renumber(&mut tables.sets, &memory, self.private.version_count());
                 tables.readers = private.readers();
                 memory
             }
@@ -188,7 +195,6 @@ impl PointerFollower {
             flow: &mut flow,
             tables: &mut tables,
             changed: changed.iter().copied().collect(),
-            before: FxHashMap::default(),
             doubtful: Vec::new(),
             again: FxHashSet::default(),
             left: BOUND,
@@ -208,7 +214,8 @@ impl PointerFollower {
 }
 
 impl PointerFlow {
-    /// Whether an instruction that has changed has to do with pointers, or had: else nothing here is otherwise.
+    /// Whether an instruction that has changed has to do with pointers, or had: else nothing here
+    /// is otherwise.
     fn has_to_do(&self, code: Code<'_>, inst: InstId) -> bool {
         let is_told = |end: &End| *end != End::NotTold;
         let is_set = |set: &Objects| *set != Objects::NONE;
@@ -244,9 +251,13 @@ impl PointerFlow {
     }
 }
 
-fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool {
-    let block = code.body.block_of(inst);
-    block.is_some_and(|block| is_listed.contains(node_of(block).index()))
+/// Gives versions the numbers that they have now, of as many as there were.
+fn renumber(sets: &mut Sets, memory: &Renumbered, count: usize) {
+    let mut now = vec![None; count];
+    for (old, new) in memory.pairs() {
+        now[old as usize] = Some(Place::Content(new));
+    }
+    sets.renumber((0..).map(Place::Content).zip(now));
 }
 
 /// One repair.
@@ -256,8 +267,6 @@ struct Repair<'a> {
     flow: &'a mut PointerFlow,
     tables: &'a mut Tables,
     changed: FxHashSet<InstId>,
-    /// The sets of nodes that were given another one, as they were.
-    before: FxHashMap<Place, Objects>,
     /// Nodes into which something else may come.
     doubtful: Vec<Place>,
     /// Instructions that may do something else with pointers.
@@ -281,13 +290,11 @@ impl Repair<'_> {
         self.end_anew(&seeds)?;
         let versions = self.private.events().len() as u32;
         self.doubtful.extend(memory.phis.iter().map(|phi| Place::Content(versions + phi)));
-        self.doubt()?;
-        self.rederive()?;
-        self.look_at_readers()?;
+        self.repair_sets()?;
         for inst in std::mem::take(&mut self.again) {
             let done = match self.is_there(inst) && matters(self.code, inst) {
                 true => {
-                    let flow = (&*self.flow, &self.tables.held);
+                    let flow = (&*self.flow, &self.tables.sets);
                     done_by(self.code, self.private, flow, inst, None)
                 }
                 false => SmallVec::new(),
@@ -295,10 +302,6 @@ impl Repair<'_> {
             self.is_other |= self.tables.doers.set(inst, &done, &mut self.flow.firsts);
         }
         Some(())
-    }
-
-    fn nodes(&self) -> Nodes<'_> {
-        Nodes { code: self.code, private: self.private, flow: self.flow }
     }
 
     fn is_there(&self, inst: InstId) -> bool {
@@ -310,7 +313,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Notes that an instruction may give something else, put something else into private memory, and do something else.
+    /// Notes that an instruction may give something else, put something else into private memory,
+    /// and do something else.
     fn affect(&mut self, inst: InstId) {
         self.again.insert(inst);
         self.doubtful.push(Place::Value(inst));
@@ -320,31 +324,13 @@ impl Repair<'_> {
 
     /// The users of an instruction, and of steps from it; the steps as well.
     fn users(&mut self, inst: InstId) -> Option<Vec<InstId>> {
-        let mut users = Vec::new();
-        let mut seen: FxHashSet<InstId> = FxHashSet::default();
-        let mut work = vec![inst];
-        while let Some(value) = work.pop() {
-            for read in self.code.body.uses_of(value.into()) {
-                self.left = self.left.checked_sub(1)?;
-                let user = read.user;
-                if !is_there(self.code, &self.tables.is_listed, user) || !seen.insert(user) {
-                    continue;
-                }
-                users.push(user);
-                if self.is_step_from(user, value) {
-                    work.push(user);
-                }
-            }
-        }
+        let users = users(self.code, &self.tables.is_listed, self.flow, inst);
+        self.left = self.left.checked_sub(users.len())?;
         Some(users)
     }
 
-    fn is_step_from(&self, user: InstId, value: InstId) -> bool {
-        let made = self.flow.made(self.code, user);
-        matches!(made, Some(Made::Step(from)) if from.as_inst() == Some(value))
-    }
-
-    /// Whether an instruction is a load from private memory; and whoever uses it, also through steps, may have to do with something else.
+    /// Whether an instruction is a load from private memory; and whoever uses it, also through
+    /// steps, may have to do with something else.
     fn hold(&mut self, inst: InstId) -> Option<()> {
         let data = self.code.body.inst(inst);
         let is_held = self.is_there(inst)
@@ -358,10 +344,12 @@ impl Repair<'_> {
             }
             self.is_other = true;
         }
-        // Whoever was given anything may be given what is in a set, or the other way round, or come to another end.
+        // Whoever was given anything may be given what is in a set, or the other way round, or come
+        // to another end.
         if is_pointer(self.code, data.ty) {
             let users = self.users(inst)?;
-            // In code that is not reached a step may be made from itself: then there is no end, and what is told of the others does not count.
+            // In code that is not reached a step may be made from itself: then there is no end, and
+            // what is told of the others does not count.
             let is_step = matches!(self.flow.made(self.code, inst), Some(Made::Step(_)));
             if is_step && users.contains(&inst) {
                 return None;
@@ -406,126 +394,35 @@ impl Repair<'_> {
             }
             self.flow.ends.set(number(inst), now);
             self.is_other = true;
-            work.extend(users.into_iter().filter(|&user| self.is_step_from(user, inst)));
+            work.extend(
+                users.into_iter().filter(|&user| is_step_from(self.code, self.flow, user, inst)),
+            );
         }
         Some(())
     }
 
-    fn is_node(&self, place: Place) -> bool {
-        match place {
-            Place::Value(inst) => self.is_there(inst) && self.nodes().is_value(inst),
-            Place::Content(at) => {
-                let events = self.private.events();
-                at as usize >= events.len() || events.event(at).kind != EventKind::Use
-            }
-        }
-    }
-
-    fn set_of(&self, place: Place) -> Objects {
-        set_of(self.flow, &self.tables.held.content, place)
-    }
-
-    fn put(&mut self, place: Place, set: Objects) {
-        let old = self.set_of(place);
-        if old == set {
-            return;
-        }
-        self.before.entry(place).or_insert(old);
-        match place {
-            Place::Value(inst) => self.flow.sets.set(number(inst), set),
-            Place::Content(at) => self.tables.held.content[at as usize] = set,
-        }
-    }
-
-    /// What comes into a node: what it is given directly, and if wanted what other nodes have.
-    fn evaluate(&self, place: Place, with_nodes: bool) -> Objects {
-        let mut set = Objects::NONE;
-        if self.is_node(place) {
-            self.nodes().inputs(place, &mut |input| match input {
-                Input::Objects(objects) => set = set.union(objects),
-                Input::Node(from) if with_nodes => set = set.union(self.set_of(from)),
-                Input::Node(_) => {}
-            });
-        }
-        set
-    }
-
-    /// Nodes into which another one may come.
-    fn readers(&mut self, place: Place) -> Option<Vec<Place>> {
-        let mut found = Vec::new();
-        match place {
-            Place::Value(inst) => {
-                for user in self.users(inst)? {
-                    found.push(Place::Value(user));
-                    let touches = self.private.of(user).iter();
-                    found.extend(touches.map(|touch| Place::Content(touch.event)));
-                }
-            }
-            Place::Content(at) => {
-                let readers = &self.tables.readers[at as usize];
-                self.left = self.left.checked_sub(readers.len())?;
-                found.extend(readers.iter().copied());
-            }
-        }
-        found.retain(|&place| self.is_node(place));
-        Some(found)
-    }
-
-    /// Takes back what may not come into nodes any longer.
-    fn doubt(&mut self) -> Option<()> {
-        let mut work: Vec<(Place, Objects)> = Vec::new();
+    /// Brings sets up to date. Who reads one that is another may do something else.
+    fn repair_sets(&mut self) -> Option<()> {
         self.doubtful.sort_unstable();
         self.doubtful.dedup();
-        for at in 0..self.doubtful.len() {
-            let place = self.doubtful[at];
-            self.take_back(place, self.set_of(place), &mut work);
+        let Tables { is_listed, sets, readers, .. } = &mut *self.tables;
+        let mut rules = SetRules {
+            code: self.code,
+            private: self.private,
+            flow: self.flow,
+            is_listed,
+            users: Users::Searched(readers),
+            looked_at: 0,
+        };
+        let limits = Limits { work: self.left, ..Limits::NONE };
+        if sets.repair(&mut rules, &self.doubtful, limits) == Update::TooMuch {
+            return None;
         }
-        while let Some((place, lost)) = work.pop() {
-            for reader in self.readers(place)? {
-                if self.take_back(reader, lost, &mut work) {
-                    self.doubtful.push(reader);
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// Takes objects out of a set of which they are not known to be there by themselves. Whether there were any.
-    fn take_back(&mut self, place: Place, lost: Objects, work: &mut Vec<(Place, Objects)>) -> bool {
-        let set = self.set_of(place);
-        let lost = set.common(lost).minus(self.evaluate(place, false));
-        if lost == Objects::NONE {
-            return false;
-        }
-        self.put(place, set.minus(lost));
-        work.push((place, lost));
-        true
-    }
-
-    /// Finds again what comes into nodes.
-    fn rederive(&mut self) -> Option<()> {
-        let mut work = std::mem::take(&mut self.doubtful);
-        while let Some(place) = work.pop() {
-            self.step()?;
-            let set = self.set_of(place);
-            let now = set.union(self.evaluate(place, true));
-            if now != set {
-                self.put(place, now);
-                work.extend(self.readers(place)?);
-            }
-        }
-        Some(())
-    }
-
-    /// Who reads a set that is another one may do something else.
-    fn look_at_readers(&mut self) -> Option<()> {
-        let others: Vec<Place> = self.before.keys().copied().collect();
+        let others: Vec<Place> = sets.changes().iter().map(|change| change.subject).collect();
         for place in others {
-            if self.before[&place] == self.set_of(place) {
-                continue;
-            }
             match place {
                 Place::Value(inst) => {
+                    self.flow.sets.set(number(inst), self.tables.sets.get(place));
                     self.is_other = true;
                     let users = self.users(inst)?;
                     self.again.extend(users);

@@ -32,9 +32,11 @@ mod doers;
 mod done;
 pub mod follow;
 mod nodes;
+mod sets;
 
 use std::sync::Arc;
 
+use phalanx_fixpoint::Bits;
 use phalanx_ir::{
     Const, GlobalName, InstId, Opcode, Type, Value, ValueKind, attributes::CaptureComponents,
     constant::ConstKind,
@@ -98,18 +100,6 @@ impl Objects {
         self.0 & other.0 == 0
     }
 
-    const fn union(self, other: Objects) -> Objects {
-        Objects(self.0 | other.0)
-    }
-
-    const fn minus(self, other: Objects) -> Objects {
-        Objects(self.0 & !other.0)
-    }
-
-    const fn common(self, other: Objects) -> Objects {
-        Objects(self.0 & other.0)
-    }
-
     /// Whether there is a root in it that is told apart from others.
     const fn has_roots(self) -> bool {
         self.0 >> Self::FIRST != 0
@@ -118,6 +108,31 @@ impl Objects {
     fn numbers(self) -> impl Iterator<Item = usize> {
         let bits = self.0 >> Self::FIRST;
         (0..Self::ROOTS).filter(move |number| bits >> number & 1 != 0)
+    }
+}
+
+impl Bits for Objects {
+    const NONE: Objects = Objects::NONE;
+    const ALL: Objects = Objects(u64::MAX);
+
+    #[inline]
+    fn union(self, other: Self) -> Self {
+        Objects(self.0 | other.0)
+    }
+
+    #[inline]
+    fn common(self, other: Self) -> Self {
+        Objects(self.0 & other.0)
+    }
+
+    #[inline]
+    fn minus(self, other: Self) -> Self {
+        Objects(self.0 & !other.0)
+    }
+
+    #[inline]
+    fn first(self) -> Self {
+        Objects(self.0.first())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use phalanx_ir::{InstId, Value};
 
-use super::{Made, Objects, PointerFlow, STEPS, is_address, number};
+use super::{Made, Objects, PointerFlow, STEPS, is_address};
 use crate::lower::Code;
 use crate::memory::{
     PrivateMemory,
@@ -120,26 +120,5 @@ impl Nodes<'_> {
         if kind != EventKind::MustDef {
             self.version(private.reaching(touch), tell);
         }
-    }
-}
-
-/// What versions of private memory hold, with what is known of pointers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    /// By number of a version.
-    pub(super) content: Vec<Objects>,
-}
-
-impl Held {
-    pub(super) fn at(&self, private: &PrivateMemory, version: Version) -> Objects {
-        private.number_of(version).map_or(Objects::NONE, |at| self.content[at])
-    }
-}
-
-/// The set of a node as it is so far.
-pub(super) fn set_of(flow: &PointerFlow, content: &[Objects], place: Place) -> Objects {
-    match place {
-        Place::Value(inst) => flow.sets.get(number(inst)).copied().unwrap_or_default(),
-        Place::Content(at) => content[at as usize],
     }
 }

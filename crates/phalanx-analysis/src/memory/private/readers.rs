@@ -3,6 +3,7 @@
 //! A fixpoint over values and over what memory holds has a node for each instruction and for each version; these are the ways from versions. O(touches +
 //! entries of phis).
 
+use phalanx_fixpoint::Subject;
 use phalanx_ir::InstId;
 use smallvec::SmallVec;
 
@@ -20,6 +21,33 @@ pub(crate) enum Place {
 
 /// By number of a version: who reads it.
 pub(crate) type Readers = Vec<SmallVec<[Place; 2]>>;
+
+impl Place {
+    /// The class of what versions hold.
+    pub(crate) const CONTENT: usize = 0;
+    /// The class of what instructions give.
+    pub(crate) const VALUES: usize = 1;
+}
+
+impl Subject for Place {
+    const CLASSES: usize = 2;
+
+    #[inline]
+    fn place(self) -> (usize, u32) {
+        match self {
+            Place::Content(at) => (Self::CONTENT, at),
+            Place::Value(inst) => (Self::VALUES, inst.into_raw().into_u32()),
+        }
+    }
+
+    #[inline]
+    fn at(class: usize, number: u32) -> Self {
+        match class {
+            Self::CONTENT => Place::Content(number),
+            _ => Place::Value(InstId::from_raw(number.into())),
+        }
+    }
+}
 
 impl PrivateMemory {
     /// The readers of each version.

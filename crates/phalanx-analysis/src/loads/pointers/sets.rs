@@ -1,0 +1,182 @@
+//! The rules of the sets of pointers: a node has what comes into it, from other nodes or directly.
+//!
+//! See [`nodes`](super::nodes) for what comes into a node. Nothing is made of it on the way.
+
+use std::ops::ControlFlow;
+
+use phalanx_fixpoint::{Bits, Fixpoint, Rules, Seen};
+use phalanx_graph::BitSet;
+use phalanx_ir::{InstId, flow::node_of};
+use rustc_hash::FxHashSet;
+
+use super::nodes::{Input, Nodes};
+use super::{Made, Objects, PointerFlow};
+use crate::lower::Code;
+use crate::memory::PrivateMemory;
+use crate::memory::private::readers::{Place, Readers};
+use crate::memory::ssa::{EventKind, Version};
+
+/// The set of each node.
+pub(super) type Sets = Fixpoint<Place, Objects>;
+
+/// What a version of private memory holds.
+pub(super) fn held_at(sets: &Sets, private: &PrivateMemory, version: Version) -> Objects {
+    let number = private.number_of(version);
+    number.map_or(Objects::NONE, |at| sets.get(Place::Content(at as u32)))
+}
+
+pub(super) fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool {
+    let block = code.body.block_of(inst);
+    block.is_some_and(|block| is_listed.contains(node_of(block).index()))
+}
+
+/// How to find who reads a node.
+pub(super) enum Users<'a> {
+    /// All of them, with what they read, in order.
+    Listed(Vec<(Place, Place)>),
+    /// By def-use lists, and the readers of versions.
+    Searched(&'a Readers),
+}
+
+pub(super) struct SetRules<'a> {
+    pub(super) code: Code<'a>,
+    pub(super) private: &'a PrivateMemory,
+    pub(super) flow: &'a PointerFlow,
+    pub(super) is_listed: &'a BitSet,
+    pub(super) users: Users<'a>,
+    /// How many uses have been looked at.
+    pub(super) looked_at: usize,
+}
+
+impl SetRules<'_> {
+    fn nodes(&self) -> Nodes<'_> {
+        Nodes { code: self.code, private: self.private, flow: self.flow }
+    }
+
+    fn is_node(&self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => {
+                is_there(self.code, self.is_listed, inst) && self.nodes().is_value(inst)
+            }
+            Place::Content(at) => {
+                let events = self.private.events();
+                at as usize >= events.len() || events.event(at).kind != EventKind::Use
+            }
+        }
+    }
+
+    /// What comes into a node.
+    pub(super) fn inputs(&self, place: Place, tell: &mut dyn FnMut(Input)) {
+        if self.is_node(place) {
+            self.nodes().inputs(place, tell);
+        }
+    }
+
+    fn reads(&self, reader: Place, of: Place) -> bool {
+        let mut is_read = false;
+        self.inputs(reader, &mut |input| {
+            is_read |= matches!(input, Input::Node(from) if from == of);
+        });
+        is_read
+    }
+
+    /// Nodes that may read another one.
+    fn readers(&mut self, of: Place) -> Vec<Place> {
+        let readers = match (&self.users, of) {
+            (Users::Listed(all), _) => {
+                let first = all.partition_point(|(from, _)| *from < of);
+                let own = all[first..].iter().take_while(|(from, _)| *from == of);
+                return own.map(|(_, to)| *to).collect();
+            }
+            (Users::Searched(readers), Place::Content(at)) => readers[at as usize].to_vec(),
+            (Users::Searched(_), Place::Value(inst)) => {
+                let users = users(self.code, self.is_listed, self.flow, inst);
+                let into = |&user: &InstId| {
+                    let touches = self.private.of(user).iter();
+                    let versions = touches.map(|touch| Place::Content(touch.event));
+                    std::iter::once(Place::Value(user)).chain(versions).collect::<Vec<_>>()
+                };
+                users.iter().flat_map(into).collect()
+            }
+        };
+        self.looked_at += readers.len() + 1;
+        readers.into_iter().filter(|&reader| self.reads(reader, of)).collect()
+    }
+}
+
+/// The users of an instruction, and of steps from it; the steps as well.
+pub(super) fn users(
+    code: Code<'_>,
+    is_listed: &BitSet,
+    flow: &PointerFlow,
+    inst: InstId,
+) -> Vec<InstId> {
+    let mut users = Vec::new();
+    let mut seen: FxHashSet<InstId> = FxHashSet::default();
+    let mut work = vec![inst];
+    while let Some(value) = work.pop() {
+        for user in code.body.uses_of(value.into()).map(|read| read.user) {
+            if !is_there(code, is_listed, user) || !seen.insert(user) {
+                continue;
+            }
+            users.push(user);
+            if is_step_from(code, flow, user, value) {
+                work.push(user);
+            }
+        }
+    }
+    users
+}
+
+pub(super) fn is_step_from(
+    code: Code<'_>,
+    flow: &PointerFlow,
+    user: InstId,
+    value: InstId,
+) -> bool {
+    let made = flow.made(code, user);
+    matches!(made, Some(Made::Step(from)) if from.as_inst() == Some(value))
+}
+
+impl Rules for SetRules<'_> {
+    type Subject = Place;
+    type Bits = Objects;
+    type Step = ();
+
+    fn seed(&mut self, of: Place) -> Objects {
+        let mut set = Objects::NONE;
+        self.inputs(of, &mut |input| match input {
+            Input::Objects(objects) => set = set.union(objects),
+            Input::Node(_) => {}
+        });
+        set
+    }
+
+    fn gives(
+        &mut self,
+        of: Place,
+        objects: Objects,
+        _: Seen<'_, Place, Objects>,
+        tell: &mut impl FnMut(Place, Objects, ()) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match objects {
+            Objects::NONE => ControlFlow::Continue(()),
+            _ => self.readers(of).into_iter().try_for_each(|reader| tell(reader, objects, ())),
+        }
+    }
+
+    fn supported(&mut self, of: Place, want: Objects, seen: Seen<'_, Place, Objects>) -> Objects {
+        let mut set = Objects::NONE;
+        self.inputs(of, &mut |input| {
+            set = set.union(match input {
+                Input::Objects(objects) => objects,
+                Input::Node(from) => seen.get(from),
+            });
+        });
+        set.common(want)
+    }
+
+    fn work(&self) -> usize {
+        self.looked_at
+    }
+}
