@@ -203,10 +203,10 @@ impl Lowering {
         let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
         let memory = &mut self.memory;
         let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
-        let patch = match besides.and_then(followed) {
+        let patches = match besides.and_then(followed) {
             Some(changed) => {
                 insts.extend_from_slice(&changed.others);
-                Some(changed.patch)
+                Some(changed.patches)
             }
             None => {
                 let new = self.purpose.memory(subject);
@@ -215,8 +215,8 @@ impl Lowering {
                 None
             }
         };
-        let has_memory = match patch {
-            Some(patch) => patch.is_some_and(|patch| !memory.patch(patch).1.is_empty()),
+        let has_memory = match &patches {
+            Some(patches) => patches.iter().any(|&patch| !memory.patch(patch).1.is_empty()),
             None => memory.whole().is_some_and(|memory| !memory.is_empty()),
         };
         let values = code.header.params.len() + code.body.id_count();
@@ -230,12 +230,12 @@ impl Lowering {
             // One of private memory has no sources of its own, and is stated with its versions.
             insts.extend((!memory.is_load(load)).then_some(load));
         }
-        let rows = &mut self.rows;
-        let restated = Restated { rows, memory, graph, patch };
+        let (rows, is_whole_new) = (&mut self.rows, patches.is_none());
+        let restated = Restated { rows, memory, graph, patches };
         if !self.neighbours.update_full_with(code, around, restated, &insts, table) {
             return None;
         }
-        self.is_whole_new = patch.is_none();
+        self.is_whole_new = is_whole_new;
         if self.purpose == Purpose::Through {
             self.seeded.update(code, self.is_whole_new, memory, rows);
             if self.seeded.is_empty() {

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
-    memory::{Looked, Numbered, SlotFollower},
+    memory::{Looked, Numbered, Patches, SlotFollower},
     shape::{Place, Shapes},
 };
 
@@ -45,8 +45,8 @@ pub(crate) struct Restated<'a> {
     pub(crate) memory: &'a mut SlotFollower,
     /// The graph.
     pub(crate) graph: Numbered<'a>,
-    /// The patch that tells of what has become another, if anything has; none if all of it may have.
-    pub(crate) patch: Option<Option<u32>>,
+    /// The patches that tell of what has become another; none if all of it may have.
+    pub(crate) patches: Option<Patches>,
 }
 
 /// Whether rules for such an instruction look at what its operands are.
@@ -129,40 +129,46 @@ impl Neighbours {
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
-        let Restated { rows: numbers, memory, graph, patch } = restated;
+        let Restated { rows: numbers, memory, graph, patches } = restated;
         let looked = Looked::Followed(memory);
         let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
         let mut calls = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
-        let is_stated = |call: InstId| patch.is_none_or(|patch| memory.is_in(patch, call));
+        let is_stated = |call: InstId| match &patches {
+            Some(patches) => memory.is_in(patches, call),
+            None => true,
+        };
         match memory.has_slots() {
             true => calls.retain(|&mut inst| is_reader(inst) && !is_stated(inst)),
             false => calls.clear(),
         }
-        let mut shapes = rules.into_shapes();
-        let stated = match (patch, calls.as_slice()) {
-            (None, _) => memory.whole().map(|memory| (None, memory)),
-            (Some(patch), calls) => {
-                let mut patch = patch;
-                if !calls.is_empty() {
-                    patch = memory.with_calls(code, around, graph, (patch, calls));
-                    if patch.is_none() {
-                        return false;
-                    }
+        let shapes = rules.into_shapes();
+        let patches = match patches {
+            Some(patches) if !calls.is_empty() => {
+                match memory.with_calls(code, around, graph, (&patches, &calls)) {
+                    Some(patches) => Some(patches),
+                    None => return false,
                 }
-                patch.map(|patch| memory.patch(patch)).map(|(of, memory)| (Some(of), memory))
             }
+            patches => patches,
         };
-        if let Some((objects, stated)) = stated {
-            let looked = Looked::Followed(memory);
-            let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
+        let looked = Looked::Followed(memory);
+        let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
+        let mut state = |objects: Option<&[InstId]>, stated| {
             let rows = MemoryRows::new(code, &rules, stated, None);
             numbers.update(&rows, objects, &mut rules, code, table);
-            shapes = rules.into_shapes();
+        };
+        match patches {
+            None => memory.whole().into_iter().for_each(|stated| state(None, stated)),
+            Some(patches) => {
+                for (objects, stated) in patches.iter().map(|&patch| memory.patch(patch)) {
+                    state(Some(objects), stated);
+                }
+            }
         }
-        self.shapes = Some(shapes);
+        self.shapes = Some(rules.into_shapes());
         true
     }
 

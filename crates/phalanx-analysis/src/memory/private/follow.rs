@@ -14,7 +14,7 @@
 //!
 //! # How
 //!
-//! The *base* is the private memory of the whole function as it once was. A *patch* is that of some components as they have become; their objects are
+//! The *base* is the private memory of the whole function as it once was. A *patch* is that of one component as it has become; its objects are
 //! struck out of the base. Whoever asks about an instruction is answered from its patch, if it has one, else from what is left of the base.
 //! When patches have grown to a good part of the function, all of it is made anew.
 //!
@@ -32,7 +32,7 @@ mod gather;
 mod graph;
 mod pointees;
 
-use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
+use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -105,8 +105,8 @@ pub(crate) struct SlotFollower {
     patches: Vec<Patch>,
     /// Numbers of patches that are empty.
     free: Vec<u32>,
-    /// The patch that was made last.
-    last: Option<u32>,
+    /// The patches that were made last.
+    last: Patches,
     /// Of the graph with this number.
     frontier: Option<(u64, DominanceFrontier)>,
     looks: Looks,
@@ -121,7 +121,10 @@ pub struct Looks {
     pub whole: u64,
 }
 
-/// Some components as they have become. Empty if another patch has taken its place.
+/// Numbers of patches.
+pub(crate) type Patches = SmallVec<[u32; 2]>;
+
+/// A component as it has become. Empty if another patch has taken its place.
 #[derive(Debug, Default)]
 struct Patch {
     memory: PrivateMemory,
@@ -143,8 +146,8 @@ pub(crate) struct Numbered<'a> {
 /// What has been found again.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// The patch that tells of it, if there is anything.
-    pub(crate) patch: Option<u32>,
+    /// The patches that tell of it.
+    pub(crate) patches: Patches,
     /// Loads that have come to read private memory or read none any more, and calls that are given something else of it; operands of
     /// whatever has an operand that may be private and could not, or the other way round.
     pub(crate) others: Vec<InstId>,
@@ -168,10 +171,10 @@ impl SlotFollower {
         patch.map_or(&self.base, |patch| &patch.memory)
     }
 
-    /// The objects of which something else may be said since it was brought up to date last, and what is known of them; none where all of it was made
-    /// anew, or nothing has been found again.
-    pub(crate) fn found_again(&self) -> Option<(&[InstId], &PrivateMemory)> {
-        self.last.map(|last| self.patch(last))
+    /// The objects of which something else may be said since it was brought up to date last, by component, and what is known of them; none where all of it
+    /// was made anew.
+    pub(crate) fn found_again(&self) -> impl Iterator<Item = (&[InstId], &PrivateMemory)> {
+        self.last.iter().map(|&last| self.patch(last))
     }
 
     /// That of the whole function, if nothing has been found again since it was made.
@@ -222,9 +225,9 @@ impl SlotFollower {
         memory.held(load).is_some()
     }
 
-    /// Whether a patch tells of an instruction.
-    pub(crate) fn is_in(&self, patch: Option<u32>, inst: InstId) -> bool {
-        patch.is_some() && self.by_inst.get(&inst).copied() == patch
+    /// Whether one of these patches tells of an instruction.
+    pub(crate) fn is_in(&self, patches: &[u32], inst: InstId) -> bool {
+        self.by_inst.get(&inst).is_some_and(|patch| patches.contains(patch))
     }
 
     /// All loads that read private memory, and calls that are given some, in no order.
@@ -286,12 +289,10 @@ impl SlotFollower {
             self.origins.turn(&turned);
             return None;
         };
-        let patch = patched.map(|(patch, readers)| {
-            others.extend(readers);
-            patch
-        });
+        let (patches, readers) = patched;
+        others.extend(readers);
         sort(&mut others);
-        Some(Changed { patch, others })
+        Some(Changed { patches, others })
     }
 
     /// Whether an instruction has had to do with no object.
@@ -299,9 +300,9 @@ impl SlotFollower {
         !self.by_inst.contains_key(&inst) && self.base.objects_of(inst).next().is_none()
     }
 
-    /// Forgets the last patch if it was only about what is gone.
+    /// Forgets the last patches that were only about what is gone.
     fn free_last(&mut self) {
-        if let Some(last) = self.last.take() {
+        for last in std::mem::take(&mut self.last) {
             let patch = &self.patches[last as usize];
             let is_known = |object: &InstId| self.by_object.contains_key(object);
             if patch.past.is_empty() && !patch.objects.iter().any(is_known) {
@@ -311,97 +312,126 @@ impl SlotFollower {
         }
     }
 
-    /// Looks again at the objects with which some instructions have to do, or had, and at others; nothing if there are none.
+    /// Looks again at the objects with which some instructions have to do, or had, and at others: patches, and readers of which something else is known.
     fn patched_for(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         graph: Numbered<'_>,
         (mut concerned, others): (impl Iterator<Item = InstId>, &[InstId]),
-    ) -> Option<Option<(u32, Vec<InstId>)>> {
+    ) -> Option<(Patches, Vec<InstId>)> {
         let mut gather = Gather::new(self, code);
         concerned.try_for_each(|inst| gather.changed(inst))?;
         others.iter().for_each(|&object| gather.join(object));
         let found = gather.all()?;
-        match found.objects.is_empty() {
-            true => Some(None),
-            false => self.patched(code, around, graph, found).map(Some),
-        }
+        self.patched(code, around, graph, found)
     }
 
-    /// A patch with the objects that some calls are given, and with those of another patch. None if it is to be made anew.
+    /// Patches with the objects that some calls are given, and with those of other patches. None if it is to be made anew.
     pub(crate) fn with_calls(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         graph: Numbered<'_>,
-        (patch, calls): (Option<u32>, &[InstId]),
-    ) -> Option<u32> {
+        (patches, calls): (&[u32], &[InstId]),
+    ) -> Option<Patches> {
         let mut gather = Gather::new(self, code);
         for &call in calls {
             gather.changed(call)?;
         }
-        for &object in patch.iter().flat_map(|&patch| &self.patches[patch as usize].objects) {
+        for &object in patches.iter().flat_map(|&patch| &self.patches[patch as usize].objects) {
             gather.join(object);
         }
         let found = gather.all()?;
         Some(self.patched(code, around, graph, found)?.0)
     }
 
-    /// Puts a patch for some components in the place of what is known of them: its number, and readers of which something else is known.
+    /// Puts patches for some components in the place of what is known of them: their numbers, and readers of which something else is known.
     fn patched(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         Numbered { cfg, dom, number }: Numbered<'_>,
-        found: Component,
-    ) -> Option<(u32, Vec<InstId>)> {
-        let Component { objects, insts, past } = found;
-        let more = insts.iter().filter(|inst| !self.by_inst.contains_key(inst)).count();
+        found: Vec<Component>,
+    ) -> Option<(Patches, Vec<InstId>)> {
+        if found.is_empty() {
+            return Some(Default::default());
+        }
+        let insts = found.iter().flat_map(|component| &component.insts);
+        let more = insts.filter(|inst| !self.by_inst.contains_key(inst)).count();
         if self.by_inst.len() + more > BOUND.max(code.body.id_count() / 4) {
             return None;
         }
-        let entry = code.flow.entry()?;
+        let entry = code.flow.entry().map(node_of)?;
         let is_known = |(of, _): &(u64, DominanceFrontier)| *of == number;
         if !self.frontier.as_ref().is_some_and(is_known) {
             self.frontier = Some((number, DominanceFrontier::new(cfg, dom)));
         }
         let (_, frontier) = self.frontier.as_ref()?;
-        let others: Vec<InstId> =
-            insts.iter().copied().filter(|&inst| !is_slot(code, inst)).collect();
-        let (pointees, slots): (Vec<InstId>, Vec<InstId>) =
-            { objects.iter().copied().filter(|&object| is_object(code, object)) }
-                .partition(|&object| parameter_of(object).is_some());
-        let mut visited = others.clone();
-        if let (Some(of), false) = (&self.pointees, pointees.is_empty()) {
-            visited.extend(of.returns());
-            sort(&mut visited);
+        let graph = Frontiers { cfg, dom, frontier: &|| frontier };
+        let memories: Vec<PrivateMemory> =
+            found.iter().map(|of| self.memory_of_one((code, around), (graph, entry), of)).collect();
+        let mut others: Vec<InstId> = Vec::new();
+        for (Component { insts, past, .. }, memory) in found.iter().zip(&memories) {
+            let is_other = |inst: &InstId| {
+                self.is_load(*inst) != memory.is_load(*inst)
+                    || self.passed(*inst) != memory.passed(*inst)
+            };
+            others.extend(insts.iter().chain(past).copied().filter(is_other));
         }
-        let visited = in_order(code, dom, &visited);
-        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &visited);
-        for &slot in &slots {
-            scan.visit(slot, node_of(entry), true);
-        }
-        for &inst in &visited {
-            let block = code.body.block_of(inst)?;
-            scan.visit(inst, node_of(block), block == entry);
-        }
-        let memory = scan.finish_some(Frontiers { cfg, dom, frontier: &|| frontier }, &others);
-        let is_other = |inst: &InstId| {
-            self.is_load(*inst) != memory.is_load(*inst)
-                || self.passed(*inst) != memory.passed(*inst)
-        };
-        let others: Vec<InstId> = insts.iter().chain(&past).copied().filter(is_other).collect();
-        for &object in &objects {
-            if let Some(old) = self.by_object.remove(&object)
+        for object in found.iter().flat_map(|component| &component.objects) {
+            if let Some(old) = self.by_object.remove(object)
                 && !self.free.contains(&old)
             {
                 self.patches[old as usize] = Patch::default();
                 self.free.push(old);
             }
         }
+        let patches: Patches = (found.into_iter().zip(memories))
+            .map(|(component, memory)| self.put(code, component, memory))
+            .collect();
+        self.last.clone_from(&patches);
+        self.looks.in_part += 1;
+        Some((patches, others))
+    }
+
+    /// Private memory of one component.
+    fn memory_of_one(
+        &self,
+        (code, around): (Code<'_>, Surroundings<'_>),
+        (graph, entry): (Frontiers<'_>, Node),
+        of: &Component,
+    ) -> PrivateMemory {
+        let body = code.body;
+        let others: Vec<InstId> =
+            of.insts.iter().copied().filter(|&inst| !is_slot(code, inst)).collect();
+        let (pointees, slots): (Vec<InstId>, Vec<InstId>) =
+            { of.objects.iter().copied().filter(|&object| is_object(code, object)) }
+                .partition(|&object| parameter_of(object).is_some());
+        let mut visited = others.clone();
+        if let (Some(of), false) = (&self.pointees, pointees.is_empty()) {
+            visited.extend(of.returns());
+            sort(&mut visited);
+        }
+        let visited = in_order(code, graph.dom, &visited);
+        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &visited);
+        for &slot in &slots {
+            scan.visit(slot, entry, true);
+        }
+        for &inst in &visited {
+            if let Some(block) = body.block_of(inst).map(node_of) {
+                scan.visit(inst, block, block == entry);
+            }
+        }
+        scan.finish_some(graph, &others)
+    }
+
+    /// Makes a patch of what is known of a component: its number.
+    fn put(&mut self, code: Code<'_>, component: Component, memory: PrivateMemory) -> u32 {
+        let Component { objects, insts, past } = component;
         let patch = self.free.pop().unwrap_or(self.patches.len() as u32);
-        self.by_object.extend(slots.iter().chain(&pointees).map(|&object| (object, patch)));
+        let there = objects.iter().filter(|&&object| is_object(code, object));
+        self.by_object.extend(there.map(|&object| (object, patch)));
         // What the base says nothing of, or nobody asks about, need not be answered from elsewhere.
         let (base, body) = (&self.base, code.body);
         let (past, forgotten): (Vec<InstId>, Vec<InstId>) = past.into_iter().partition(|&inst| {
@@ -413,9 +443,7 @@ impl SlotFollower {
             self.patches.push(Patch::default());
         }
         self.patches[patch as usize] = Patch { memory, objects, insts, past };
-        self.last = Some(patch);
-        self.looks.in_part += 1;
-        Some((patch, others))
+        patch
     }
 }
 

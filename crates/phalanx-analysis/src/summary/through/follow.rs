@@ -132,9 +132,10 @@ impl Known {
         {
             self.returns = Some(Returns::new(code, flow, postdom));
         }
-        if let Some((objects, memory)) = answers.memory.found_again()
-            && positions(objects).next().is_some()
-        {
+        for (objects, memory) in answers.memory.found_again() {
+            if positions(objects).next().is_none() {
+                continue;
+            }
             let all = SlotFacts::all(graphs, memory);
             for position in positions(objects) {
                 let pointee = answers.seeded.arguments().nth(position as usize).flatten();

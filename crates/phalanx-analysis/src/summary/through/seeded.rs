@@ -93,11 +93,17 @@ impl Seeded {
     ) {
         if is_all && let Some(memory) = memory.whole() {
             *self = Seeded::new(code, memory, &rows.pointees(memory));
-        } else if let Some((objects, memory)) = memory.found_again() {
-            let values = rows.pointees(memory);
-            for position in positions(objects) {
-                if let Some(at) = self.pointees.get_mut(position as usize) {
-                    *at = Pointee::of(memory, &values, position);
+        } else {
+            for (objects, memory) in memory.found_again() {
+                let mut positions = positions(objects).peekable();
+                if positions.peek().is_none() {
+                    continue;
+                }
+                let values = rows.pointees(memory);
+                for position in positions {
+                    if let Some(at) = self.pointees.get_mut(position as usize) {
+                        *at = Pointee::of(memory, &values, position);
+                    }
                 }
             }
         }

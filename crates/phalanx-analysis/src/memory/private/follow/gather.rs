@@ -14,12 +14,12 @@
 //! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses and steps).
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{BOUND, SlotFollower, sort};
 use crate::lower::Code;
 use crate::memory::private::{
-    holders::slot_of, is_address, is_trackable, parameter_of, pointee_of,
+    holders::slot_of, is_address, is_trackable, number, parameter_of, pointee_of,
 };
 
 /// Whether an instruction is a stack slot that can be an object.
@@ -36,6 +36,7 @@ pub(super) fn is_object(code: Code<'_>, object: InstId) -> bool {
 }
 
 /// Objects that hang together, instructions that have to do with them, wherever they stand, and others that had. In order.
+#[derive(Debug, Default)]
 pub(super) struct Component {
     pub(super) objects: Vec<InstId>,
     pub(super) insts: Vec<InstId>,
@@ -49,9 +50,12 @@ pub(super) struct Gather<'a> {
     objects: FxHashSet<InstId>,
     /// Objects whose uses have not been looked at.
     work: Vec<InstId>,
+    /// Objects that one instruction has to do with.
+    together: Vec<(InstId, InstId)>,
     /// Patches that were looked at.
     patches: FxHashSet<u32>,
-    insts: FxHashSet<InstId>,
+    /// What has to do with them, each with one of its objects.
+    insts: FxHashMap<InstId, InstId>,
     /// What had to do with them, and may have.
     past: FxHashSet<InstId>,
     /// How many uses and steps may still be looked at.
@@ -65,8 +69,9 @@ impl<'a> Gather<'a> {
             code,
             objects: FxHashSet::default(),
             work: Vec::new(),
+            together: Vec::new(),
             patches: FxHashSet::default(),
-            insts: FxHashSet::default(),
+            insts: FxHashMap::default(),
             past: FxHashSet::default(),
             left: BOUND.max(code.body.id_count() / 2),
         }
@@ -191,8 +196,8 @@ impl<'a> Gather<'a> {
         Some(())
     }
 
-    /// All objects that hang together with those that were joined.
-    pub(super) fn all(mut self) -> Option<Component> {
+    /// The components of all objects that were joined, in order of their first objects. What only had to do with some is told with the first.
+    pub(super) fn all(mut self) -> Option<Vec<Component>> {
         while let Some(object) = self.work.pop() {
             if let Some(&number) = self.known.by_object.get(&object)
                 && !self.join_patch(number)
@@ -208,15 +213,26 @@ impl<'a> Gather<'a> {
                 self.uses(object)?;
             }
         }
-        let past = self.past.difference(&self.insts).copied();
-        let mut found = Component {
-            past: past.collect(),
-            objects: self.objects.into_iter().collect(),
-            insts: self.insts.into_iter().collect(),
+        let mut objects: Vec<InstId> = self.objects.into_iter().collect();
+        sort(&mut objects);
+        let (group, count) = groups(&objects, &self.together);
+        let mut found: Vec<Component> = (0..count).map(|_| Component::default()).collect();
+        let group_of = |object: InstId| {
+            let at = objects.binary_search_by_key(&number(object), |object| number(*object));
+            at.ok().map(|at| group[at])
         };
-        sort(&mut found.objects);
-        sort(&mut found.insts);
-        sort(&mut found.past);
+        for (&object, &group) in objects.iter().zip(&group) {
+            found[group].objects.push(object);
+        }
+        for (&inst, &object) in &self.insts {
+            found[group_of(object)?].insts.push(inst);
+        }
+        if let Some(first) = found.first_mut() {
+            let past = self.past.into_iter().filter(|inst| !self.insts.contains_key(inst));
+            first.past.extend(past);
+            sort(&mut first.past);
+        }
+        found.iter_mut().for_each(|component| sort(&mut component.insts));
         Some(found)
     }
 
@@ -235,9 +251,10 @@ impl<'a> Gather<'a> {
                 if body.block_of(user).is_none() {
                     continue;
                 }
-                self.insts.insert(user);
+                self.insts.insert(user, object);
                 for &operand in body.operands(user) {
-                    if let Some(other) = self.object(operand)? {
+                    if let Some(other) = self.object(operand)?.filter(|other| *other != object) {
+                        self.together.push((object, other));
                         self.join(other);
                     }
                 }
@@ -259,4 +276,34 @@ impl<'a> Gather<'a> {
         }
         Some(())
     }
+}
+
+/// The group of each object, where some hang together in pairs, and how many groups there are. Groups are numbered in order of their first objects.
+fn groups(objects: &[InstId], together: &[(InstId, InstId)]) -> (Vec<usize>, usize) {
+    let at = |object: InstId| objects.binary_search_by_key(&number(object), |of| number(*of)).ok();
+    // The first of each group is its own parent, and parents come before children.
+    let mut parent: Vec<usize> = (0..objects.len()).collect();
+    fn first(parent: &mut [usize], mut at: usize) -> usize {
+        while parent[at] != at {
+            parent[at] = parent[parent[at]];
+            at = parent[at];
+        }
+        at
+    }
+    for &(a, b) in together {
+        let (Some(a), Some(b)) = (at(a), at(b)) else { continue };
+        let (a, b) = (first(&mut parent, a), first(&mut parent, b));
+        parent[a.max(b)] = a.min(b);
+    }
+    let mut group: Vec<usize> = Vec::with_capacity(objects.len());
+    let mut count = 0;
+    for at in 0..objects.len() {
+        let first = first(&mut parent, at);
+        let known = group.get(first).copied();
+        group.push(known.unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        }));
+    }
+    (group, count)
 }
