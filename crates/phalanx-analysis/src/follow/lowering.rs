@@ -206,7 +206,7 @@ impl Lowering {
         let patches = match besides.and_then(followed) {
             Some(changed) => {
                 insts.extend_from_slice(&changed.others);
-                Some(changed.patches)
+                Some((changed.patches, changed.parts))
             }
             None => {
                 let new = self.purpose.memory(subject);
@@ -216,7 +216,10 @@ impl Lowering {
             }
         };
         let has_memory = match &patches {
-            Some(patches) => patches.iter().any(|&patch| !memory.patch(patch).1.is_empty()),
+            Some((patches, parts)) => {
+                let is_empty = |&patch: &u32| memory.patch(patch).1.is_empty();
+                !parts.is_empty() || !patches.iter().all(is_empty)
+            }
             None => memory.whole().is_some_and(|memory| !memory.is_empty()),
         };
         let values = code.header.params.len() + code.body.id_count();

@@ -34,6 +34,7 @@ pub use full::FullRules;
 pub use library::Library;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, NotThere, Numbering};
+use private::PartRows;
 pub(crate) use private::{MemoryRows, RowNumbers};
 pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub(crate) use single::Single;

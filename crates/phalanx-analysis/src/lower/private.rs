@@ -22,8 +22,10 @@
 
 mod calls;
 mod numbers;
+mod part;
 
 pub(crate) use self::numbers::RowNumbers;
+pub(super) use self::part::PartRows;
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value as IrValue, flow::node_of};
@@ -38,7 +40,7 @@ use crate::{
     memory::{
         PrivateMemory,
         private::{Effect, Slot, Touch, parameter_of},
-        ssa::{EventKind, Version},
+        ssa::{EventKind, MemoryPhi, Version},
     },
 };
 
@@ -203,24 +205,7 @@ impl MemoryRows {
         memory: &PrivateMemory,
         omitted: Option<OmittedRead>,
     ) -> Self {
-        let numbering = Numbering::new(code.header);
-        let mut make = Make {
-            code,
-            numbering,
-            memory,
-            rules,
-            omitted,
-            row_of: vec![u32::MAX; memory.events().len()],
-            definitions: 0,
-            pointees: Pointees::default(),
-        };
-        for touch in memory.touches() {
-            let is_row = make.is_definition(touch) && make.stored(touch).is_none();
-            if is_row {
-                make.row_of[touch.event as usize] = make.definitions;
-                make.definitions += 1;
-            }
-        }
+        let mut make = Make::new(code, rules, memory, omitted);
         make.pointees = Pointees::new(memory, make.definitions);
         make.all()
     }
@@ -330,6 +315,35 @@ impl Pointees {
     }
 }
 
+impl<'a, 'b> Make<'a, 'b> {
+    /// Without what arguments point to.
+    fn new(
+        code: Code<'a>,
+        rules: &'b FullRules<'a>,
+        memory: &'b PrivateMemory,
+        omitted: Option<OmittedRead>,
+    ) -> Self {
+        let mut make = Make {
+            code,
+            numbering: Numbering::new(code.header),
+            memory,
+            rules,
+            omitted,
+            row_of: vec![u32::MAX; memory.events().len()],
+            definitions: 0,
+            pointees: Pointees::default(),
+        };
+        for touch in memory.touches() {
+            let is_row = make.is_definition(touch) && make.stored(touch).is_none();
+            if is_row {
+                make.row_of[touch.event as usize] = make.definitions;
+                make.definitions += 1;
+            }
+        }
+        make
+    }
+}
+
 impl Make<'_, '_> {
     fn is_definition(&self, touch: &Touch) -> bool {
         self.memory.events().event(touch.event).kind != EventKind::Use
@@ -346,7 +360,6 @@ impl Make<'_, '_> {
     }
 
     fn all(&self) -> MemoryRows {
-        let body = self.code.body;
         let mut made = MemoryRows::default();
         for touch in self.memory.touches() {
             if self.row_of[touch.event as usize] != u32::MAX {
@@ -354,40 +367,50 @@ impl Make<'_, '_> {
                 made.rows.extend(row);
             }
         }
-        for phi in self.memory.ssa().phis() {
-            let first = made.entries.len();
-            let incoming = self.memory.ssa().incoming(phi).iter();
-            let ways = match self.omitted {
-                Some(OmittedRead::OtherWays) => 1,
-                _ => usize::MAX,
-            };
-            let slot = phi.variable;
-            let entries = incoming.take(ways);
-            made.entries.extend(entries.map(|&(pred, version)| self.entry(slot, pred, version)));
-            made.rows.push(Row {
-                key: self.key(phi.variable, phi.block.raw(), true),
-                block: phi.block,
-                what: What::Phi(first..made.entries.len()),
-            });
-        }
-        let is_reader = |effect| matches!(effect, Effect::Load | Effect::ReadByCall);
-        let readers = self.memory.touches().iter().filter(|touch| is_reader(touch.effect));
-        for touch in readers {
-            if made.loads.last().is_none_or(|(last, _)| *last != touch.inst) {
-                let mut reads = SmallVec::new();
-                match touch.effect {
-                    Effect::Load => self.place(touch, body.operands(touch.inst)[0], &mut reads),
-                    // All that it reads of all slots.
-                    _ => calls::result(self, touch.inst, &mut reads),
-                }
-                made.loads.push((touch.inst, reads));
-            }
-            if let (Effect::Load, Some((_, reads))) = (touch.effect, made.loads.last_mut()) {
-                self.content(touch, reads);
-            }
-        }
+        self.memory.ssa().phis().iter().for_each(|phi| self.phi(phi, &mut made));
+        self.memory.touches().iter().for_each(|touch| self.read(touch, &mut made));
         self.add_pointees(&mut made);
         made
+    }
+
+    /// Adds the row of a memory phi.
+    fn phi(&self, phi: &MemoryPhi, made: &mut MemoryRows) {
+        let first = made.entries.len();
+        let incoming = self.memory.ssa().incoming(phi).iter();
+        let ways = match self.omitted {
+            Some(OmittedRead::OtherWays) => 1,
+            _ => usize::MAX,
+        };
+        let slot = phi.variable;
+        let entries = incoming.take(ways);
+        made.entries.extend(entries.map(|&(pred, version)| self.entry(slot, pred, version)));
+        made.rows.push(Row {
+            key: self.key(phi.variable, phi.block.raw(), true),
+            block: phi.block,
+            what: What::Phi(first..made.entries.len()),
+        });
+    }
+
+    /// Adds what a load reads, or a call. Touches of an instruction come one after another.
+    fn read(&self, touch: &Touch, made: &mut MemoryRows) {
+        if !matches!(touch.effect, Effect::Load | Effect::ReadByCall) {
+            return;
+        }
+        if made.loads.last().is_none_or(|(last, _)| *last != touch.inst) {
+            let mut reads = SmallVec::new();
+            match touch.effect {
+                Effect::Load => {
+                    let address = self.code.body.operands(touch.inst)[0];
+                    self.place(touch, address, &mut reads);
+                }
+                // All that it reads of all slots.
+                _ => calls::result(self, touch.inst, &mut reads),
+            }
+            made.loads.push((touch.inst, reads));
+        }
+        if let (Effect::Load, Some((_, reads))) = (touch.effect, made.loads.last_mut()) {
+            self.content(touch, reads);
+        }
     }
 
     /// What a slot holds before something reads it.

@@ -17,13 +17,13 @@ use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
 use super::{
-    Code, FullRules, LlvmRules, MemoryRows, Numbering, RowNumbers, Rules, Surroundings,
+    Code, FullRules, LlvmRules, MemoryRows, Numbering, PartRows, RowNumbers, Rules, Surroundings,
     TerminatorRule, has_operands, incoming, operands, rule_of,
 };
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
-    memory::{Looked, Numbered, Patches, SlotFollower},
+    memory::{Looked, Numbered, Part, Patches, SlotFollower},
     shape::{Place, Shapes},
 };
 
@@ -45,8 +45,8 @@ pub(crate) struct Restated<'a> {
     pub(crate) memory: &'a mut SlotFollower,
     /// The graph.
     pub(crate) graph: Numbered<'a>,
-    /// The patches that tell of what has become another; none if all of it may have.
-    pub(crate) patches: Option<Patches>,
+    /// The patches that tell of what has become another, and parts of others; none if all of it may have.
+    pub(crate) patches: Option<(Patches, Vec<Part>)>,
 }
 
 /// Whether rules for such an instruction look at what its operands are.
@@ -137,7 +137,7 @@ impl Neighbours {
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
         let is_stated = |call: InstId| match &patches {
-            Some(patches) => memory.is_in(patches, call),
+            Some((patches, _)) => memory.is_in(patches, call),
             None => true,
         };
         match memory.has_slots() {
@@ -146,9 +146,10 @@ impl Neighbours {
         }
         let shapes = rules.into_shapes();
         let patches = match patches {
-            Some(patches) if !calls.is_empty() => {
+            Some((mut patches, parts)) if !calls.is_empty() => {
+                patches.extend(parts.iter().map(|part| part.patch));
                 match memory.with_calls(code, around, graph, (&patches, &calls)) {
-                    Some(patches) => Some(patches),
+                    Some(patches) => Some((patches, Vec::new())),
                     None => return false,
                 }
             }
@@ -156,15 +157,22 @@ impl Neighbours {
         };
         let looked = Looked::Followed(memory);
         let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
-        let mut state = |objects: Option<&[InstId]>, stated| {
-            let rows = MemoryRows::new(code, &rules, stated, None);
-            numbers.update(&rows, objects, &mut rules, code, table);
+        let mut state = |rules: &mut FullRules<'_>, objects: Option<&[InstId]>, stated| {
+            let rows = MemoryRows::new(code, rules, stated, None);
+            numbers.update(&rows, objects, rules, code, table);
         };
         match patches {
-            None => memory.whole().into_iter().for_each(|stated| state(None, stated)),
-            Some(patches) => {
+            None => memory.whole().into_iter().for_each(|of| state(&mut rules, None, of)),
+            Some((patches, parts)) => {
                 for (objects, stated) in patches.iter().map(|&patch| memory.patch(patch)) {
-                    state(Some(objects), stated);
+                    state(&mut rules, Some(objects), stated);
+                }
+                for part in &parts {
+                    let (_, stated) = memory.patch(part.patch);
+                    let rows = PartRows::new(code, &rules, stated, part);
+                    if !numbers.update_part(&rows, &mut rules, code, table) {
+                        return false;
+                    }
                 }
             }
         }

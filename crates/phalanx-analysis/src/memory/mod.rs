@@ -36,7 +36,7 @@ pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
 pub use private::{PrivateMemory, follow::Looks};
 pub(crate) use private::{
-    follow::{InQuestion, Looked, Numbered, Patches, Pointees, SlotFollower},
+    follow::{Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower},
     value_type,
 };
 pub use sizes::{TypeLayout, TypeSizes};

@@ -7,7 +7,10 @@ use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{MemoryRows, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key, resolve};
+use super::{
+    MemoryRows, PartRows, Read, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key,
+    resolve,
+};
 use crate::{
     affect::Value,
     divergence::{Definition, Incoming, ValueTable, repair::EditableTable},
@@ -80,7 +83,6 @@ impl RowNumbers {
         code: Code<'_>,
         table: &mut EditableTable,
     ) {
-        let numbering = Numbering::new(code.header);
         let mut left = match objects {
             None => std::mem::take(&mut self.known),
             Some(objects) => self.take_out(objects),
@@ -115,32 +117,97 @@ impl RowNumbers {
         for (number, row) in rows.rows.iter().enumerate() {
             let value = values[number];
             self.known.insert(keys[number], value);
-            match &row.what {
-                What::Definition(definition, reads) => {
-                    let reads: SmallVec<[Value; 4]> =
-                        reads.iter().map(|read| resolve(*read, value_of)).collect();
-                    table.set_value(value, row.block, *definition, None, &reads);
-                }
-                What::Image(definition, reads, image) => {
-                    let reads: SmallVec<[Value; 4]> =
-                        reads.iter().map(|read| resolve(*read, value_of)).collect();
-                    table.set_value(value, row.block, *definition, Some(image), &reads);
-                }
-                What::Phi(entries) => {
-                    let entries: Vec<Incoming> = self::entries(rows, entries.clone(), value_of);
-                    table.set_phi(value, row.block, Definition::PURE, &entries);
-                }
+            state(rows, row, value, value_of, table);
+        }
+        state_loads(rows, value_of, rules, code, table);
+    }
+
+    /// Brings some rows of a patch up to date, and what loads read. Whether that was done: if not, the table is half done.
+    #[must_use]
+    pub(in crate::lower) fn update_part(
+        &mut self,
+        part: &PartRows,
+        rules: &mut FullRules<'_>,
+        code: Code<'_>,
+        table: &mut EditableTable,
+    ) -> bool {
+        let PartRows { keys, rows, numbers, gone } = part;
+        let made: SmallVec<[RowKey; 8]> = numbers.iter().map(|&row| keys[row as usize]).collect();
+        let entry = code.flow.entry().map_or_else(Node::default, node_of);
+        for key in gone.iter().filter(|key| !made.contains(key)) {
+            if let Some(value) = self.known.remove(key) {
+                table.set_value(value, entry, Definition::IMPURE, None, &[]);
+                self.free.push(value);
             }
         }
-        for (load, reads) in &rows.loads {
-            let Some(block) = code.body.block_of(*load).map(node_of) else { continue };
-            let mut reads: SmallVec<[Value; 4]> =
-                reads.iter().map(|read| resolve(*read, value_of)).collect();
-            let rule = rule_of(code.body, rules, *load);
-            operands(code.body, numbering, *load, rule.reads, |operand| reads.push(operand));
-            let image = rule.image.as_ref();
-            table.set_value(numbering.inst(*load), block, rule.definition, image, &reads);
+        let mut end = table.len();
+        for &key in &made {
+            let free = &mut self.free;
+            self.known.entry(key).or_insert_with(|| {
+                free.pop().unwrap_or_else(|| {
+                    end += 1;
+                    Value::new(end - 1)
+                })
+            });
         }
+        if end > table.len() {
+            table.grow(end, 0);
+        }
+        // Rows that are not of the part are known from before.
+        if !rows.reads().all(|row| self.known.contains_key(&keys[row as usize])) {
+            return false;
+        }
+        let value_of = |row: u32| self.known[&keys[row as usize]];
+        for (row, key) in rows.rows.iter().zip(&made) {
+            state(rows, row, self.known[key], value_of, table);
+        }
+        state_loads(rows, value_of, rules, code, table);
+        true
+    }
+}
+
+/// States a row.
+fn state(
+    rows: &MemoryRows,
+    row: &Row,
+    value: Value,
+    value_of: impl Fn(u32) -> Value,
+    table: &mut EditableTable,
+) {
+    let resolved = |reads: &[Read]| -> SmallVec<[Value; 4]> {
+        reads.iter().map(|read| resolve(*read, &value_of)).collect()
+    };
+    match &row.what {
+        What::Definition(definition, reads) => {
+            table.set_value(value, row.block, *definition, None, &resolved(reads));
+        }
+        What::Image(definition, reads, image) => {
+            table.set_value(value, row.block, *definition, Some(image), &resolved(reads));
+        }
+        What::Phi(entries) => {
+            let entries: Vec<Incoming> = self::entries(rows, entries.clone(), &value_of);
+            table.set_phi(value, row.block, Definition::PURE, &entries);
+        }
+    }
+}
+
+/// States what loads read.
+fn state_loads(
+    rows: &MemoryRows,
+    value_of: impl Fn(u32) -> Value,
+    rules: &mut FullRules<'_>,
+    code: Code<'_>,
+    table: &mut EditableTable,
+) {
+    let numbering = Numbering::new(code.header);
+    for (load, reads) in &rows.loads {
+        let Some(block) = code.body.block_of(*load).map(node_of) else { continue };
+        let mut reads: SmallVec<[Value; 4]> =
+            reads.iter().map(|read| resolve(*read, &value_of)).collect();
+        let rule = rule_of(code.body, rules, *load);
+        operands(code.body, numbering, *load, rule.reads, |operand| reads.push(operand));
+        let image = rule.image.as_ref();
+        table.set_value(numbering.inst(*load), block, rule.definition, image, &reads);
     }
 }
 

@@ -16,6 +16,7 @@
 //!
 //! The *base* is the private memory of the whole function as it once was. A *patch* is that of one component as it has become; its objects are
 //! struck out of the base. Whoever asks about an instruction is answered from its patch, if it has one, else from what is left of the base.
+//! Loads and stores that come, go or change in a patch are looked at [one by one](local) where that is enough.
 //! When patches have grown to a good part of the function, all of it is made anew.
 //!
 //! **Invariants.**
@@ -30,6 +31,7 @@
 
 mod gather;
 mod graph;
+mod local;
 mod pointees;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
@@ -40,6 +42,7 @@ use smallvec::SmallVec;
 pub(super) use self::gather::is_slot;
 use self::gather::{Component, Gather, is_object};
 pub(crate) use self::graph::InQuestion;
+pub(crate) use self::local::{Gone, Part};
 pub(crate) use self::pointees::Pointees;
 use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number, parameter_of, value_type};
@@ -117,6 +120,8 @@ pub(crate) struct SlotFollower {
 pub struct Looks {
     /// The objects in question.
     pub in_part: u64,
+    /// How many objects these were, but for accesses that were looked at one by one.
+    pub objects: u64,
     /// All of it.
     pub whole: u64,
 }
@@ -133,6 +138,8 @@ struct Patch {
     insts: Vec<InstId>,
     /// What had when the base was made, and has no longer.
     past: Vec<InstId>,
+    /// Whether loads and stores are looked at [one by one](local).
+    is_plain: bool,
 }
 
 /// The graph of a function, and its number.
@@ -148,6 +155,8 @@ pub(crate) struct Numbered<'a> {
 pub(crate) struct Changed {
     /// The patches that tell of it.
     pub(crate) patches: Patches,
+    /// Other patches of which parts tell of something else.
+    pub(crate) parts: Vec<Part>,
     /// Loads that have come to read private memory or read none any more, and calls that are given something else of it; operands of
     /// whatever has an operand that may be private and could not, or the other way round.
     pub(crate) others: Vec<InstId>,
@@ -186,6 +195,18 @@ impl SlotFollower {
     pub(crate) fn patch(&self, patch: u32) -> (&[InstId], &PrivateMemory) {
         let patch = &self.patches[patch as usize];
         (&patch.objects, &patch.memory)
+    }
+
+    /// How many slots there are of what arguments point to; none if no argument is followed.
+    pub(crate) fn pointee_slots(&self) -> Option<usize> {
+        let is_followed = |memory: &PrivateMemory, is_told: &dyn Fn(InstId) -> bool| {
+            let is_pointee = |object: InstId| parameter_of(object).is_some() && is_told(object);
+            let slots = memory.slots.iter().filter(|slot| is_pointee(slot.alloca)).count();
+            memory.objects.iter().any(|&object| is_pointee(object)).then_some(slots)
+        };
+        let of_base = is_followed(&self.base, &|object| !self.by_object.contains_key(&object));
+        let of_patches = self.patches.iter().map(|patch| is_followed(&patch.memory, &|_| true));
+        of_patches.chain([of_base]).flatten().reduce(|all, slots| all + slots)
     }
 
     /// How often it was looked at again.
@@ -283,6 +304,13 @@ impl SlotFollower {
         let turned = self.origins.follow(code, around, &changed)?;
         let users = turned.all().flat_map(|other| code.body.uses_of(other.into()));
         let mut others: Vec<InstId> = users.map(|read| read.user).collect();
+        if besides.is_nothing() && others.is_empty() {
+            let mut touched = Patches::new();
+            if let Some(parts) = self.locally((code, around), graph, &changed, &mut touched) {
+                return Some(Changed { parts, ..Changed::default() });
+            }
+            objects.extend(touched.iter().flat_map(|&patch| &self.patches[patch as usize].objects));
+        }
         // What is made of the content of an object may follow from where another address leads.
         let concerned = changed.iter().chain(&others).copied();
         let Some(patched) = self.patched_for(code, around, graph, (concerned, &objects)) else {
@@ -292,7 +320,7 @@ impl SlotFollower {
         let (patches, readers) = patched;
         others.extend(readers);
         sort(&mut others);
-        Some(Changed { patches, others })
+        Some(Changed { patches, others, ..Changed::default() })
     }
 
     /// Whether an instruction has had to do with no object.
@@ -380,6 +408,7 @@ impl SlotFollower {
             others.extend(insts.iter().chain(past).copied().filter(is_other));
         }
         for object in found.iter().flat_map(|component| &component.objects) {
+            self.looks.objects += 1;
             if let Some(old) = self.by_object.remove(object)
                 && !self.free.contains(&old)
             {
@@ -442,7 +471,8 @@ impl SlotFollower {
         if patch as usize == self.patches.len() {
             self.patches.push(Patch::default());
         }
-        self.patches[patch as usize] = Patch { memory, objects, insts, past };
+        let is_plain = self.is_plain(code, &objects, &insts);
+        self.patches[patch as usize] = Patch { memory, objects, insts, past, is_plain };
         patch
     }
 }

@@ -109,6 +109,31 @@ impl Entries {
         }
     }
 
+    /// Takes out an entry.
+    pub(in crate::memory::private) fn remove(&mut self, inst: InstId) {
+        match self {
+            Entries::All(entries) => {
+                if let Some(at) = entries.get_mut(number(inst) as usize) {
+                    *at = 0;
+                }
+            }
+            Entries::Some(entries) => _ = entries.remove(&inst),
+        }
+    }
+
+    /// Adds to all entries from one on.
+    pub(in crate::memory::private) fn shift(&mut self, from: u32, by: i32) {
+        let shift = |entry: &mut u32, from: u32| {
+            if *entry >= from {
+                *entry = entry.wrapping_add_signed(by);
+            }
+        };
+        match self {
+            Entries::All(entries) => entries.iter_mut().for_each(|at| shift(at, from + 1)),
+            Entries::Some(entries) => entries.values_mut().for_each(|at| shift(at, from)),
+        }
+    }
+
     /// Drops what is said of nothing at the end.
     pub(in crate::memory::private) fn trim(&mut self) {
         if let Entries::All(entries) = self {
