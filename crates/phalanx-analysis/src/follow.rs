@@ -22,12 +22,14 @@
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
 mod lowering;
+mod untold;
 
 use std::sync::Arc;
 
 use phalanx_ir::{BlockId, InstId};
 
 use self::lowering::{Lowered, Lowering, Restatement, Room, Tables};
+use self::untold::Untold;
 use crate::affect::Value;
 use crate::divergence::{
     Divergence, Flow, Rules, ValueTable,
@@ -186,8 +188,8 @@ pub(crate) struct Answers<'a> {
 /// Why nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// There is nothing to be found.
-    Nothing,
+    /// There is nothing to be found, which was found so.
+    Nothing(Found),
     /// It must be found from scratch.
     Unknown,
 }
@@ -231,8 +233,8 @@ enum Answered {
     /// It is in what is kept.
     Kept(Found),
     Solved(Divergence),
-    /// There is nothing to be found.
-    Nothing,
+    /// There is nothing to be found, which was found so.
+    Nothing(Found),
     /// It must be found from scratch.
     Not,
 }
@@ -243,6 +245,7 @@ enum State {
     #[default]
     New,
     Seen(Box<Seen>),
+    Untold(Box<Untold>),
     Kept(Box<Kept>),
 }
 
@@ -331,7 +334,7 @@ impl Follower {
                 _ => scratch(),
             },
             Answered::Solved(answer) => answer,
-            Answered::Nothing | Answered::Not => scratch(),
+            Answered::Nothing(_) | Answered::Not => scratch(),
         };
         (Arc::new(answer), Found::Solved)
     }
@@ -352,7 +355,7 @@ impl Follower {
                 let passes = passes.as_ref().ok_or(Missing::Unknown)?;
                 Ok(Answers { own, passes, memory, is_whole_new: *is_whole_new, seeded, found })
             }
-            (Answered::Nothing, _) => Err(Missing::Nothing),
+            (Answered::Nothing(found), _) => Err(Missing::Nothing(found)),
             _ => Err(Missing::Unknown),
         }
     }
@@ -376,6 +379,7 @@ impl Follower {
         let position = match &self.state {
             State::Kept(kept) => Some(kept.lowering.stamp.position),
             State::Seen(seen) => Some(seen.stamp.position),
+            State::Untold(untold) => Some(untold.position()),
             State::New => None,
         };
         let changes = match position {
@@ -407,6 +411,14 @@ impl Follower {
                     }
                 }
                 self.keep(&subject, None)
+            }
+            (State::Untold(_), None) => self.solve(&subject, Mood::Once, None),
+            (State::Untold(mut untold), Some(changes)) => {
+                if !untold.is_still(&subject, changes) {
+                    return self.keep(&subject, None);
+                }
+                self.state = State::Untold(untold);
+                Answered::Nothing(Found::Repaired { visited: 0 })
             }
             (State::Seen(seen), few_changes) => {
                 let Seen { stamp: before, mood, tables } = *seen;
@@ -500,8 +512,9 @@ impl Follower {
         if self.sources == Sources::Full {
             memory = self.purpose.memory(subject);
             if self.purpose == Purpose::Through && !Seeded::is_told_by(&memory) {
-                self.state = Self::state_seen(stamp, Mood::Once, None);
-                return Answered::Nothing;
+                let memory = self.purpose.followed(memory, subject);
+                self.state = State::Untold(Box::new(Untold::new(stamp, memory)));
+                return Answered::Nothing(Found::Solved);
             }
         }
         let lowered = Lowered::new(self.sources, memory, subject, Room::Much);

@@ -11,7 +11,7 @@
 //! on the graph as a whole, and are found again where that is another.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed nothing is kept, and memory alone is looked at.
+//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed, memory alone is.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 
@@ -81,7 +81,7 @@ impl ThroughFollower {
         });
         let answers = match answers {
             Ok(answers) => answers,
-            Err(Missing::Nothing) => return (None, Found::Solved),
+            Err(Missing::Nothing(found)) => return (None, found),
             Err(Missing::Unknown) => {
                 let found = super::through(code, around, (flow, postdom), true);
                 return (found.map(Box::new), Found::Solved);

@@ -77,6 +77,11 @@ impl Seeded {
         memory.has_pointees() && parts <= PARTS
     }
 
+    /// The same of memory that is followed.
+    pub(crate) fn is_told_by_followed(memory: &SlotFollower) -> bool {
+        memory.pointee_slots().is_some_and(|parts| parts <= PARTS)
+    }
+
     /// What memory and these values of a table tell of the arguments of a function.
     pub(super) fn new(code: Code<'_>, memory: &PrivateMemory, values: &PointeeValues) -> Seeded {
         let arguments = 0..code.header.params.len() as u32;
