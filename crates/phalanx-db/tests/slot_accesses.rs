@@ -1,4 +1,5 @@
-//! Loads and stores of stack slots that come, go or change: what else is looked at, and that divergence is that from scratch.
+//! Loads and stores of stack slots that come, go or change: what else is looked at, and that
+//! divergence is that from scratch.
 
 mod support;
 
@@ -80,7 +81,8 @@ impl Fixture {
 
 type Edit = fn(&mut Fixture);
 
-/// What is done with the slot `%a7`, of which a patch tells, or with others; how many objects are looked at for that, and the edit.
+/// What is done with the slot `%a7`, of which a patch tells, or with others; how many objects are
+/// looked at for that, and the edit.
 const EDITS: &[(&str, u64, Edit)] = &[
     ("a load more", 0, |f| {
         let load = f.named("f7");

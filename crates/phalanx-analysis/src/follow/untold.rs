@@ -1,7 +1,8 @@
 //! A function of which nothing can be told of what it does through pointers.
 //!
-//! All its pointers escape, or there are too many parts of what they point to. Most edits leave that as it is, so its private memory alone is followed, which says
-//! when something can be told. An edit of the graph finds all of it anew.
+//! All its pointers escape, or there are too many parts of what they point to. Most edits leave
+//! that as it is, so its private memory alone is followed, which says when something can be told.
+//! An edit of the graph finds all of it anew.
 //!
 //! **Complexity.** What it costs to follow private memory, and O(slots).
 
@@ -28,7 +29,8 @@ impl Untold {
         self.stamp.position
     }
 
-    /// Brings memory up to date. Whether nothing can be told still, as far as that is known without looking at all of it.
+    /// Brings memory up to date. Whether nothing can be told still, as far as that is known without
+    /// looking at all of it.
     pub(super) fn is_still(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> bool {
         let Subject { code, around, flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
         if changes.flow || (self.stamp.flow, self.stamp.around) != (stamp.flow, stamp.around) {

@@ -45,7 +45,8 @@ pub(crate) struct Restated<'a> {
     pub(crate) memory: &'a mut SlotFollower,
     /// The graph.
     pub(crate) graph: Numbered<'a>,
-    /// The patches that tell of what has become another, and parts of others; none if all of it may have.
+    /// The patches that tell of what has become another, and parts of others; none if all of it may
+    /// have.
     pub(crate) patches: Option<(Patches, Vec<Part>)>,
 }
 

@@ -122,7 +122,8 @@ impl RowNumbers {
         state_loads(rows, value_of, rules, code, table);
     }
 
-    /// Brings some rows of a patch up to date, and what loads read. Whether that was done: if not, the table is half done.
+    /// Brings some rows of a patch up to date, and what loads read. Whether that was done: if not,
+    /// the table is half done.
     #[must_use]
     pub(in crate::lower) fn update_part(
         &mut self,

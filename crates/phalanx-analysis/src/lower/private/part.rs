@@ -1,7 +1,8 @@
 //! Rows of a component of which a part is known otherwise.
 //!
-//! Where a load or store came, went or changed in a [patch](crate::memory::SlotFollower), most rows of the patch stay as they are. Those of the part are made as
-//! all are; what they read may be others, which are known by their keys.
+//! Where a load or store came, went or changed in a [patch](crate::memory::SlotFollower), most rows
+//! of the patch stay as they are. Those of the part are made as all are; what they read may be
+//! others, which are known by their keys.
 //!
 //! O(touches of the patch) for the keys, and the part.
 

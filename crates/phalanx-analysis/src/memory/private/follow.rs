@@ -14,9 +14,11 @@
 //!
 //! # How
 //!
-//! The *base* is the private memory of the whole function as it once was. A *patch* is that of one component as it has become; its objects are
+//! The *base* is the private memory of the whole function as it once was. A *patch* is that of one
+//! component as it has become; its objects are
 //! struck out of the base. Whoever asks about an instruction is answered from its patch, if it has one, else from what is left of the base.
-//! Loads and stores that come, go or change in a patch are looked at [one by one](local) where that is enough.
+//! Loads and stores that come, go or change in a patch are looked at [one by one](local) where that
+//! is enough.
 //! When patches have grown to a good part of the function, all of it is made anew.
 //!
 //! **Invariants.**
@@ -180,8 +182,8 @@ impl SlotFollower {
         patch.map_or(&self.base, |patch| &patch.memory)
     }
 
-    /// The objects of which something else may be said since it was brought up to date last, by component, and what is known of them; none where all of it
-    /// was made anew.
+    /// The objects of which something else may be said since it was brought up to date last, by
+    /// component, and what is known of them; none where all of it was made anew.
     pub(crate) fn found_again(&self) -> impl Iterator<Item = (&[InstId], &PrivateMemory)> {
         self.last.iter().map(|&last| self.patch(last))
     }
@@ -340,7 +342,8 @@ impl SlotFollower {
         }
     }
 
-    /// Looks again at the objects with which some instructions have to do, or had, and at others: patches, and readers of which something else is known.
+    /// Looks again at the objects with which some instructions have to do, or had, and at others:
+    /// patches, and readers of which something else is known.
     fn patched_for(
         &mut self,
         code: Code<'_>,
@@ -355,7 +358,8 @@ impl SlotFollower {
         self.patched(code, around, graph, found)
     }
 
-    /// Patches with the objects that some calls are given, and with those of other patches. None if it is to be made anew.
+    /// Patches with the objects that some calls are given, and with those of other patches. None if
+    /// it is to be made anew.
     pub(crate) fn with_calls(
         &mut self,
         code: Code<'_>,
@@ -374,7 +378,8 @@ impl SlotFollower {
         Some(self.patched(code, around, graph, found)?.0)
     }
 
-    /// Puts patches for some components in the place of what is known of them: their numbers, and readers of which something else is known.
+    /// Puts patches for some components in the place of what is known of them: their numbers, and
+    /// readers of which something else is known.
     fn patched(
         &mut self,
         code: Code<'_>,

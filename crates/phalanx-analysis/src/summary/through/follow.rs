@@ -11,7 +11,8 @@
 //! on the graph as a whole, and are found again where that is another.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed, memory alone is.
+//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed,
+//! memory alone is.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 

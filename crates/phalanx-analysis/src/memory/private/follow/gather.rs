@@ -196,7 +196,8 @@ impl<'a> Gather<'a> {
         Some(())
     }
 
-    /// The components of all objects that were joined, in order of their first objects. What only had to do with some is told with the first.
+    /// The components of all objects that were joined, in order of their first objects. What only
+    /// had to do with some is told with the first.
     pub(super) fn all(mut self) -> Option<Vec<Component>> {
         while let Some(object) = self.work.pop() {
             if let Some(&number) = self.known.by_object.get(&object)
@@ -278,7 +279,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// The group of each object, where some hang together in pairs, and how many groups there are. Groups are numbered in order of their first objects.
+/// The group of each object, where some hang together in pairs, and how many groups there are.
+/// Groups are numbered in order of their first objects.
 fn groups(objects: &[InstId], together: &[(InstId, InstId)]) -> (Vec<usize>, usize) {
     let at = |object: InstId| objects.binary_search_by_key(&number(object), |of| number(*of)).ok();
     // The first of each group is its own parent, and parents come before children.

@@ -2,9 +2,11 @@
 //!
 //! # What
 //!
-//! Most edits of what is done with stack slots are of a load or a store. They leave it as it is which objects are private, how these are divided into slots, and
-//! who hangs together with whom. So nothing is gathered and scanned again: the touch is taken out of the patch or put into it, versions of the component are
-//! named again, and a [`Part`] tells of which instructions and phis something else is known.
+//! Most edits of what is done with stack slots are of a load or a store. They leave it as it is
+//! which objects are private, how these are divided into slots, and who hangs together with whom.
+//! So nothing is gathered and scanned again: the touch is taken out of the patch or put into it,
+//! versions of the component are named again, and a [`Part`] tells of which instructions and phis
+//! something else is known.
 //!
 //! # When
 //!
@@ -12,12 +14,14 @@
 //!
 //! - one that has to do with no object, and had not;
 //! - an address that nobody uses;
-//! - a load or store at one place in an object, neither volatile nor atomic. The place is in a slot that is there, and others access all of the slot as well.
+//! - a load or store at one place in an object, neither volatile nor atomic. The place is in a slot
+//!   that is there, and others access all of the slot as well.
 //!
-//! In the component no address is stored, and none is of what an argument points to. Else the component is looked at as a whole.
+//! In the component no address is stored, and none is of what an argument points to. Else the
+//! component is looked at as a whole.
 //!
-//! **Complexity.** O(touches of the component), which are moved, named again and compared; steps of the addresses; instructions of the block up to the
-//! next touch.
+//! **Complexity.** O(touches of the component), which are moved, named again and compared; steps of
+//! the addresses; instructions of the block up to the next touch.
 
 use phalanx_graph::{DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
@@ -61,7 +65,8 @@ enum Root {
     Unknown,
 }
 
-/// How far above an access the address that it goes to is looked for, and how far below the start of its block.
+/// How far above an access the address that it goes to is looked for, and how far below the start
+/// of its block.
 const NEAR: usize = 64;
 const FAR: usize = 1024;
 
@@ -69,7 +74,8 @@ const FAR: usize = 1024;
 const OTHERS: usize = 8;
 
 impl SlotFollower {
-    /// Brings patches up to date with changed instructions. None if that is not enough; then components in these patches are to be looked at as a whole.
+    /// Brings patches up to date with changed instructions. None if that is not enough; then
+    /// components in these patches are to be looked at as a whole.
     pub(super) fn locally(
         &mut self,
         (code, around): (Code<'_>, Surroundings<'_>),
@@ -131,7 +137,8 @@ impl SlotFollower {
         Some(parts)
     }
 
-    /// The patch of the object that an instruction has an address of, if it has one. None if it is not looked into what the instruction does with that.
+    /// The patch of the object that an instruction has an address of, if it has one. None if it is
+    /// not looked into what the instruction does with that.
     fn accessed(&self, code: Code<'_>, inst: InstId) -> Option<Option<u32>> {
         let body = code.body;
         let data = body.inst(inst);
@@ -192,7 +199,8 @@ impl SlotFollower {
         Root::Unknown
     }
 
-    /// Whether loads and stores of a component can be looked at one by one: no address is stored, and none is of what an argument points to.
+    /// Whether loads and stores of a component can be looked at one by one: no address is stored,
+    /// and none is of what an argument points to.
     pub(super) fn is_plain(&self, code: Code<'_>, objects: &[InstId], insts: &[InstId]) -> bool {
         let body = code.body;
         let stores = insts.iter().filter(|&&inst| body.inst(inst).opcode == Opcode::Store);
@@ -268,7 +276,8 @@ impl TouchEdits {
         Some(())
     }
 
-    /// Puts in the touch of an instruction, if it touches anything. None if more may be otherwise then.
+    /// Puts in the touch of an instruction, if it touches anything. None if more may be otherwise
+    /// then.
     fn put_in(
         &mut self,
         around: (Code<'_>, Surroundings<'_>),
@@ -400,7 +409,8 @@ fn access_of(
     Some((scan.alloca(&access), access))
 }
 
-/// Whether a load or store can be reached, and a scan of the whole function meets what its address is made from before it: in code that no rule is broken in it does.
+/// Whether a load or store can be reached, and a scan of the whole function meets what its address
+/// is made from before it: in code that no rule is broken in it does.
 fn is_met_in_order(code: Code<'_>, dom: &DomTree, inst: InstId) -> bool {
     let body = code.body;
     let position = usize::from(body.inst(inst).opcode == Opcode::Store);
@@ -419,7 +429,8 @@ fn is_met_in_order(code: Code<'_>, dom: &DomTree, inst: InstId) -> bool {
     false
 }
 
-/// Whether an instruction is met before another one, as far as a look at a part of their block tells.
+/// Whether an instruction is met before another one, as far as a look at a part of their block
+/// tells.
 fn is_before(code: Code<'_>, dom: &DomTree, first: InstId, inst: InstId) -> bool {
     let body = code.body;
     let (Some(from), Some(block)) = (body.block_of(first), body.block_of(inst)) else {
@@ -436,8 +447,8 @@ fn is_before(code: Code<'_>, dom: &DomTree, first: InstId, inst: InstId) -> bool
         && (above.any(|at| at == first) || from_start.any(|at| at == first))
 }
 
-/// Whether a slot is what it is without one of its accesses: another one, which has not changed, is of all of it, or at an unknown place if that is why the object is one
-/// slot.
+/// Whether a slot is what it is without one of its accesses: another one, which has not changed, is
+/// of all of it, or at an unknown place if that is why the object is one slot.
 fn is_kept(
     around: (Code<'_>, Surroundings<'_>),
     memory: &PrivateMemory,
@@ -461,7 +472,8 @@ fn is_kept(
     })
 }
 
-/// Where the touch of an instruction belongs: behind those before it in its block, else before those behind it, else at the end.
+/// Where the touch of an instruction belongs: behind those before it in its block, else before
+/// those behind it, else at the end.
 fn place_of(code: Code<'_>, memory: &PrivateMemory, inst: InstId) -> u32 {
     let body = code.body;
     let mut above = std::iter::successors(body.prev(inst), |&at| body.prev(at));
