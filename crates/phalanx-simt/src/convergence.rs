@@ -20,8 +20,9 @@
 //!
 //! A thread *can reach* an instance if some path from where it is now leads there; a group is complete when nobody else
 //! can. Paths that leave a cycle and come back make another instance, so a path to a block avoids the headers of the
-//! cycles around it. Cost: O(cycles around the block) per execution of a block; a search of the graph, once per block
-//! that threads wait in, for the paths.
+//! cycles around it. Cost: O(cycles around the block) per execution of a block; for the question whether a thread can reach
+//! an instance, that and the logarithm of the rounds before it ([`Link`]); a search of the graph, once per block that threads
+//! wait in, for the paths.
 
 use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, Node};
 use phalanx_ir::{InstId, flow::node_of};
@@ -93,10 +94,27 @@ pub enum Instance {
 pub struct Keys {
     numbers: FxHashMap<Instance, Key>,
     instances: Vec<Instance>,
+    /// By key.
+    links: Vec<Link>,
     /// Blocks with a path to a block that avoids the headers of the cycles around it.
     ways: FxHashMap<(usize, Node), BitSet>,
     /// Blocks with a path to a block that avoids another one.
     token_ways: FxHashMap<(usize, Node, Node), BitSet>,
+}
+
+/// Where an instance is among those that it is in: rounds of loops, up to the call.
+///
+/// A chain of parents is as long as there were rounds. So each instance also has a jump further up,
+/// as in a skew-binary list (Myers, *An applicative random-access stack*, 1983): to one of a given
+/// depth it takes O(log depth) jumps.
+#[derive(Copy, Clone, Debug)]
+struct Link {
+    /// The call.
+    context: Key,
+    parent: Key,
+    jump: Key,
+    /// How many instances it is in, up to the call.
+    depth: u32,
 }
 
 /// The latest executions of headers in a call, and of hearts.
@@ -114,9 +132,16 @@ impl Default for Keys {
         Keys {
             numbers: FxHashMap::default(),
             instances: vec![Instance::Root],
+            links: vec![Link::of_call(Key::ROOT)],
             ways: FxHashMap::default(),
             token_ways: FxHashMap::default(),
         }
+    }
+}
+
+impl Link {
+    const fn of_call(key: Key) -> Link {
+        Link { context: key, parent: key, jump: key, depth: 0 }
     }
 }
 
@@ -127,6 +152,12 @@ impl Keys {
         let key = *self.numbers.entry(instance).or_insert(next);
         if key == next {
             self.instances.push(instance);
+            self.links.push(match instance {
+                Instance::Root | Instance::Call { .. } => Link::of_call(key),
+                Instance::Block { parent: of, .. }
+                | Instance::Token { of, .. }
+                | Instance::Heart { of, .. } => self.below(of),
+            });
         }
         key
     }
@@ -137,15 +168,31 @@ impl Keys {
         self.instances[key.0 as usize]
     }
 
+    fn link(&self, key: Key) -> Link {
+        self.links[key.0 as usize]
+    }
+
+    /// The link of an instance whose parent this is.
+    fn below(&self, parent: Key) -> Link {
+        let above = self.link(parent);
+        let further = self.link(above.jump);
+        let is_pair = above.depth - further.depth == further.depth - self.link(further.jump).depth;
+        let jump = if is_pair { further.jump } else { parent };
+        Link { context: above.context, parent, jump, depth: above.depth + 1 }
+    }
+
     /// The call that an instance is part of.
-    fn context(&self, mut key: Key) -> Key {
-        loop {
-            match self.instance(key) {
-                Instance::Root | Instance::Call { .. } => return key,
-                Instance::Block { parent, .. } => key = parent,
-                Instance::Token { of, .. } | Instance::Heart { of, .. } => key = of,
-            }
+    fn context(&self, key: Key) -> Key {
+        self.link(key).context
+    }
+
+    /// What an instance is in, of this depth; itself, if that is its own.
+    fn at_depth(&self, mut key: Key, depth: u32) -> Key {
+        while self.link(key).depth > depth {
+            let Link { parent, jump, .. } = self.link(key);
+            key = if self.link(jump).depth >= depth { jump } else { parent };
         }
+        key
     }
 
     /// A thread enters the block in which its innermost frame stands.
@@ -244,33 +291,37 @@ impl Keys {
         self.can_reach_block(program, thread, key)
     }
 
-    /// Whether a thread can still begin an instance of a block.
-    fn can_reach_block(&mut self, program: &Program<'_>, thread: &Thread, mut key: Key) -> bool {
-        loop {
-            let Instance::Block { function, node, parent } = self.instance(key) else {
-                return false;
+    /// Whether a thread can still begin an instance of a block: that itself, or the innermost round
+    /// around it that is the next one of its loop for the thread.
+    ///
+    /// Rounds around it are of the cycles around the block; of each cycle at most one can be the
+    /// next, the one whose parent is what the thread's next round would have for one.
+    fn can_reach_block(&mut self, program: &Program<'_>, thread: &Thread, key: Key) -> bool {
+        let Instance::Block { function, node, .. } = self.instance(key) else { return false };
+        let context = self.context(key);
+        let Some(frame) = thread.frames.iter().find(|frame| frame.context == context) else {
+            // Not in that call: can it still be made?
+            return match self.instance(context) {
+                Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
+                _ => false,
             };
-            let context = self.context(key);
-            let Some(frame) = thread.frames.iter().find(|frame| frame.context == context) else {
-                // Not in that call: can it still be made?
-                return match self.instance(context) {
-                    Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
-                    _ => false,
-                };
-            };
-            let Some((cfg, cycles)) = program.graph(function) else { return false };
-            if frame.latest.parent(cycles, node, frame.context) == parent {
-                let ways = self
-                    .ways
-                    .entry((function, node))
-                    .or_insert_with(|| ways_to(cfg, node, |n| heads_around(cycles, n, node)));
-                return ways.contains(frame.node().index());
-            }
-            if parent == context {
-                return false;
-            }
-            key = parent;
-        }
+        };
+        let Some((cfg, cycles)) = program.graph(function) else { return false };
+        let around = cycles.innermost(node).into_iter().flat_map(|cycle| cycles.ancestors(cycle));
+        let nodes = std::iter::once(node).chain(around.map(|cycle| cycles.header(cycle)));
+        let next = nodes.filter_map(|node| {
+            let parent = frame.latest.parent(cycles, node, frame.context);
+            let depth = self.link(parent).depth + 1;
+            let round = self.at_depth(key, depth);
+            let is_next = self.instance(round) == Instance::Block { function, node, parent };
+            is_next.then_some((depth, node))
+        });
+        let Some((_, node)) = next.max_by_key(|(depth, _)| *depth) else { return false };
+        let ways = self
+            .ways
+            .entry((function, node))
+            .or_insert_with(|| ways_to(cfg, node, |n| heads_around(cycles, n, node)));
+        ways.contains(frame.node().index())
     }
 
     /// Whether a thread can still execute an instruction with a token.
