@@ -133,6 +133,91 @@ impl Barrier {
     }
 }
 
+/// What an operand is that has to be the same in all threads that execute an operation together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The number of a lane or thread.
+    Lane,
+    /// A distance between lanes.
+    Distance,
+    /// What is written for all.
+    Value,
+    /// A set of lanes.
+    Mask,
+    /// Which of several barriers.
+    Barrier,
+    /// How many threads or waves are members of a barrier.
+    Members,
+    /// Where memory is accessed.
+    Address,
+    /// A number of elements or events.
+    Count,
+    /// A distance in memory.
+    Stride,
+}
+
+impl Role {
+    /// Every role with its name in tables, and what messages call it.
+    const ALL: [(Role, &'static str, &'static str); 9] = [
+        (Role::Lane, "lane", "lane number"),
+        (Role::Distance, "distance", "distance between lanes"),
+        (Role::Value, "value", "value"),
+        (Role::Mask, "mask", "mask"),
+        (Role::Barrier, "barrier", "barrier"),
+        (Role::Members, "members", "number of members"),
+        (Role::Address, "address", "address"),
+        (Role::Count, "count", "count"),
+        (Role::Stride, "stride", "stride"),
+    ];
+
+    pub(crate) fn from_name(name: &str) -> Option<Role> {
+        Role::ALL.iter().find(|(_, of, _)| *of == name).map(|(role, ..)| *role)
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        Role::ALL.iter().find(|(role, ..)| *role == self).map_or("", |(.., text)| *text)
+    }
+}
+
+/// Operands that have to be the same in all threads that execute an operation together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SameOperands {
+    /// The threads: those of a wave or workgroup.
+    pub scope: Scope,
+    /// Positions, and what they are.
+    operands: [Option<(u8, Role)>; SameOperands::MOST],
+}
+
+impl SameOperands {
+    const MOST: usize = 4;
+
+    /// None.
+    pub const NONE: SameOperands =
+        SameOperands { scope: Scope::Wave, operands: [None; SameOperands::MOST] };
+
+    /// Those at these positions, of which there are at most four.
+    pub(crate) fn new(scope: Scope, operands: &[(u8, Role)]) -> Option<SameOperands> {
+        let mut all = SameOperands { scope, ..SameOperands::NONE };
+        for (at, &operand) in operands.iter().enumerate() {
+            *all.operands.get_mut(at)? = Some(operand);
+        }
+        Some(all)
+    }
+
+    /// Their positions, and what they are.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Role)> + use<> {
+        self.operands.into_iter().flatten().map(|(at, role)| (usize::from(at), role))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.operands[0].is_none()
+    }
+}
+
 /// Everything the tables know about an intrinsic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntrinsicInfo {
@@ -151,6 +236,9 @@ pub struct IntrinsicInfo {
     pub convergent: bool,
     /// LLVM marks it `convergent`.
     pub llvm_convergent: bool,
+    /// Operands that have to be the same in all threads that execute it together; else it is
+    /// undefined.
+    pub same: SameOperands,
     /// It can be executed where it was not before, without undefined behaviour.
     pub speculatable: bool,
     /// It returns.
@@ -177,6 +265,7 @@ impl IntrinsicInfo {
             barrier: None,
             convergent: true,
             llvm_convergent: true,
+            same: SameOperands::NONE,
             speculatable: false,
             willreturn: false,
             noreturn: false,

@@ -137,6 +137,7 @@ fn kinds_of_barriers() {
         "amdgcn_assembly",
         "nvptx_arguments",
         "amdgcn_arguments",
+        "opencl_arguments",
         "nvptx_loops",
     ];
     for target in targets {

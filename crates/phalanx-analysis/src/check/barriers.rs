@@ -136,7 +136,7 @@ pub fn are_judged(code: Code<'_>, calls: super::Calls<'_>) -> bool {
             !barrier.partial && barrier.scope == Scope::Workgroup && waits(barrier)
         }
         SiteKind::Unknown => false,
-        SiteKind::Call(_) | SiteKind::Group { .. } => true,
+        SiteKind::Call(_) | SiteKind::Group { .. } | SiteKind::Arguments => true,
     })
 }
 

@@ -67,7 +67,7 @@ mod witness;
 
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, Node, PostDomTree};
 use phalanx_ir::{GlobalName, InstId};
-use phalanx_target::{LaunchFacts, Scope, SourceSet, Target};
+use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, intrinsics::Role};
 
 use crate::divergence::{Divergence, SourceSets};
 use crate::listing::relisted;
@@ -290,6 +290,8 @@ pub struct Finding {
     pub witness: Option<Witness>,
     /// The argument that it is about, where it is about one of a call.
     pub argument: Option<usize>,
+    /// What that argument is, where it has to be the same in all threads.
+    pub role: Option<Role>,
     /// What threads come with, where that was evaluated.
     pub evaluated: Option<Evaluated>,
     /// Launches for which there is nothing to say.
@@ -319,6 +321,7 @@ impl Finding {
             other: None,
             witness: None,
             argument: None,
+            role: None,
             evaluated: None,
             safe: Vec::new(),
             access: None,
@@ -467,7 +470,8 @@ pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
             scope,
         }
     };
-    sites::sites(code, calls).into_iter().map(operation).collect()
+    let all = sites::sites(code, calls).into_iter();
+    all.filter(|site| site.kind != sites::SiteKind::Arguments).map(operation).collect()
 }
 
 /// Operations of a function that rules are about, in the order of the text. They follow from calls alone, where these stand, and what is called.

@@ -6,7 +6,7 @@
 //! | the number of a barrier for all threads | the workgroup | [`Rule::DifferentBarrierNumbers`] |
 //! | the number of a barrier for some threads, if it is aligned | each wave | the same |
 //! | for how many threads it is | each wave, and those who come with one number | the same |
-//! | the lane that `readlane` reads from | each wave | [`Rule::DivergentArgument`] |
+//! | what the tables say of an operation: the lane that `readlane` reads from | each wave, or the workgroup | [`Rule::DivergentArgument`] |
 //!
 //! ```text
 //! call void @llvm.nvvm.barrier.cta.sync.all(i32 %odd)     // even threads wait at 0, odd ones at 1
@@ -32,9 +32,10 @@
 
 use std::collections::BTreeSet;
 
+use phalanx_ir::{InstId, Opcode};
 use phalanx_target::{
     Scope, SourceSet,
-    intrinsics::{BarrierPhase, Family},
+    intrinsics::{BarrierPhase, Family, SameOperands},
 };
 
 use super::{
@@ -45,12 +46,15 @@ use super::{
     walk::{Arrival, Came, Walks},
     witness::{self, Expression},
 };
+use crate::{affect::User, lower::Numbering};
 
 /// So many threads of a workgroup are looked at.
 const THREADS: usize = 1024;
 /// So many are asked one after the other, and of further waves these lanes.
 const ALL: usize = 128;
 const SOME: [usize; 4] = [0, 1, 16, 31];
+/// So many operations are looked at that a value is computed by.
+const OPERATIONS: usize = 64;
 /// So many barriers with one number are looked at.
 const SAME: usize = 8;
 /// Threads in a row that every usual launch has.
@@ -58,6 +62,19 @@ const USUAL: u32 = 32;
 
 /// What there is to say about the arguments of an operation.
 pub(super) fn findings(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> {
+    let mut found = of_barrier(facts, check, site);
+    let same = intrinsic_of(facts, site).map_or(SameOperands::NONE, |found| found.info.same);
+    for (at, role) in same.iter() {
+        let differing = differing(facts, site, (at, What::Argument), same.scope);
+        found.extend(differing.map(|found| Finding { role: Some(role), ..found }));
+    }
+    // One finding per rule and operation.
+    found.dedup_by_key(|found| found.rule);
+    found
+}
+
+/// What there is to say about numbers and counts of a barrier.
+fn of_barrier(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> {
     let mut found = Vec::new();
     match site.kind {
         SiteKind::Barrier { barrier, .. } if barrier.scope == Scope::Workgroup => {
@@ -84,12 +101,6 @@ pub(super) fn findings(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<
                 found.extend(too_few(facts, check, site));
             }
         }
-        SiteKind::Group { members: None } => {
-            let base = intrinsic_of(facts, site).map_or("", |found| found.base);
-            if base == "readlane" || base.starts_with("readlane.") {
-                found.extend(differing(facts, site, (1, What::Argument), Scope::Wave));
-            }
-        }
         _ => {}
     }
     found
@@ -106,7 +117,10 @@ fn differing(
     let &argument = arguments.get(at)?;
     let Argument::Value(value) = argument else { return None };
     let sources = sources(facts, site, argument) & facts.varying(scope);
-    if sources.is_empty() || are_one(facts, value, scope) || is_agreed(facts, site, value) {
+    if sources.is_empty()
+        || is_one(facts, (site.inst, value), scope)
+        || is_agreed(facts, site, value)
+    {
         return None;
     }
     let rule = match what {
@@ -121,6 +135,38 @@ fn differing(
     };
     let argument = site.in_assembly.is_none().then_some(at);
     Some(Finding { sources, argument, evaluated, ..Finding::new(rule, level, site.inst, scope) })
+}
+
+/// Whether all threads of each group have one value where an instruction reads it: by evaluation, or
+/// because that is so of all it is computed from.
+///
+/// What is computed by pure operations from what is one for all that compute it together is one for
+/// them; each operand is asked for where it is read, so that values of several rounds of a loop
+/// are not taken for one.
+fn is_one(facts: Facts<'_>, (user, value): (InstId, phalanx_ir::Value), scope: Scope) -> bool {
+    let (body, numbering) = (facts.code.body, Numbering::new(facts.code.header));
+    let mut work = vec![(user, value)];
+    for _ in 0..OPERATIONS {
+        let Some((user, value)) = work.pop() else { return true };
+        let Some(number) = numbering.operand(value) else { continue };
+        let user = User::value(numbering.inst(user));
+        let sources = facts.divergence.at_use(number, user);
+        facts.reads_use(number, user, sources);
+        if !sources.intersects(facts.varying(scope)) || are_one(facts, value, scope) {
+            continue;
+        }
+        let Some(inst) = value.as_inst() else { return false };
+        facts.reads_inst(inst);
+        let opcode = body.inst(inst).opcode;
+        let is_pure = opcode.is_binary()
+            || opcode.is_cast()
+            || matches!(opcode, Opcode::GetElementPtr | Opcode::ICmp | Opcode::Select);
+        if !is_pure {
+            return false;
+        }
+        work.extend(body.operands(inst).iter().map(|&operand| (inst, operand)));
+    }
+    false
 }
 
 /// Whether evaluation shows that all threads of each group have one value.
@@ -147,7 +193,7 @@ fn are_one(facts: Facts<'_>, value: phalanx_ir::Value, scope: Scope) -> bool {
 /// Whether the operation is executed only by lanes that were found to have one value: `if (first(x)
 /// == x)`.
 fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
-    use phalanx_ir::{Opcode, Value, flow::block_of, inst::IntPredicate};
+    use phalanx_ir::{Value, flow::block_of, inst::IntPredicate};
     let body = facts.code.body;
     let is_first = |of: Value| {
         let Some(call) = of.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Call) else {
@@ -155,7 +201,9 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
         };
         facts.reads_inst(call);
         let found = super::sites::intrinsic(facts.code, call);
-        found.is_some_and(|found| found.base.starts_with("readfirstlane"))
+        let gives_one =
+            |base: &str| base.starts_with("readfirstlane") || base == "sub_group_broadcast_first";
+        found.is_some_and(|found| gives_one(found.base))
             && body.call_args(call).first() == Some(&value)
     };
     let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);

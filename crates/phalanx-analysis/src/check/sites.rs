@@ -72,12 +72,14 @@ pub(super) enum SiteKind {
     Unknown,
     /// An operation of a wave, and which argument names the threads that take part.
     Group { members: Option<u8> },
+    /// An operation of which nothing is said but that arguments have to be one for all.
+    Arguments,
 }
 
 impl SiteKind {
     /// Whether all threads of some group are waited for, or may be.
     pub(super) fn may_wait(self) -> bool {
-        !matches!(self, SiteKind::Group { .. })
+        !matches!(self, SiteKind::Group { .. } | SiteKind::Arguments)
     }
 }
 
@@ -315,7 +317,7 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         {
             None
         }
-        _ => return None,
+        _ => return (!info.same.is_empty()).then_some(SiteKind::Arguments),
     };
     Some(SiteKind::Group { members })
 }

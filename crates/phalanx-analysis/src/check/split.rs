@@ -85,7 +85,7 @@ fn of_scope(facts: Facts<'_>, sites: &[Site], scope: Scope) -> Vec<Finding> {
 fn step(site: &Site, scope: Scope, states: States) -> (States, States) {
     match site.kind {
         _ if states == 0 => (0, 0),
-        SiteKind::Group { .. } => (states, 0),
+        SiteKind::Group { .. } | SiteKind::Arguments => (states, 0),
         SiteKind::Call(_) | SiteKind::Unknown => (UNKNOWN, 0),
         SiteKind::Barrier { barrier, .. } if barrier.partial || barrier.scope != scope => {
             (states, 0)

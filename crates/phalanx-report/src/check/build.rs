@@ -219,7 +219,8 @@ impl<'a> Checker<'a> {
             | Rule::ActiveMask
             | Rule::GroupChanged
             | Rule::GroupParted
-                if barrier.is_none_or(|barrier| barrier.partial) =>
+                if finding.rule == Rule::DivergentArgument
+                    || barrier.is_none_or(|barrier| barrier.partial) =>
             {
                 What::named(
                     called.map_or_else(|| "this operation".to_owned(), |name| format!("@{name}")),

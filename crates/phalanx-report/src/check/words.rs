@@ -10,7 +10,7 @@ use phalanx_analysis::{
 };
 use phalanx_target::{
     Scope, SourceSet,
-    intrinsics::{Barrier, BarrierPhase},
+    intrinsics::{Barrier, BarrierPhase, Role},
 };
 
 use crate::explain::words as sources;
@@ -115,7 +115,8 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         }
         Rule::DivergentArgument => {
             let verb = if finding.level == Level::Error { "differs" } else { "may differ" };
-            format!("the lane that {what} reads from {verb} within a wave")
+            let (role, of) = (of_role(finding), sources::of(finding.scope));
+            format!("the {role} of {what} {verb} within {of}")
         }
         Rule::ActiveMask => format!("the mask of {what} is the set of lanes that are active here"),
         Rule::LanesWait => "lanes of a wave may wait for each other".to_owned(),
@@ -156,6 +157,11 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         Rule::CoherentLoad => "nothing here writes this memory, but it may be written".to_owned(),
         Rule::LaneByLaneLoad => "each lane loads what is one for the wave".to_owned(),
     }
+}
+
+/// What an argument is that has to be the same in all threads.
+fn of_role(finding: &Finding) -> &'static str {
+    finding.role.map_or("argument", Role::text)
 }
 
 /// The memories that an address of a finding may lead to.
@@ -207,7 +213,7 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         Rule::NotInMask => "who executes it has to be named",
         Rule::DifferentMasks => "all that are named have to come with one mask",
         Rule::SourceNotInMask => "the result is undefined",
-        Rule::DivergentArgument => "which of the lanes is read is undefined",
+        Rule::DivergentArgument => "what it does is undefined",
         Rule::ActiveMask => "others that would come by the program may be missing",
         Rule::LanesWait => "who has left this loop may have to wait for those who are in it",
         Rule::GridWait => "the others are waited for whether they come or not",
@@ -345,9 +351,13 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
             "let all lanes that a mask names come with that mask: lanes that work by themselves have masks without a lane in common"
         }
         Rule::SourceNotInMask => "read from a lane of the mask, or name that lane and let it come",
-        Rule::DivergentArgument => {
-            "let all lanes have one value, by `readfirstlane` for one, or use a shuffle"
-        }
+        Rule::DivergentArgument => match (finding.role, finding.scope) {
+            (Some(Role::Lane), Scope::Wave) => {
+                "let all lanes have one value, by that of the first for one, or use a shuffle"
+            }
+            (_, Scope::Wave) => "let all lanes have one value, by that of the first for one",
+            _ => "let all threads have one value",
+        },
         Rule::ActiveMask => "compute the mask before the branch, with a ballot over its condition",
         Rule::LanesWait => {
             "do what is done under the lock, and release it, within the loop; or let one lane of each wave take it"

@@ -19,7 +19,8 @@
 //! * `EFFECT`: `none`, `any`, `read`, `write`, or `WHERE:ACCESS` with `WHERE` one of `arg`, `inaccessible`,
 //!   `arg+inaccessible` and `ACCESS` one of `read`, `write`, `readwrite`.
 //! * `FLAG`: `convergent`, `collective` (not convergent in LLVM, but it should be), `speculatable`, `willreturn`,
-//!   `noreturn`, `nosync`, `noduplicate`, `barrier(SCOPE[,arrive|wait][,aligned][,partial])`, `llvm=always|never`.
+//!   `noreturn`, `nosync`, `noduplicate`, `barrier(SCOPE[,arrive|wait][,aligned][,partial])`, `llvm=always|never`,
+//!   `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all threads of a scope.
 //! * A brace group stands for each of its alternatives; a trailing `*` marks an intrinsic that is overloaded, whose
 //!   name is followed by mangled types.
 //!
@@ -29,7 +30,10 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use super::{Barrier, BarrierPhase, IntrinsicInfo, LlvmUniformity, Location, MemoryEffect};
+use super::{
+    Barrier, BarrierPhase, IntrinsicInfo, LlvmUniformity, Location, MemoryEffect, Role,
+    SameOperands,
+};
 use crate::sources::{Scope, SourceSet};
 use crate::transfer::{Coordinate, Transfer};
 
@@ -174,7 +178,7 @@ fn parse_kind(text: &str) -> Result<IntrinsicInfo, String> {
     info.nosync = false;
     let mut memory = None;
     for word in words {
-        match word.split_once('=') {
+        match word.split_once('=').filter(|(name, _)| !name.contains('(')) {
             Some(("memory", effect)) => memory = Some(parse_memory(effect)?),
             Some(("llvm", "always")) => info.llvm = LlvmUniformity::AlwaysUniform,
             Some(("llvm", "never")) => info.llvm = LlvmUniformity::NeverUniform,
@@ -192,6 +196,7 @@ fn parse_kind(text: &str) -> Result<IntrinsicInfo, String> {
                 "noduplicate" => info.noduplicate = true,
                 _ => match arguments(word)? {
                     ("barrier", Some(arguments)) => info.barrier = Some(parse_barrier(arguments)?),
+                    ("same", Some(arguments)) => info.same = parse_same(arguments)?,
                     _ => return Err(format!("unknown flag `{word}`")),
                 },
             },
@@ -328,6 +333,19 @@ fn parse_barrier(text: &str) -> Result<Barrier, String> {
     Ok(barrier)
 }
 
+fn parse_same(text: &str) -> Result<SameOperands, String> {
+    let mut words = text.split(',');
+    let scope = words.next().and_then(Scope::from_name).ok_or("`same` starts with its scope")?;
+    let operands: Vec<(u8, Role)> = words
+        .map(|word| {
+            let (role, position) = word.split_once('=').ok_or("an operand is ROLE=POSITION")?;
+            let role = Role::from_name(role).ok_or_else(|| format!("no role `{role}`"))?;
+            Ok((parse_index(position)?, role))
+        })
+        .collect::<Result<_, String>>()?;
+    SameOperands::new(scope, &operands).ok_or_else(|| "too many operands".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -383,6 +401,10 @@ mod tests {
             .assert_eq(&error("@ agree memory=none"));
         expect!["intrinsic table, line 1: `uniform(x)` has too many arguments"]
             .assert_eq(&error("@ uniform(x) memory=none"));
+        expect!["intrinsic table, line 1: no role `odd`"]
+            .assert_eq(&error("@ uniform memory=none same(wave,odd=1)"));
+        expect!["intrinsic table, line 1: `same` starts with its scope"]
+            .assert_eq(&error("@ uniform memory=none same(lane=1)"));
         expect!["intrinsic table, line 1: unknown flag `pure`"]
             .assert_eq(&error("@ uniform memory=none pure"));
     }
