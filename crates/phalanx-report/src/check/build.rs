@@ -2,12 +2,12 @@
 
 use phalanx_analysis::{
     check::{Finding, Level, Rule, spaces::Lead},
-    explain::{Cause, Link},
+    explain::{Cause, Fact, Link},
     loads::Refusal,
 };
 use phalanx_db::{
     Database, FunctionInput,
-    queries::{self, Subject},
+    queries::{self, Passage, Subject},
 };
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -369,7 +369,50 @@ impl<'a> Checker<'a> {
             let plain = chain.get(at).map(|link| self.plain(link, inst));
             reasons.push(Reason { kind: "because", message: sentence, plain, location });
         }
+        if let Some(Link { fact: fact @ Fact::Value(_), cause: Cause::Source, .. }) = chain.last()
+            && self.explainer.inst_of(*fact).is_none()
+        {
+            let passed = self.passed(subject, finding);
+            if !passed.is_empty() {
+                reasons.pop();
+                reasons.extend(passed);
+            }
+        }
         reasons
+    }
+
+    /// What callers pass for the argument that a chain ends at, where they are known: the call, and where
+    /// what it passes comes from.
+    fn passed(&self, subject: Subject, finding: &Finding) -> Vec<Reason> {
+        let chain =
+            queries::explain_through_calls(self.db, self.input, subject, finding.sources, None);
+        let Some(up) = chain.iter().position(|link| matches!(link.passage, Passage::Up(_))) else {
+            return Vec::new();
+        };
+        let steps = self.explainer.steps_through_calls(&chain);
+        let origin = chain.len() - 1;
+        let shown = if origin > up { vec![up, origin] } else { vec![up] };
+        let reason = |at: usize| {
+            let (function, inst) = match chain[at].passage {
+                Passage::Up(site) => (site.caller, Some(site.call)),
+                _ => {
+                    let function = chain[at].function;
+                    (function, self.explainer.of(function).inst_of(chain[at].link.fact))
+                }
+            };
+            let module = self.input.module(self.db);
+            let known = (&module.shell(self.db).metadata, &**module.context(self.db));
+            let lines = Lines::new(self.db, function, self.text);
+            let location =
+                inst.map(|inst| Location::of(function.view(self.db), known, Some(&lines), inst));
+            Reason {
+                kind: "because",
+                message: steps[at].sentence.clone(),
+                plain: None,
+                location: location.unwrap_or_default(),
+            }
+        };
+        shown.into_iter().map(reason).collect()
     }
 
     /// A link of a chain in words that need no names: they stand at a line of the source.

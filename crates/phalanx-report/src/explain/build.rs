@@ -342,7 +342,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    pub(super) fn inst_of(&self, fact: Fact) -> Option<InstId> {
+    pub(crate) fn inst_of(&self, fact: Fact) -> Option<InstId> {
         let of_value = |value| match self.version(value).map(|version| version.by) {
             Some(VersionBy::Write(inst)) => Some(inst),
             Some(VersionBy::Phi(_)) => None,

@@ -11,7 +11,7 @@ use super::{Explainer, Step};
 
 impl<'a> Explainer<'a> {
     /// The links of a chain, each as a step in its own function.
-    pub(super) fn steps_through_calls(&self, chain: &[CallLink]) -> Vec<Step> {
+    pub(crate) fn steps_through_calls(&self, chain: &[CallLink]) -> Vec<Step> {
         let (db, input) = self.function();
         let mut others: Vec<(FunctionInput, Explainer<'a>)> = Vec::new();
         for at in chain.iter().flat_map(CallLink::functions).filter(|at| *at != input) {
