@@ -213,19 +213,29 @@ fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
     let Some(at) = block(facts, inst) else { return false };
     let walks = Walks::to(facts, (inst, at), Scope::Wave);
     let width = facts.launch.wave_width.unwrap_or(32).min(facts.launch.max_extent(0));
-    let came = row(0, width).into_iter().map(|thread| walks.of(thread));
-    let coming: Vec<bool> = came
-        .filter_map(|came| match came {
-            Came::Comes(arrivals) => Some(arrivals.iter().all(|arrival| arrival.is_sure)),
-            Came::Unknown => Some(false),
-            Came::StaysAway(_) => None,
-        })
-        .collect();
-    if coming.len() < 2 {
+    // Which rounds of the loops around the one that waits each lane comes in.
+    let mut rounds: FxHashSet<Vec<u32>> = FxHashSet::default();
+    let (mut several, mut are_sure, mut together) = (0, true, false);
+    for came in row(0, width).into_iter().map(|thread| walks.of(thread)) {
+        match came {
+            Came::Comes(arrivals) => {
+                are_sure &= arrivals.iter().all(|arrival| arrival.is_sure);
+                let around = arrivals.iter().map(|arrival| arrival.rounds.get(1..));
+                let own: FxHashSet<Vec<u32>> =
+                    around.map(|rounds| rounds.unwrap_or_default().to_vec()).collect();
+                together |= own.into_iter().any(|round| !rounds.insert(round));
+            }
+            Came::Unknown => are_sure = false,
+            Came::StaysAway(_) => continue,
+        }
+        several += 1;
+    }
+    if several < 2 {
         return false;
     }
-    if coming.iter().all(|is_sure| *is_sure) {
-        return true;
+    // Lanes that take turns come one in each round.
+    if are_sure {
+        return together;
     }
     let branches = facts.control.iterated_controllers(facts.postdom, [at]);
     let cycle = facts.cycles.innermost(at);
