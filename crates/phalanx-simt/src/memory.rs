@@ -68,32 +68,37 @@ pub struct Apertures {
     shared: u64,
     private: u64,
     size: u64,
-    /// The null pointer of shared and of private memory, where it is not 0 that generic null
-    /// becomes there.
-    null: Option<u64>,
+    /// What generic null becomes in shared and in private memory, where it is not 0.
+    null: Option<[u64; 2]>,
 }
 
 impl Apertures {
     /// For generic pointers of this many bits on an architecture.
     ///
     /// On AMD GPUs address 0 of shared and private memory is an address like others, and -1 is what
-    /// generic null is cast to and from (LLVM, *User Guide for AMDGPU Backend*, address spaces).
+    /// generic null is cast to and from (LLVM, *User Guide for AMDGPU Backend*, address spaces). On
+    /// NVIDIA's a cast adds or takes off where the memory begins, null or not (PTX, `cvta`).
     #[must_use]
     pub fn new(bits: u32, architecture: Architecture) -> Apertures {
-        let null = (architecture == Architecture::Amdgcn).then_some(0xffff_ffff);
-        match bits {
-            0..=32 => {
-                Apertures { shared: 0xa000_0000, private: 0xc000_0000, size: 0x1000_0000, null }
-            }
-            _ => Apertures { shared: 1 << 48, private: 2 << 48, size: 1 << 32, null },
-        }
+        let (shared, private, size) = match bits {
+            0..=32 => (0xa000_0000, 0xc000_0000, 0x1000_0000),
+            _ => (1 << 48, 2 << 48, 1 << 32),
+        };
+        let below = |start: u64| 0u64.wrapping_sub(start) & mask(bits) as u64;
+        let null = match architecture {
+            Architecture::Amdgcn => Some([0xffff_ffff; 2]),
+            Architecture::Nvptx => Some([below(shared), below(private)]),
+            _ => None,
+        };
+        Apertures { shared, private, size, null }
     }
 
     /// What generic null becomes in a region.
     #[must_use]
     pub fn null(self, region: Region) -> u64 {
         match region {
-            Region::Shared | Region::Private => self.null.unwrap_or(0),
+            Region::Shared => self.null.map_or(0, |[shared, _]| shared),
+            Region::Private => self.null.map_or(0, |[_, private]| private),
             Region::Global | Region::Generic => 0,
         }
     }
@@ -102,7 +107,11 @@ impl Apertures {
     #[must_use]
     pub fn generic(self, region: Region, address: u64) -> u64 {
         match region {
-            Region::Shared | Region::Private if Some(address) == self.null => 0,
+            Region::Shared | Region::Private
+                if self.null.is_some() && address == self.null(region) =>
+            {
+                0
+            }
             Region::Shared => self.shared.wrapping_add(address),
             Region::Private => self.private.wrapping_add(address),
             Region::Global | Region::Generic => address,
@@ -134,6 +143,8 @@ pub struct Segment {
     region: Region,
     bytes: Vec<u8>,
     states: Vec<State>,
+    /// The first address that can be in an allocation.
+    first: u64,
     /// What bytes are that nobody wrote.
     fresh: State,
     /// By address.
@@ -143,7 +154,8 @@ pub struct Segment {
     seed: u64,
 }
 
-/// Addresses below are in no allocation, so that null and small offsets from it are caught.
+/// Addresses below are in no allocation, so that null and small offsets from it are caught. Not so
+/// of [memory that begins at 0](Segment::from_zero).
 const FIRST: u64 = 64;
 
 /// More than this in one segment is refused.
@@ -157,11 +169,20 @@ impl Segment {
             region,
             bytes: Vec::new(),
             states: Vec::new(),
+            first: FIRST,
             fresh: State::Defined,
             allocations: Vec::new(),
             has_released: false,
             seed,
         }
+    }
+
+    /// An empty segment in which 0 is an address like others, as it is in the workgroup memory of GPUs:
+    /// null of a space that is not 0 is an address (LLVM, `NullPointerIsDefined`), and the first
+    /// variable is there.
+    #[must_use]
+    pub fn from_zero(region: Region, seed: u64) -> Segment {
+        Segment { first: 0, ..Segment::new(region, seed) }
     }
 
     /// Bytes that nobody wrote are `undef` rather than bits that the seed says, those that are
@@ -181,7 +202,7 @@ impl Segment {
         let Some(end) = end else {
             return Err(FaultKind::unsupported(format!("an allocation of {size} bytes")));
         };
-        let used = (end - FIRST) as usize;
+        let used = (end - self.first) as usize;
         let (mut at, seed) = (self.bytes.len() as u64, self.seed);
         self.bytes.resize_with(used, || {
             at += 1;
@@ -194,7 +215,7 @@ impl Segment {
 
     fn end(&self) -> u64 {
         // One byte more than the last, so that neighbours do not touch.
-        self.allocations.last().map_or(FIRST, |last| last.end + 1)
+        self.allocations.last().map_or(self.first, |last| last.end + 1)
     }
 
     /// Forbids stores to the allocation that starts at an address.
@@ -214,7 +235,8 @@ impl Segment {
     pub fn release(&mut self, mark: usize) {
         self.has_released |= mark < self.allocations.len();
         self.allocations.truncate(mark);
-        let used = (self.allocations.last().map_or(FIRST, |last| last.end) - FIRST) as usize;
+        let end = self.allocations.last().map_or(self.first, |last| last.end);
+        let used = (end - self.first) as usize;
         self.bytes.truncate(used);
         self.states.truncate(used);
     }
@@ -235,9 +257,9 @@ impl Segment {
                 if writes && a.is_constant {
                     return Err(fault("the memory is constant"));
                 }
-                Ok((address - FIRST) as usize)
+                Ok((address - self.first) as usize)
             }
-            _ if address < FIRST => Err(fault("the address is null")),
+            _ if address < self.first => Err(fault("the address is null")),
             _ => Err(fault("out of bounds")),
         }
     }

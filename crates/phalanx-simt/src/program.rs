@@ -114,7 +114,10 @@ impl<'m> Program<'m> {
             constants: Vec::new(),
             undef: Some(0),
             addresses: FxHashMap::default(),
-            shared: Segment::new(Region::Shared, 0),
+            shared: match architecture {
+                Architecture::Amdgcn | Architecture::Nvptx => Segment::from_zero(Region::Shared, 0),
+                _ => Segment::new(Region::Shared, 0),
+            },
             dynamic: 0,
             global_variables: Vec::new(),
         };
