@@ -11,7 +11,7 @@ use phalanx_ir::{
     metadata::Additions,
     verify::{self, Headers},
 };
-use phalanx_target::LaunchStatement;
+use phalanx_target::{LaunchStatement, library::Extension};
 use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
@@ -261,6 +261,20 @@ impl Database {
     pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
         if module.is_whole(self) != is_whole {
             module.set_is_whole(self).to(is_whole);
+        }
+    }
+
+    /// States what functions do that a module declares, besides those that are known by name, and
+    /// drops what is kept of functions if that changes what is known of one. Nothing happens when
+    /// the same has been stated already.
+    pub fn set_extension(&mut self, module: ModuleInput, extension: Extension) {
+        if module.extension(self) == extension {
+            return;
+        }
+        let known = Arc::clone(queries::library(self, module));
+        module.set_extension(self).with_durability(Durability::HIGH).to(extension);
+        if *queries::library(self, module) != known {
+            self.trim(module);
         }
     }
 

@@ -16,7 +16,7 @@ use phalanx_ir::{
     function::FunctionRef, module::UseListOrder,
 };
 use phalanx_llvm::SourceMap;
-use phalanx_target::LaunchStatement;
+use phalanx_target::{LaunchStatement, library::Extension};
 
 use salsa::{Durability, Setter};
 
@@ -40,6 +40,9 @@ pub struct ModuleInput {
     /// Target and triple as the driver wants them, where they override the module's.
     #[returns(ref)]
     pub overrides: TargetOverrides,
+    /// Functions that the driver knows by name, besides those of the table.
+    #[returns(copy)]
+    pub extension: Extension,
     /// The driver says that functions are called from within the module only, and kernels launched. Read by the call graph.
     #[returns(copy)]
     pub is_whole: bool,

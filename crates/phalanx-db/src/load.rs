@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use phalanx_ir::{Flow, Function, GlobalName, Module};
 use phalanx_llvm::SourceMap;
+use phalanx_target::library::Extension;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 
@@ -37,9 +38,18 @@ impl Database {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
         let source_map = source_map.map(Arc::new);
-        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides, false)
-            .durability(Durability::HIGH)
-            .new(self);
+        let (functions_later, extension) = (Vec::new(), Extension::default());
+        let input = ModuleInput::builder(
+            context,
+            module,
+            functions_later,
+            source_map,
+            overrides,
+            extension,
+            false,
+        )
+        .durability(Durability::HIGH)
+        .new(self);
         let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input

@@ -2,7 +2,6 @@
 //! what is kept of large functions; and the table says of no function less than the code of a
 //! library does.
 
-#[expect(dead_code, reason = "it serves tests of other edits as well")]
 mod support;
 
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use phalanx_db::{Database, TargetOverrides, queries};
 use phalanx_ir::{Context, InstId};
 use phalanx_target::{
     Architecture, LaunchFacts, SourceSet, TransferContext,
-    library::{self, Language},
+    library::{self, Extension, Language},
     transfer::Operand,
 };
 use phalanx_testing::llvm_tools;
@@ -249,4 +248,165 @@ entry:
             fixture.edit(|edit| edit.set_operand(at, 1, phalanx_ir::Value::arg(1)));
         }
     }
+}
+
+/// A driver that says what a function does changes what is kept of large functions as well, and so does
+/// one that takes it back.
+#[test]
+fn functions_of_a_driver_come_and_go() {
+    for long in [3, 2_000] {
+        let mut text = String::from(
+            "target triple = \"nvptx64-nvidia-cuda\"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @team_max(i32)
+define ptx_kernel void @kernel(i32 %n, ptr addrspace(1) %o) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v0 = call i32 @team_max(i32 %t)\n",
+        );
+        for at in 1..=long {
+            text.push_str(&format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+        }
+        text.push_str(&format!("  store i32 %v{long}, ptr addrspace(1) %o\n  ret void\n}}\n"));
+        let mut fixture = Fixture::of(&text, "kernel");
+        let last = fixture.named(&format!("v{long}"));
+        let rows = "@ agree(data=0)  memory=none convergent willreturn\n team_max";
+        let extension = Extension::parse(rows).expect("it is right");
+        for round in 0..4 {
+            let is_known = round % 2 == 1;
+            let given = if is_known { extension } else { Extension::default() };
+            fixture.db.set_extension(fixture.module, given);
+            let found = sources(&fixture, last);
+            assert_eq!(
+                found.contains(SourceSet::OPAQUE_THREAD),
+                !is_known,
+                "{long} {round}: {found}"
+            );
+            let at = fixture.named("v1");
+            fixture.edit(|edit| edit.set_operand(at, 1, phalanx_ir::Value::arg(0)));
+            assert_eq!(sources(&fixture, last), found, "{long} {round}");
+        }
+    }
+}
+
+/// Addresses of SPIR-V's variables that are formed by instructions, in every space that these are
+/// declared in; of arguments of a kernel nothing else is said than before.
+#[test]
+fn addresses_of_built_in_variables() {
+    let of = |space: u32, address: &str| {
+        format!(
+            "target triple = \"spirv64-unknown-unknown\"
+@__spirv_BuiltInLocalInvocationId = external addrspace({space}) constant <3 x i64>
+@other = external addrspace({space}) constant [3 x i64]
+define spir_func ptr addrspace({space}) @same(ptr addrspace({space}) %p) {{
+  ret ptr addrspace({space}) %p
+}}
+define spir_kernel void @kernel(ptr addrspace({space}) %arg, i32 %n, i1 %c) {{
+  %slot = alloca ptr addrspace({space})
+  {address}
+  %v = load i64, ptr addrspace({space}) %at
+  ret void
+}}\n"
+        )
+    };
+    let variable = "@__spirv_BuiltInLocalInvocationId";
+    for (space, is_shared) in [(1, true), (7, false)] {
+        let p = format!("ptr addrspace({space})");
+        let cases = [
+            (format!("%at = getelementptr i64, {p} {variable}, i32 %n"), false),
+            (format!("%at = select i1 %c, {p} {variable}, {p} %arg"), false),
+            (format!("%at = freeze {p} {variable}"), false),
+            (format!("%at = call {p} @same({p} {variable})"), false),
+            (format!("store {p} {variable}, ptr %slot\n  %at = load {p}, ptr %slot"), false),
+            (format!("store {p} %arg, ptr %slot\n  %at = load {p}, ptr %slot"), is_shared),
+            (format!("%at = getelementptr i64, {p} %arg, i32 %n"), is_shared),
+            (format!("%at = select i1 %c, {p} @other, {p} %arg"), is_shared),
+        ];
+        for (address, is_one) in cases {
+            let fixture = Fixture::of(&of(space, &address), "kernel");
+            let found = sources(&fixture, fixture.named("v"));
+            let is_divergent = found.contains(SourceSet::OPAQUE_THREAD);
+            assert_eq!(is_divergent, !is_one, "{space} {address}: {found}");
+        }
+        // Directly it is known what differs.
+        let direct = of(space, &format!("%at = freeze {p} %arg"))
+            .replace(&format!("load i64, {p} %at"), &format!("load i64, {p} {variable}"));
+        let fixture = Fixture::of(&direct, "kernel");
+        assert_eq!(sources(&fixture, fixture.named("v")), SourceSet::THREAD_XYZ, "{space}");
+    }
+}
+
+/// What is kept of a large kernel was found as of one that is only launched. Where its first call comes in an
+/// edit, all that is asked of it afterwards is what a new database says.
+#[test]
+fn facts_that_are_kept_of_a_kernel_follow_its_first_call() {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @caller(ptr %o) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %own = alloca i32
+  call void @nothing(i32 %t, ptr %own)
+  ret void
+}
+declare void @nothing(i32, ptr)
+define ptx_kernel void @kernel(i32 %n, ptr %o) {
+  %c = icmp eq i32 %n, 0
+  br i1 %c, label %then, label %rest
+then:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %rest
+rest:
+  %l = load i32, ptr %o
+  %v0 = add i32 %n, %l\n",
+    );
+    for at in 1..=2_000 {
+        text.push_str(&format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+    }
+    text.push_str("  store i32 %v2000, ptr %o\n  ret void\n}\n");
+    let mut fixture = Fixture::of(&text, "kernel");
+    let caller = fixture.function("caller");
+    let facts = |db: &Database, function: phalanx_db::FunctionInput| {
+        let numbering = phalanx_analysis::lower::Numbering::new(function.header(db));
+        let divergence = queries::divergence(db, function).as_ref().expect("it has a body");
+        let kinds = queries::memory_kinds(db, function).as_ref().expect("it has a body");
+        let loads = queries::load_classes(db, function).as_ref().expect("it has a body");
+        let pointers = kinds.of(phalanx_ir::Value::arg(1));
+        let values =
+            divergence.value(numbering.operand(phalanx_ir::Value::arg(0)).expect("a value"));
+        let findings = queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();
+        format!("{values} {pointers} {:?} {findings:?}", loads.loads())
+    };
+    let global = |fixture: &Fixture, name: &str| {
+        let symbol = fixture.context.find_symbol(name.as_bytes()).expect("it is there");
+        let kind = phalanx_ir::ConstKind::Global(phalanx_ir::GlobalName::Named(symbol));
+        phalanx_ir::Value::constant(fixture.context.constant(phalanx_ir::Type::PTR, kind))
+    };
+    let mut seen = Vec::new();
+    for round in 0..6 {
+        // Something is kept of a large function once it was edited and asked about twice.
+        for _ in 0..2 {
+            let at = fixture.named("v1");
+            fixture.edit(|edit| edit.set_operand(at, 1, phalanx_ir::Value::arg(0)));
+            let warm = facts(&fixture.db, fixture.edited());
+            let (cold, entries) = fixture.cold();
+            let at = fixture.module.functions(&fixture.db).iter();
+            let mut at = at.zip(&entries).filter(|(warm, _)| warm.input == fixture.edited());
+            let (_, entry) = at.next().expect("it is there");
+            assert_eq!(warm, facts(&cold, entry.input), "{round}");
+            seen.push(warm);
+        }
+        let callee = global(&fixture, ["kernel", "nothing"][round % 2]);
+        let call = {
+            let body = caller.body(&fixture.db);
+            let is_it = |inst: &InstId| {
+                body.inst(*inst).opcode.is_call() && body.call_args(*inst).len() == 2
+            };
+            body.all_ids().find(is_it).expect("there is a call of two arguments")
+        };
+        let position = caller.body(&fixture.db).operands(call).len() as u32 - 1;
+        let done = fixture.db.edit(caller, |edit| edit.set_operand(call, position, callee));
+        done.expect("the edit breaks no rule");
+    }
+    assert_ne!(seen[0], seen[2], "the call makes a difference");
 }

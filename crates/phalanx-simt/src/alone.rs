@@ -114,7 +114,13 @@ fn along(at: Coordinates, what: Along, dimension: u128) -> u64 {
     }
 }
 
-fn coordinate(world: &World<'_>, at: Coordinates, what: Place, args: &[Value]) -> Result<Value> {
+/// What a thread knows of itself and of the launch.
+pub(crate) fn coordinate(
+    world: &World<'_>,
+    at: Coordinates,
+    what: Place,
+    args: &[Value],
+) -> Result<Value> {
     let lanes = |mask_: u64| Value::Bits(u128::from(mask_) & mask(at.wave_size.max(32)));
     let own = 1u64 << at.lane;
     let count = |half: u64| -> Result<Value> {

@@ -14,7 +14,7 @@
 //! | [`program`] | a module made ready to run |
 //! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
 //! | [`fault`] | what can go wrong, and where |
-//! | `ops`, `address`, `float`, `intrinsic`, `alone`, `collective` | what instructions compute |
+//! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
@@ -25,6 +25,7 @@
 
 mod address;
 mod alone;
+mod built_ins;
 mod collective;
 pub mod convergence;
 pub mod fault;

@@ -40,10 +40,13 @@ impl Region {
     pub fn of(architecture: Architecture, space: u32) -> Option<Region> {
         Some(match AddressSpace::of(architecture, space).kind() {
             SpaceKind::Generic => Region::Generic,
-            SpaceKind::Global | SpaceKind::Constant | SpaceKind::Parameter => Region::Global,
+            // What the pipeline feeds to a thread is set in global memory for it.
+            SpaceKind::Global | SpaceKind::Constant | SpaceKind::Parameter | SpaceKind::Input => {
+                Region::Global
+            }
             SpaceKind::Workgroup | SpaceKind::Cluster => Region::Shared,
             SpaceKind::Private => Region::Private,
-            SpaceKind::Region | SpaceKind::Buffer | SpaceKind::Input | SpaceKind::Unknown => {
+            SpaceKind::Region | SpaceKind::Buffer | SpaceKind::Unknown => {
                 // Without a target there is one memory.
                 return (space == 0).then_some(Region::Generic);
             }
@@ -298,6 +301,14 @@ impl Segment {
         Ok(())
     }
 
+    /// Writes bytes that are not poison, to constant memory as well.
+    pub(crate) fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        let at = self.place("store", address, bytes.len() as u64, false)?;
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.states[at..at + bytes.len()].fill(State::Defined);
+        Ok(())
+    }
+
     /// Writes bytes with what is known of them.
     ///
     /// # Errors
@@ -365,10 +376,7 @@ impl Memory {
     /// # Errors
     /// There is no such memory.
     pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
-        let at = self.global.place("store", address, bytes.len() as u64, false)?;
-        self.global.bytes[at..at + bytes.len()].copy_from_slice(bytes);
-        self.global.states[at..at + bytes.len()].fill(State::Defined);
-        Ok(())
+        self.global.set(address, bytes)
     }
 
     /// Bytes of a buffer.

@@ -14,12 +14,13 @@ use phalanx_ir::{
 use phalanx_target::{
     Architecture, Target,
     inline_asm::{AsmValue, Assembly},
-    library::{self, Language},
+    library::{self, Extension, Language},
 };
 use rustc_hash::FxHashMap;
 
 use crate::{
     address::Path,
+    built_ins::BuiltIn,
     collective::Collective,
     fault::FaultKind,
     intrinsic::Intrinsic,
@@ -51,6 +52,10 @@ pub struct Program<'m> {
     /// Where workgroup memory goes that a launch sizes.
     dynamic: u64,
     global_variables: Vec<usize>,
+    /// Functions that the driver knows, which are not executed.
+    extension: Extension,
+    /// Those of these that tell a thread where it is.
+    built_ins: Vec<BuiltIn>,
 }
 
 /// A function made ready to run.
@@ -97,6 +102,19 @@ impl<'m> Program<'m> {
     /// # Errors
     /// Variables need too much memory.
     pub fn new(module: &'m Module, target: &Target) -> Result<Program<'m>, FaultKind> {
+        Program::with_extension(module, target, Extension::default())
+    }
+
+    /// The same, where the driver knows more functions than the table does. A thread that calls one
+    /// ends in a fault that names it: what the function computes nobody says.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_extension(
+        module: &'m Module,
+        target: &Target,
+        extension: Extension,
+    ) -> Result<Program<'m>, FaultKind> {
         let shapes = Shapes::new(module);
         let architecture = target.architecture();
         let bits = match shapes.of(Type::PTR) {
@@ -120,6 +138,8 @@ impl<'m> Program<'m> {
             },
             dynamic: 0,
             global_variables: Vec::new(),
+            extension,
+            built_ins: Vec::new(),
         };
         program.place_variables()?;
         for (number, function) in module.functions.iter().enumerate() {
@@ -207,17 +227,25 @@ impl<'m> Program<'m> {
         Some((self.addresses[&variable.name], self.shapes.store_size(variable.ty)))
     }
 
-    /// Variables that all threads share, or those of a workgroup: region, address, size in bytes, name.
+    /// Variables that all threads share and that a kernel may write, or those of a workgroup: region, address, size in bytes, name.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (Region, u64, u64, String)> + '_ {
         self.module.variables.iter().filter_map(|variable| {
             let region = Region::of(self.architecture, variable.address_space)?;
             // Without a target there is one memory, and variables are in the global part of it.
             let region = if region == Region::Generic { Region::Global } else { region };
             let address = *self.addresses.get(&variable.name)?;
+            if self.built_ins.iter().any(|of_thread| of_thread.address == address) {
+                return None;
+            }
             let size = self.shapes.alloc_size(variable.ty);
             let name = self.context().text(variable.name.symbol()?).into_owned();
             (size > 0).then_some((region, address, size, name))
         })
+    }
+
+    /// Variables that tell a thread where it is.
+    pub(crate) fn built_ins(&self) -> &[BuiltIn] {
+        &self.built_ins
     }
 
     /// Sizes and offsets of the types of the module.
@@ -314,7 +342,11 @@ impl<'m> Program<'m> {
                 _ if variable.linkage == phalanx_ir::module::Linkage::Appending => continue,
                 Some(_) => {
                     self.global_variables.push(number);
-                    global.allocate(size, align)?
+                    let address = global.allocate(size, align)?;
+                    if self.architecture == Architecture::Spirv {
+                        self.built_ins.extend(BuiltIn::new(self.module, number, address));
+                    }
+                    address
                 }
                 None => continue,
             };
@@ -601,7 +633,11 @@ impl<'m> Program<'m> {
         let (context, metadata) = (self.context(), self.module.metadata.named());
         let is_there = |of: &[u8]| metadata.iter().any(|named| context.bytes(named.name) == of);
         let language = Language::of_metadata(is_there);
-        let found = library::find(context.bytes(name.symbol()?), self.architecture, language)?;
+        let bytes = context.bytes(name.symbol()?);
+        if self.extension.find(bytes).is_some() {
+            return None;
+        }
+        let found = library::find(bytes, self.architecture, language)?;
         let scope = function.body.call_args(call).first().and_then(|scope| scope.as_const());
         let scope = scope.and_then(|scope| match &context.const_data(scope).kind {
             ConstKind::Int(scope) => scope.to_u64(),

@@ -15,6 +15,7 @@ use values::{insert, lanes_of, select, shuffle, with};
 
 use crate::{
     address::Path,
+    built_ins,
     convergence::{Key, Latest},
     fault::{FaultKind, Site},
     intrinsic::{Barrier, Token},
@@ -236,6 +237,9 @@ impl Thread {
         let data = body.inst(inst);
         let operands = body.operands(inst);
         let context = program.context();
+        if !program.built_ins().is_empty() && built_ins::may_read(data.opcode) {
+            built_ins::set(world, self.at)?;
+        }
         let type_of = |value| function.value_type(context, value);
         let get = |frame: &Frame, i: usize| frame.operand(program, operands[i]);
         let result = match data.opcode {

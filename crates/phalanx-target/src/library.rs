@@ -36,12 +36,24 @@
 //! Whoever asks has made sure that the program does not define the function: a definition says what
 //! it does.
 //!
+//! # Functions of a driver
+//!
+//! A driver that knows more gives an [`Extension`], in the syntax of the tables
+//! (`intrinsics/table.rs`). Its rows are looked at first.
+//!
 //! # Cost
 //!
 //! The table is expanded on the first question; a lookup is one hash.
 
+use std::{
+    fmt,
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use rustc_hash::FxHashMap;
+
 use crate::Architecture;
-use crate::intrinsics::{Family, Intrinsic};
+use crate::intrinsics::{Family, Intrinsic, table::Table};
 
 /// What a program was written in, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,11 +96,128 @@ pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Opti
     row(source)
 }
 
+/// Functions that a driver knows, besides those of the table or in their place.
+///
+/// ```
+/// use phalanx_target::library::Extension;
+///
+/// let mine = Extension::parse(
+///     "@ agree(data=0)  memory=none convergent willreturn nosync
+///          team_any team_max
+///      @ -  memory=any convergent willreturn barrier(workgroup,aligned)
+///          team_sync",
+/// )?;
+/// assert!(mine.find(b"team_any").is_some());
+/// assert!(mine.find(b"_Z9team_syncv").is_some_and(|row| row.info.barrier.is_some()));
+/// # Ok::<(), phalanx_target::library::ExtensionError>(())
+/// ```
+///
+/// A kind (`@`) is followed by the names that behave like it. It says what the result depends on
+/// (`propagate`: on the operands; `agree`, `collective`: one value for all that come together;
+/// `opaque`: nothing is known; `-`: there is none), which memory is accessed, and more; all that
+/// can be said is listed in `intrinsics/table.rs`. A name stands for the function of that name,
+/// mangled or not; a mangled name, for that function alone.
+///
+/// Rows are kept for the life of the process, equal texts once.
+#[derive(Clone, Copy, Default)]
+pub struct Extension(Option<&'static Table>);
+
+impl Extension {
+    /// Reads rows. O(length).
+    ///
+    /// # Errors
+    /// The first line that cannot be read, names an intrinsic, or says what cannot be.
+    pub fn parse(text: &str) -> Result<Extension, ExtensionError> {
+        static KNOWN: LazyLock<Mutex<FxHashMap<Box<str>, &'static Table>>> =
+            LazyLock::new(Mutex::default);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&table) = known.get(text) {
+            return Ok(Extension(Some(table)));
+        }
+        let table = Table::parse(text)
+            .map_err(|error| ExtensionError { line: Some(error.line), message: error.message })?;
+        for (name, is_overloaded, info) in table.entries() {
+            let wrong = match () {
+                () if name.starts_with("llvm.") => {
+                    "is an intrinsic, of which LLVM says what it does"
+                }
+                () if is_overloaded => "ends with `*`, which only intrinsics do",
+                () if info.barrier.is_some() && !info.convergent => {
+                    "is a barrier, so it has to be `convergent`"
+                }
+                () => continue,
+            };
+            return Err(ExtensionError { line: None, message: format!("`{name}` {wrong}") });
+        }
+        let table: &'static Table = Box::leak(Box::new(table));
+        known.insert(text.into(), table);
+        Ok(Extension(Some(table)))
+    }
+
+    /// What is said of a function of this name.
+    #[must_use]
+    pub fn find(&self, name: &[u8]) -> Option<Intrinsic> {
+        let table = self.0?;
+        let of = |name: &str| {
+            let (base, info) = table.lookup(name)?;
+            Some(Intrinsic { family: Family::Library, base, info })
+        };
+        of(std::str::from_utf8(name).ok()?).or_else(|| of(source_name(name)?))
+    }
+}
+
+impl PartialEq for Extension {
+    /// Whether they were made of the same text.
+    fn eq(&self, other: &Extension) -> bool {
+        match (self.0, other.0) {
+            (Some(own), Some(theirs)) => std::ptr::eq(own, theirs),
+            (own, theirs) => own.is_none() && theirs.is_none(),
+        }
+    }
+}
+
+impl Eq for Extension {}
+
+impl fmt::Debug for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.map(Table::entries).unwrap_or_default();
+        f.debug_set().entries(names.iter().map(|(name, ..)| name)).finish()
+    }
+}
+
+/// Why rows cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExtensionError {
+    /// The line, where the mistake is in one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ExtensionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for ExtensionError {}
+
 /// The row of a name, without mangling.
 #[must_use]
 pub fn row(name: &str) -> Option<Intrinsic> {
     let (base, info) = Family::Library.table().lookup(name)?;
     Some(Intrinsic { family: Family::Library, base, info })
+}
+
+/// What SPIR-V's variable of this name tells a thread (`__spirv_BuiltInLocalInvocationId`): a
+/// constant in each thread, and not the same in all of them. None for any other variable.
+#[must_use]
+pub fn built_in_variable(name: &[u8]) -> Option<Intrinsic> {
+    let name = std::str::from_utf8(name).ok()?;
+    row(name).filter(|_| name.starts_with("__spirv_BuiltIn"))
 }
 
 /// The name of SPIR-V's barriers, of which an argument tells the threads.
@@ -161,6 +290,33 @@ mod tests {
         assert!(find("_Z3minii", Language::OpenCl).is_some());
         assert!(find("get_local_id", Language::OpenCl).is_some());
         assert!(find("__nv_sinf", Language::Other).is_some());
+    }
+
+    #[test]
+    fn rows_of_a_driver_are_read_or_refused() {
+        let error = |text| Extension::parse(text).expect_err("it is refused").to_string();
+        assert_eq!(error("@ propagate memory=none\n a{b"), "line 2: unbalanced braces in `a{b`");
+        assert_eq!(
+            error("@ propagate memory=none\n llvm.f"),
+            "`llvm.f` is an intrinsic, of which LLVM says what it does"
+        );
+        assert_eq!(
+            error("@ - memory=any barrier(workgroup)\n sync"),
+            "`sync` is a barrier, so it has to be `convergent`"
+        );
+        assert_eq!(
+            error("@ - memory=any\n f*"),
+            "`f*` ends with `*`, which only intrinsics do".replace("f*`", "f`")
+        );
+        let text = "@ propagate memory=none\n mine _Z6_theirv";
+        let [one, other] = [(); 2].map(|()| Extension::parse(text).expect("it is right"));
+        assert_eq!(one, other);
+        assert_ne!(one, Extension::default());
+        for (name, is_known) in
+            [("mine", true), ("_Z4minei", true), ("_Z6_theirv", true), ("_Z6_theiri", false)]
+        {
+            assert_eq!(one.find(name.as_bytes()).is_some(), is_known, "{name}");
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@
 //! | ask what may be moved | [`Session::convergence`], [`Session::legality`] |
 //! | ask what is wrong | [`Session::diagnostics`], [`Session::space_conflicts`], [`report::check`] |
 //! | ask what influences what | [`Session::data_flow`], [`Session::affect_map`] |
+//! | say what functions do that are only declared | [`Session::set_extension`] |
 //! | build a function in a module that is there | [`Session::add_function`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |

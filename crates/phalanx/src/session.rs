@@ -12,7 +12,7 @@ use phalanx_ir::{
     BuildError, Context, Function, InstId, Module, edit::Transaction, function::FunctionRef,
 };
 use phalanx_llvm::{ModulePrinter, SourceMap};
-use phalanx_target::{LaunchStatement, Target};
+use phalanx_target::{LaunchStatement, Target, library::Extension};
 
 use crate::read::{ReadError, parse_for, state_target, verified};
 
@@ -262,6 +262,44 @@ impl Session {
     /// functions is known. See [`Database::set_whole`].
     pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
         self.db.set_whole(module.0, is_whole);
+    }
+
+    /// States what functions do that a module only declares, besides those that are known by name. All
+    /// that is asked afterwards follows it, transforms included; facts that are kept are found anew where
+    /// such a function is declared.
+    ///
+    /// ```
+    /// use phalanx::{prelude::*, target::library::Extension};
+    ///
+    /// let text = br#"
+    /// target triple = "nvptx64-nvidia-cuda"
+    /// declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    /// declare i32 @team_max(i32)
+    /// define ptx_kernel void @k(ptr addrspace(1) %out) {
+    ///   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    ///   %max = call i32 @team_max(i32 %tid)
+    ///   store i32 %max, ptr addrspace(1) %out
+    ///   ret void
+    /// }
+    /// "#;
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// let kernel = session.function(module, "k").expect("it is defined above");
+    /// let entry = session.code(kernel).flow.entry().expect("it has a body");
+    /// let max = session.code(kernel).body.block_insts(entry).nth(1).expect("it is there");
+    ///
+    /// let is_uniform = |session: &Session| {
+    ///     let divergence = session.divergence(kernel).expect("it has a body");
+    ///     divergence.is_uniform(Value::inst(max), Scope::Wave)
+    /// };
+    /// assert!(!is_uniform(&session), "nothing is known of the function");
+    /// let rows = "@ agree(data=0)  memory=none convergent willreturn\n team_max";
+    /// session.set_extension(module, Extension::parse(rows)?);
+    /// assert!(is_uniform(&session), "all lanes get the largest of what they have");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_extension(&mut self, module: ModuleId, extension: Extension) {
+        self.db.set_extension(module.0, extension);
     }
 
     /// The text of a module. O(size).

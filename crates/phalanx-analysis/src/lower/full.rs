@@ -229,8 +229,9 @@ impl<'a> FullRules<'a> {
     }
 
     fn may_be_private(&self, address: Value) -> bool {
-        let can_be =
-            self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()));
+        let can_be = self
+            .address_space(address)
+            .is_none_or(|space| self.code.library.may_be_private(space, self.is_kernel()));
         can_be && !self.is_shared(address)
     }
 

@@ -23,9 +23,10 @@
 use phalanx_ir::{Const, Context, GlobalName, InstId, constant::ConstKind};
 use phalanx_target::{
     Architecture, Intrinsic, SourceSet,
+    address_space::AddressSpace,
     calling_convention::{self, Entry},
     intrinsics,
-    library::{self, Language},
+    library::{self, Extension, Language},
 };
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
@@ -36,6 +37,8 @@ use super::Code;
 pub struct Library {
     known: FxHashMap<GlobalName, Intrinsic>,
     called_kernels: FxHashSet<GlobalName>,
+    /// Address spaces of SPIR-V's variables that tell a thread where it is, sorted.
+    built_in_spaces: Vec<AddressSpace>,
 }
 
 impl Library {
@@ -43,14 +46,16 @@ impl Library {
     pub const NONE: &'static Library = &Library {
         known: FxHashMap::with_hasher(FxBuildHasher),
         called_kernels: FxHashSet::with_hasher(FxBuildHasher),
+        built_in_spaces: Vec::new(),
     };
 
-    /// Those among functions that a module declares which was written in a language.
+    /// Those among functions that a module declares which was written in a language; what the
+    /// driver says of one comes first.
     #[must_use]
     pub fn new(
         context: &Context,
-        architecture: Architecture,
-        language: Language,
+        (architecture, language): (Architecture, Language),
+        extension: Extension,
         declared: impl Iterator<Item = GlobalName>,
     ) -> Library {
         let find = |name: GlobalName| {
@@ -58,7 +63,8 @@ impl Library {
             if intrinsics::is_intrinsic_name(bytes) {
                 return None;
             }
-            Some((name, library::find(bytes, architecture, language)?))
+            let found = extension.find(bytes);
+            Some((name, found.or_else(|| library::find(bytes, architecture, language))?))
         };
         Library { known: declared.filter_map(find).collect(), ..Library::default() }
     }
@@ -67,6 +73,20 @@ impl Library {
     #[must_use]
     pub fn with_called_kernels(self, called_kernels: FxHashSet<GlobalName>) -> Library {
         Library { called_kernels, ..self }
+    }
+
+    /// The same, where SPIR-V's variables that tell a thread where it is are in these address spaces.
+    #[must_use]
+    pub fn with_built_in_spaces(self, spaces: impl Iterator<Item = AddressSpace>) -> Library {
+        Library { built_in_spaces: spaces.collect(), ..self }
+    }
+
+    /// Whether equal addresses of a space can be different memory in different threads. Such are the
+    /// addresses of [variables that tell a thread where it is](library::built_in_variable), whichever
+    /// space these are declared in.
+    pub(crate) fn may_be_private(&self, space: AddressSpace, in_kernel: bool) -> bool {
+        space.may_be_private(in_kernel)
+            || self.built_in_spaces.iter().any(|&variable| space.contains(variable))
     }
 
     /// Whether a kernel of this name is called by functions of the module.
@@ -128,11 +148,8 @@ pub(super) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
     for _ in 0..MAX_DEPTH {
         let kind = &code.context.const_data(address).kind;
         if let Some(name) = kind.entity() {
-            let name = code.context.bytes(name.symbol()?);
-            let of_function = library::row(std::str::from_utf8(name).ok()?)?;
-            return name
-                .starts_with(b"__spirv_BuiltIn")
-                .then(|| of_function.info.result.built_in());
+            let variable = library::built_in_variable(code.context.bytes(name.symbol()?));
+            return variable.map(|variable| variable.info.result.built_in());
         }
         address = *kind.parts().first()?;
     }

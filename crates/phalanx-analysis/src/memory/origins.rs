@@ -9,12 +9,18 @@
 //!
 //! - it comes from a stack slot, from memory, from an integer, from a call, or is an argument of a
 //!   function that is called;
-//! - it is made from such an address by steps, casts, phis or selections.
+//! - it is made from such an address by steps, casts, phis or selections, or by way of a stack slot
+//!   in which nothing but addresses is put ([`slots`]).
 //!
 //! Arguments of a kernel are not: they come from the host, which has no addresses of private
 //! memory. Only a `byval` argument is excepted, of which each thread may have a copy, unless it is
 //! only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast
 //! from a space that is shared is not either.
+//!
+//! In SPIR-V, variables such as `__spirv_BuiltInLocalInvocationId` hold another value in each thread
+//! at one address, in a space that is shared (1, by translators) or an input (7). Where a module
+//! declares some, any address of their spaces may be one of theirs, unless it is made from arguments
+//! of a kernel, since the host has no addresses of them, or from other variables.
 //!
 //! An address is *passed* if it is made from such copies that are only read and nothing else: what
 //! is there is the same in the whole launch. In a function that is called, and of which it is known
@@ -30,19 +36,25 @@
 mod addresses;
 pub(crate) mod copies;
 mod follow;
+mod slots;
+
+use std::{cell::RefCell, rc::Rc};
 
 use phalanx_fixpoint::{Fixpoint, Limits, Ranks};
 use phalanx_ir::{
-    Const, InstId, Opcode, Type, TypeKind, Value, ValueKind, attributes::AttrKind,
+    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value, ValueKind, attributes::AttrKind,
     constant::ConstKind,
 };
 use phalanx_target::{
     address_space::{AddressSpace, Sharing},
     calling_convention::Entry,
+    library,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use self::addresses::Addresses;
+use self::slots::{Slot, Users};
 use super::by_inst::trim;
 use crate::lower::{Code, Surroundings};
 
@@ -53,6 +65,8 @@ pub struct Origins {
     shared: Known,
     /// Which lead to what a launch passes.
     passed: Known,
+    /// Who uses stack slots in which addresses are put.
+    users: Users,
 }
 
 /// Of which addresses something holds.
@@ -119,7 +133,7 @@ impl Origins {
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let of = |kind| Known::new(Scan::new(code, around, kind));
-        Self { shared: of(Kind::Shared), passed: of(Kind::Passed) }
+        Self { shared: of(Kind::Shared), passed: of(Kind::Passed), users: Users::new(code) }
     }
 
     /// Whether an address whose space can be private is known not to be. Of constants,
@@ -195,6 +209,8 @@ struct Scan<'a> {
     /// Arguments that are copies which are only read; in a function that is called, where that is
     /// asked.
     only_read: SmallVec<[u32; 2]>,
+    /// Slots that were looked at.
+    slots: RefCell<FxHashMap<InstId, Rc<Slot>>>,
 }
 
 impl<'a> Scan<'a> {
@@ -216,7 +232,15 @@ impl<'a> Scan<'a> {
             (Entry::Call, Kind::Passed) => arguments.filter(is_known).collect(),
             _ => SmallVec::new(),
         };
-        Scan { code, around, is_kernel, kind, only_read }
+        Scan { code, around, is_kernel, kind, only_read, slots: RefCell::default() }
+    }
+
+    /// What is done with the stack slot that an address is, if nothing but addresses is put there.
+    fn slot(&self, address: Value) -> Option<Rc<Slot>> {
+        let slot = slots::of_address(self.code, address).filter(|_| self.kind == Kind::Shared)?;
+        let mut known = self.slots.borrow_mut();
+        let found = known.entry(slot).or_insert_with(|| Rc::new(Slot::new(self.code, slot)));
+        found.stored.is_some().then(|| Rc::clone(found))
     }
 
     /// Whether addresses of a type can be private as far as their space goes. False for what is no
@@ -229,7 +253,8 @@ impl<'a> Scan<'a> {
             _ => None,
         };
         let of = |number| AddressSpace::of(self.around.target.architecture(), number);
-        space.is_some_and(|number| of(number).may_be_private(self.is_kernel))
+        let library = self.code.library;
+        space.is_some_and(|number| library.may_be_private(of(number), self.is_kernel))
     }
 
     /// Whether an instruction is an address about which something is to be said.
@@ -307,6 +332,14 @@ impl<'a> Scan<'a> {
             Opcode::Phi => {
                 body.phi_values(inst).iter().for_each(|&operand| call(self.of(operand)));
             }
+            Opcode::Load => {
+                match self.slot(operands[0]).filter(|slot| slot.loads.contains(&inst)) {
+                    Some(slot) => {
+                        slot.stored.iter().flatten().for_each(|&stored| call(self.of(stored)));
+                    }
+                    None => call(From::Other),
+                }
+            }
             _ => call(From::Other),
         }
     }
@@ -341,6 +374,8 @@ impl<'a> Scan<'a> {
                 return true;
             }
             match &data.kind {
+                // A variable of a shared space that is none of SPIR-V's for each thread.
+                ConstKind::Global(name) => return self.is_shared_variable(*name, data.ty),
                 // Nothing can be loaded through these.
                 ConstKind::Null | ConstKind::Undef | ConstKind::Poison => return true,
                 ConstKind::Expr(expr)
@@ -358,6 +393,15 @@ impl<'a> Scan<'a> {
             }
         }
         false
+    }
+
+    fn is_shared_variable(&self, name: GlobalName, ty: Type) -> bool {
+        let context = self.code.context;
+        let bytes = name.symbol().map(|symbol| context.bytes(symbol));
+        let space = context.type_kind(ty).address_space();
+        let of = |number| AddressSpace::of(self.around.target.architecture(), number);
+        bytes.is_none_or(|bytes| library::built_in_variable(bytes).is_none())
+            && space.is_some_and(|number| !of(number).may_be_private(self.is_kernel))
     }
 }
 

@@ -1,13 +1,15 @@
 //! What names say: functions that a module declares and that are known by name (OpenCL's, SPIR-V's,
 //! CUDA's, HIP's), and kernels that functions of the module call.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use phalanx_analysis::lower::Library;
-use phalanx_ir::GlobalName;
+use phalanx_ir::{GlobalName, module::GlobalVariable};
 use phalanx_target::{
+    Architecture,
+    address_space::AddressSpace,
     calling_convention::{self, Entry},
-    library::Language,
+    library::{Language, built_in_variable},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,20 +21,40 @@ use salsa::Database as Db;
 /// Functions that a module declares and that are known by name, none that it defines; and
 /// [`called_kernels`].
 ///
-/// *Reads* `functions`, `context`, [`target`], [`language`], [`called_kernels`]. *Changes when*
-/// such a declaration appears, goes or gets a body, the module becomes one of another language, or
-/// a kernel is called first or no longer. *Cost* O(functions).
+/// *Reads* `functions`, `context`, `extension`, [`target`], [`language`], [`called_kernels`], and of SPIR-V
+/// [`built_in_spaces`]. *Changes when* such a declaration appears, goes or gets a body, the module
+/// becomes one of another language, or a kernel is called first or no longer. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
-    let context = module.context(db);
+    let (context, architecture) = (module.context(db), target(db, module).architecture());
     let declared = module.functions(db).iter().filter(|entry| !entry.is_definition);
-    let library = Library::new(
-        context,
-        target(db, module).architecture(),
-        language(db, module),
-        declared.map(|entry| entry.name),
-    );
-    Arc::new(library.with_called_kernels(called_kernels(db, module).keys().copied().collect()))
+    let declared = declared.map(|entry| entry.name);
+    let written = (architecture, language(db, module));
+    let library = Library::new(context, written, module.extension(db), declared)
+        .with_called_kernels(called_kernels(db, module).keys().copied().collect());
+    Arc::new(match architecture {
+        Architecture::Spirv => {
+            let spaces = built_in_spaces(db, module).iter();
+            library.with_built_in_spaces(spaces.map(|&space| AddressSpace::of(architecture, space)))
+        }
+        _ => library,
+    })
+}
+
+/// Address spaces of SPIR-V's variables that tell a thread where it is, sorted.
+///
+/// *Reads* `context`, `shell`. *Changes when* the first variable of a space appears, or the last
+/// one goes. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+pub fn built_in_spaces(db: &dyn Db, module: ModuleInput) -> Vec<u32> {
+    let context = module.context(db);
+    let is_built_in = |variable: &&GlobalVariable| {
+        let name = variable.name.symbol().map(|name| context.bytes(name));
+        name.is_some_and(|name| built_in_variable(name).is_some())
+    };
+    let variables = module.shell(db).variables.iter().filter(is_built_in);
+    let spaces: BTreeSet<u32> = variables.map(|variable| variable.address_space).collect();
+    spaces.into_iter().collect()
 }
 
 /// What a module was written in.

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 
 use phalanx_fixpoint::{Rules, Seen};
-use phalanx_ir::InstId;
+use phalanx_ir::{InstId, Opcode};
 
 use super::{From, Scan, number};
 
@@ -66,9 +66,17 @@ impl Rules for Addresses<'_> {
         if !self.scan.is_address(of) {
             return ControlFlow::Continue(());
         }
-        for read in self.scan.code.body.uses_of(of.into()) {
+        let body = self.scan.code.body;
+        for read in body.uses_of(of.into()) {
             self.looked_at += 1;
-            if self.scan.is_address(read.user) && self.is_made_from(read.user, of) {
+            let is_stored = body.inst(read.user).opcode == Opcode::Store && read.index == 0;
+            let slot = is_stored.then(|| self.scan.slot(body.operands(read.user)[1])).flatten();
+            if let Some(slot) = slot {
+                // What is stored in a slot is loaded from it.
+                self.looked_at += slot.loads.len();
+                let mut loads = slot.loads.iter().filter(|load| self.scan.is_address(**load));
+                loads.try_for_each(|load| tell(number(*load) as u32, true, ()))?;
+            } else if self.scan.is_address(read.user) && self.is_made_from(read.user, of) {
                 tell(number(read.user) as u32, true, ())?;
             }
         }

@@ -12,6 +12,10 @@
 //! of phis that only support each other go as a whole, and nothing brings them back. What is not
 //! passed is followed in the same way.
 //!
+//! A store into a slot in which addresses are put changes what is loaded from there, so all loads of
+//! the slots are examined that a changed instruction has to do with, or had
+//! ([`slots`](super::slots)).
+//!
 //! **Complexity.** O(uses of what is doubted or becomes private), up to a bound; O(instructions) at
 //! the first edit.
 
@@ -49,7 +53,9 @@ impl Origins {
         around: Surroundings<'_>,
         changed: &[InstId],
     ) -> Option<Turned> {
-        let shared = self.shared.follow(Scan::new(code, around, Kind::Shared), changed)?;
+        let through_slots = self.users.follow(code, changed);
+        let changed_for = [changed, &through_slots].concat();
+        let shared = self.shared.follow(Scan::new(code, around, Kind::Shared), &changed_for)?;
         let Some(passed) = self.passed.follow(Scan::new(code, around, Kind::Passed), changed)
         else {
             self.shared.turn(&shared);

@@ -77,11 +77,12 @@ pub(super) fn compare(before: Side<'_>, after: Side<'_>, selected: &[FunctionInp
     if old.operations.is_empty() && new.operations.is_empty() {
         return found;
     }
-    let programs = (
-        Program::new(&old.module, queries::target(before.db, before.module)),
-        Program::new(&new.module, queries::target(after.db, after.module)),
-    );
-    let (Ok(old_program), Ok(new_program)) = programs else { return found };
+    let (ready, ready_new) = ((&old.module, before), (&new.module, after));
+    let [old_program, new_program] = [ready, ready_new].map(|(module, side)| {
+        let extension = side.module.extension(side.db);
+        Program::with_extension(module, queries::target(side.db, side.module), extension)
+    });
+    let (Ok(old_program), Ok(new_program)) = (old_program, new_program) else { return found };
     let is_exact = is_exact(&old.module) && is_exact(&new.module);
     let earlier: FxHashMap<String, FunctionInput> =
         before.definitions().map(|entry| (before.name(entry.name), entry.input)).collect();

@@ -1,0 +1,183 @@
+//! Stack slots in which nothing but addresses is put.
+//!
+//! Code that is compiled without optimisation puts every pointer into a slot and loads it again:
+//!
+//! ```text
+//! %slot = alloca ptr
+//! store ptr %argument, ptr %slot
+//! %again = load ptr, ptr %slot        ; made from %argument
+//! ```
+//!
+//! What is loaded from such a slot is one of the addresses that are stored there, or undefined, and
+//! then nothing can be accessed through it. That holds if the address of the slot is used for
+//! nothing but loads and stores in place: nobody else can write there, and no part of an address.
+//! Which store comes before which load does not matter.
+//!
+//! **Invariants.** [`Users`] has all instructions with the address of such a slot for an operand, so
+//! that the slot of one that is gone, or has another operand now, is known. O(uses of a slot).
+
+use phalanx_ir::{InstId, Opcode, TypeKind, Value, edit::Use};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::{lower::Code, memory::value_type};
+
+/// Slots with more uses are not followed.
+const USES: usize = 256;
+
+/// How many casts of an address are looked at.
+const CASTS: usize = 4;
+
+/// What is done with a slot.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    /// What is stored there; none where something else is done with it.
+    pub(super) stored: Option<SmallVec<[Value; 2]>>,
+    /// Addresses that are loaded from it.
+    pub(super) loads: SmallVec<[InstId; 8]>,
+    /// All instructions that have its address for an operand.
+    pub(super) users: SmallVec<[InstId; 8]>,
+}
+
+/// The slot that an address is.
+pub(super) fn of_address(code: Code<'_>, address: Value) -> Option<InstId> {
+    let body = code.body;
+    let mut at = address.as_inst()?;
+    for _ in 0..CASTS {
+        match body.inst(at).opcode {
+            Opcode::Alloca => {
+                let is_pointer = code.context.type_kind(body.inst(at).element_type());
+                return matches!(is_pointer, TypeKind::Ptr(_)).then_some(at);
+            }
+            Opcode::AddrSpaceCast => at = body.operands(at)[0].as_inst()?,
+            _ => return None,
+        }
+    }
+    None
+}
+
+impl Slot {
+    /// What is done with a slot.
+    pub(super) fn new(code: Code<'_>, slot: InstId) -> Slot {
+        let body = code.body;
+        let mut found = Slot { stored: Some(SmallVec::new()), ..Slot::default() };
+        let held = body.inst(slot).element_type();
+        let mut addresses: SmallVec<[InstId; 4]> = SmallVec::from_slice(&[slot]);
+        while let Some(address) = addresses.pop() {
+            for Use { user, index } in body.uses_of(address.into()) {
+                if body.block_of(user).is_none() {
+                    continue;
+                }
+                found.users.push(user);
+                let data = body.inst(user);
+                let is_understood = found.users.len() < USES
+                    && match (data.opcode, index) {
+                        (Opcode::AddrSpaceCast, _) if addresses.len() < CASTS => {
+                            addresses.push(user);
+                            true
+                        }
+                        (Opcode::Load, 0) => {
+                            if data.ty == held {
+                                found.loads.push(user);
+                            }
+                            true
+                        }
+                        (Opcode::Store, 1) => {
+                            let value = body.operands(user)[0];
+                            if let Some(stored) = &mut found.stored {
+                                stored.push(value);
+                            }
+                            value_type(code, value) == Some(held)
+                        }
+                        (Opcode::Call, _) => is_marker(code, user),
+                        _ => false,
+                    };
+                if !is_understood {
+                    found.stored = None;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A call that says how long a slot is in use.
+fn is_marker(code: Code<'_>, call: InstId) -> bool {
+    let name = code.body.const_callee(call).and_then(|callee| {
+        let name = code.context.const_data(callee).kind.entity()?;
+        Some(code.context.bytes(name.symbol()?))
+    });
+    name.is_some_and(|name| name.starts_with(b"llvm.lifetime."))
+}
+
+/// Who has the addresses of slots in which addresses are put.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Users {
+    by_slot: FxHashMap<InstId, Box<[InstId]>>,
+    /// The slots of each. An instruction with the addresses of several is rare.
+    slots_of: FxHashMap<InstId, SmallVec<[InstId; 1]>>,
+}
+
+impl Users {
+    /// Those of a function. O(instructions).
+    pub(super) fn new(code: Code<'_>) -> Users {
+        let mut users = Users::default();
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                users.set(code, inst);
+            }
+        }
+        users
+    }
+
+    /// Brings it up to date after some instructions have changed: loads of which something else may be
+    /// known, each perhaps several times.
+    pub(super) fn follow(&mut self, code: Code<'_>, changed: &[InstId]) -> Vec<InstId> {
+        let body = code.body;
+        let mut slots: Vec<InstId> = Vec::new();
+        for &inst in changed {
+            slots.extend(self.slots_of.get(&inst).into_iter().flatten());
+            if body.block_of(inst).is_some() {
+                let operands = body.operands(inst).iter();
+                slots.extend(operands.filter_map(|&operand| of_address(code, operand)));
+            }
+            if self.by_slot.contains_key(&inst) || of_address(code, inst.into()) == Some(inst) {
+                slots.push(inst);
+            }
+        }
+        let mut loads = Vec::new();
+        slots.sort_unstable_by_key(|slot| slot.into_raw().into_u32());
+        slots.dedup();
+        for slot in slots {
+            for &user in self.by_slot.remove(&slot).iter().flatten() {
+                loads.push(user);
+                if let Some(of) = self.slots_of.get_mut(&user) {
+                    of.retain(|other| *other != slot);
+                    if of.is_empty() {
+                        self.slots_of.remove(&user);
+                    }
+                }
+            }
+            loads.extend(self.set(code, slot));
+        }
+        loads.retain(|&inst| body.has(inst) && body.inst(inst).opcode == Opcode::Load);
+        loads
+    }
+
+    /// Remembers the users of a slot, if it is one: the addresses that are loaded from it.
+    fn set(&mut self, code: Code<'_>, slot: InstId) -> SmallVec<[InstId; 8]> {
+        if code.body.block_of(slot).is_none() || of_address(code, slot.into()) != Some(slot) {
+            return SmallVec::new();
+        }
+        let mut found = Slot::new(code, slot);
+        found.users.sort_unstable_by_key(|user| user.into_raw().into_u32());
+        found.users.dedup();
+        for &user in &found.users {
+            let slots = self.slots_of.entry(user).or_default();
+            slots.push(slot);
+            slots.sort_unstable_by_key(|slot| slot.into_raw().into_u32());
+        }
+        self.by_slot.insert(slot, found.users.into_iter().collect());
+        found.loads
+    }
+}

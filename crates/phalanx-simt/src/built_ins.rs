@@ -1,0 +1,83 @@
+//! SPIR-V's variables that tell a thread where it is.
+//!
+//! `@__spirv_BuiltInGlobalInvocationId` and the like hold another value in each thread at one address. They
+//! are placed in global memory, in which their bytes are set for a thread before each of its
+//! instructions that may read memory: so it makes no difference how their addresses come about.
+//!
+//! ```text
+//! %at = select i1 %c, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, ptr addrspace(1) %p
+//! %id = load i64, ptr addrspace(1) %at     ; the thread's own, if %c
+//! ```
+//!
+//! Which name is what is said by the table of functions of libraries: each variable has one that
+//! gives the same. A variable of which that table says nothing, or that is not interpreted, holds
+//! what memory does that nobody wrote. O(variables) per load, where there are any.
+
+use phalanx_ir::{Module, Opcode, Type};
+use phalanx_target::library::built_in_variable;
+
+use crate::{
+    alone::coordinate,
+    fault::FaultKind,
+    intrinsic::{Intrinsic, Place},
+    memory::encode,
+    shape::Shape,
+    thread::{Coordinates, World},
+    unknown::State,
+    value::{Value, mask},
+};
+
+/// A variable: where it is, its type, and what it says.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct BuiltIn {
+    pub(crate) address: u64,
+    ty: Type,
+    what: Place,
+}
+
+impl BuiltIn {
+    /// The variable of a module by number, if it is one.
+    pub(crate) fn new(module: &Module, number: usize, address: u64) -> Option<BuiltIn> {
+        let variable = &module.variables[number];
+        let name = module.context.bytes(variable.name.symbol()?);
+        match Intrinsic::of_library(built_in_variable(name)?.base, "")? {
+            Intrinsic::Place(what) => Some(BuiltIn { address, ty: variable.ty, what }),
+            _ => None,
+        }
+    }
+
+    /// What it holds for a thread, as bytes.
+    fn bytes(self, world: &World<'_>, at: Coordinates) -> Result<Vec<u8>, FaultKind> {
+        let shapes = &world.program.shapes;
+        let along = |dimension: u32, ty: Type| {
+            let value = coordinate(world, at, self.what, &[Value::Bits(dimension.into())])?;
+            let bits = shapes.bits(ty).unwrap_or(128);
+            Ok(value.bits().map_or(value, |number| Value::Bits(number & mask(bits))))
+        };
+        let value = match *shapes.of(self.ty) {
+            Shape::Vector { elem, len } => {
+                Value::Many((0..len).map(|d| along(d, elem)).collect::<Result<_, FaultKind>>()?)
+            }
+            Shape::Int(_) => along(0, self.ty)?,
+            _ => return Err(FaultKind::unsupported("a built-in variable of this type")),
+        };
+        let size = shapes.store_size(self.ty) as usize;
+        let (mut bytes, mut states) = (vec![0; size], vec![State::Defined; size]);
+        encode(shapes, self.ty, &value, &mut bytes, &mut states)?;
+        Ok(bytes)
+    }
+}
+
+/// Whether an instruction may read memory.
+pub(crate) fn may_read(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg) || opcode.is_call()
+}
+
+/// Sets the variables for a thread.
+pub(crate) fn set(world: &mut World<'_>, at: Coordinates) -> Result<(), FaultKind> {
+    for &variable in world.program.built_ins() {
+        let bytes = variable.bytes(world, at)?;
+        world.view.global.set(variable.address, &bytes)?;
+    }
+    Ok(())
+}
