@@ -208,11 +208,9 @@ impl Purpose {
     /// The same, to be followed.
     fn followed(self, memory: PrivateMemory, subject: &Subject<'_>) -> SlotFollower {
         let Subject { code, around, flow, .. } = *subject;
-        match self {
-            Purpose::Through => {
-                SlotFollower::with_pointees(memory, Pointees::new(code, around, flow.dom))
-            }
-            _ => SlotFollower::new(memory),
+        match self == Purpose::Through || memory.has_pointees() {
+            true => SlotFollower::with_pointees(memory, Pointees::new(code, around, flow.dom)),
+            false => SlotFollower::new(memory),
         }
     }
 

@@ -21,7 +21,9 @@
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
 //! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
-//! [`PrivateMemory::with_pointees`] takes what arguments point to for objects.
+//! [`PrivateMemory::with_pointees`] takes what arguments point to for objects. In a kernel, structures that it is passed by value are
+//! objects as well: each thread has a copy that nobody else has an address of, and all copies hold the same when the
+//! kernel starts. So what is loaded from one depends on what the thread has written there, and on nothing else.
 //!
 //! **What is taken for granted.** Content that was never written is undef, one value for all threads (see docs/divergence.md). An
 //! access whose address was made from an object is inside that object; otherwise the program has no defined meaning.
@@ -40,9 +42,10 @@ mod splice;
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{
-    Body, Context, GlobalName, InstId, Opcode, Type, Value, constant::ConstKind, flow::block_of,
-    inst::InstFlags,
+    Body, Context, GlobalName, InstId, Opcode, Type, TypeKind, Value, attributes::AttrKind,
+    constant::ConstKind, flow::block_of, inst::InstFlags,
 };
+use phalanx_target::calling_convention::Entry;
 
 use self::concern::{Concern, Wanted};
 pub use self::passed::Passed;
@@ -50,7 +53,10 @@ use self::scan::{Entries, Scan};
 use super::by_inst::InstSet;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
-use crate::lower::{Code, Surroundings};
+use crate::{
+    lower::{Code, Surroundings},
+    summary,
+};
 
 /// What an instruction does to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +193,8 @@ impl PrivateMemory {
         cfg: &Cfg,
         dom: &DomTree,
     ) -> Self {
-        let reach = Reach { follows_calls: true, ..Reach::default() };
+        let has_pointees = has_copies(code, around);
+        let reach = Reach { follows_calls: true, has_pointees, ..Reach::default() };
         Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
     }
 
@@ -290,7 +297,7 @@ impl PrivateMemory {
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
         if !reach.has_pointees && !body.block_insts(entry).any(is_object) {
-            return PrivateMemory { is_plain: true, ..Self::default() };
+            return PrivateMemory { is_plain: !has_copies(code, around), ..Self::default() };
         }
         let mut scan = Scan::new(code, around, dom, reach);
         for &node in dom.preorder() {
@@ -444,6 +451,28 @@ pub(crate) fn pointee_of(position: u32) -> InstId {
 /// The argument that points to an object with that number, if it is none of a stack slot.
 pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
     number(object).checked_sub(POINTEES)
+}
+
+/// Whether an argument is a pointer to an object that nobody else has an address of, where such are followed: in a function that
+/// is called, of a caller's private memory, as far as is known; in a kernel, a structure that it is passed by value.
+pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
+    summary::may_be_private_argument(code, around, position) || is_copy(code, around, position)
+}
+
+/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what the host passed.
+fn is_copy(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
+    let attributes = code.context.param_attrs(code.header.attributes, position as usize);
+    attributes.has(AttrKind::ByVal)
+        && code.entry(around.target.architecture()) == Entry::Kernel
+        && code
+            .header
+            .params
+            .get(position as usize)
+            .is_some_and(|&ty| matches!(code.context.type_kind(ty), TypeKind::Ptr(_)))
+}
+
+fn has_copies(code: Code<'_>, around: Surroundings<'_>) -> bool {
+    (0..code.header.params.len() as u32).any(|at| is_copy(code, around, at))
 }
 
 /// Whether an instruction can make an address of an object.

@@ -14,13 +14,15 @@ use smallvec::SmallVec;
 
 use super::holders::{Held, holders, slot_of};
 use super::passed::Passed;
-use super::{Effect, Reach, STEPS, is_address, is_trackable, number, pointee_of, value_type};
+use super::{
+    Effect, Reach, STEPS, has_copies, is_address, is_pointee, is_trackable, number, pointee_of,
+    value_type,
+};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     by_inst::{InstSet, trim},
     sizes::TypeSizes,
 };
-use crate::summary;
 
 /// An address made from an object.
 #[derive(Clone, Copy, Debug)]
@@ -192,8 +194,7 @@ impl<'a> Scan<'a> {
         }
         if reach.has_pointees {
             let count = code.header.params.len() as u32;
-            let may_be = |at| summary::may_be_private_argument(code, around, at);
-            scan.pointees((0..count).map(may_be));
+            scan.pointees((0..count).map(|at| is_pointee(code, around, at)));
         }
         scan
     }
@@ -237,7 +238,7 @@ impl<'a> Scan<'a> {
             accesses: Vec::new(),
             concerned: InstSet::default(),
             has_slots: false,
-            is_plain: true,
+            is_plain: !has_copies(code, around),
             users: Vec::new(),
             current: None,
             arguments: Vec::new(),

@@ -7,8 +7,7 @@ use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 
 use crate::lower::{Code, Surroundings};
-use crate::memory::private::pointee_of;
-use crate::summary::may_be_private_argument;
+use crate::memory::private::{is_pointee, pointee_of};
 
 /// See the [module documentation](self).
 #[derive(Debug)]
@@ -23,7 +22,7 @@ impl Pointees {
     /// Those of a function. O(arguments and blocks).
     pub(crate) fn new(code: Code<'_>, around: Surroundings<'_>, dom: &DomTree) -> Self {
         let arguments = 0..code.header.params.len() as u32;
-        let are_objects = arguments.map(|at| may_be_private_argument(code, around, at)).collect();
+        let are_objects = arguments.map(|at| is_pointee(code, around, at)).collect();
         Pointees { are_objects, returns: returns(code, dom) }
     }
 
