@@ -75,51 +75,6 @@ exit:
   ret void
 }
 
-; Lanes take turns.
-define ptx_kernel void @right_turns(ptr addrspace(1) %lock, ptr addrspace(1) %x) {
-  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %own = and i32 %id, 31
-  br label %turn
-turn:
-  %lane = phi i32 [ 0, %0 ], [ %next, %end ]
-  %is.own = icmp eq i32 %own, %lane
-  br i1 %is.own, label %take, label %end
-take:
-  %taken = atomicrmw xchg ptr addrspace(1) %lock, i32 1 monotonic
-  %has = icmp eq i32 %taken, 0
-  br i1 %has, label %work, label %take
-work:
-  store i32 1, ptr addrspace(1) %x
-  store atomic i32 0, ptr addrspace(1) %lock monotonic, align 4
-  br label %end
-end:
-  %next = add i32 %lane, 1
-  %go.on = icmp ult i32 %next, 32
-  br i1 %go.on, label %turn, label %exit
-exit:
-  ret void
-}
-
-; All lanes in each turn.
-define ptx_kernel void @wrong_turns(ptr addrspace(1) %lock, ptr addrspace(1) %x) {
-  br label %turn
-turn:
-  %lane = phi i32 [ 0, %0 ], [ %next, %work ]
-  br label %take
-take:
-  %taken = atomicrmw xchg ptr addrspace(1) %lock, i32 1 monotonic
-  %has = icmp eq i32 %taken, 0
-  br i1 %has, label %work, label %take
-work:
-  store i32 1, ptr addrspace(1) %x
-  store atomic i32 0, ptr addrspace(1) %lock monotonic, align 4
-  %next = add i32 %lane, 1
-  %go.on = icmp ult i32 %next, 32
-  br i1 %go.on, label %turn, label %exit
-exit:
-  ret void
-}
-
 ; A barrier of the grid for every other workgroup.
 define ptx_kernel void @wrong_grid() {
   %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -163,6 +118,51 @@ wait:
   %here = load volatile i32, ptr addrspace(1) @arrived
   %is.open = icmp uge i32 %here, %all
   br i1 %is.open, label %exit, label %wait
+exit:
+  ret void
+}
+
+; Lanes take turns.
+define ptx_kernel void @right_turns(ptr addrspace(1) %lock, ptr addrspace(1) %x) {
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %own = and i32 %id, 31
+  br label %turn
+turn:
+  %lane = phi i32 [ 0, %0 ], [ %next, %end ]
+  %is.own = icmp eq i32 %own, %lane
+  br i1 %is.own, label %take, label %end
+take:
+  %taken = atomicrmw xchg ptr addrspace(1) %lock, i32 1 monotonic
+  %has = icmp eq i32 %taken, 0
+  br i1 %has, label %work, label %take
+work:
+  store i32 1, ptr addrspace(1) %x
+  store atomic i32 0, ptr addrspace(1) %lock monotonic, align 4
+  br label %end
+end:
+  %next = add i32 %lane, 1
+  %go.on = icmp ult i32 %next, 32
+  br i1 %go.on, label %turn, label %exit
+exit:
+  ret void
+}
+
+; All lanes in each turn.
+define ptx_kernel void @wrong_turns(ptr addrspace(1) %lock, ptr addrspace(1) %x) {
+  br label %turn
+turn:
+  %lane = phi i32 [ 0, %0 ], [ %next, %work ]
+  br label %take
+take:
+  %taken = atomicrmw xchg ptr addrspace(1) %lock, i32 1 monotonic
+  %has = icmp eq i32 %taken, 0
+  br i1 %has, label %work, label %take
+work:
+  store i32 1, ptr addrspace(1) %x
+  store atomic i32 0, ptr addrspace(1) %lock monotonic, align 4
+  %next = add i32 %lane, 1
+  %go.on = icmp ult i32 %next, 32
+  br i1 %go.on, label %turn, label %exit
 exit:
   ret void
 }

@@ -146,7 +146,7 @@ fn a_race_has_threads_and_places() {
             argument 0: 4 x i32
                  0: 9 0 1 4
             48 instructions, 0 group operations, 0 barriers
-            semantics/race.ll:20:3: error: data race at shared address 0x4c: thread 0 reads what thread 3 writes, in no order
+            semantics/race.ll:20:3: error: data race at shared address 0xc: thread 0 reads what thread 3 writes, in no order
                |
             20 |   %value = load i32, ptr addrspace(3) %other
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -190,7 +190,7 @@ fn a_race_has_threads_and_places() {
               "races": [
                 {
                   "space": "shared",
-                  "address": 76,
+                  "address": 12,
                   "bytes": 16,
                   "first": {
                     "thread": 3,
@@ -222,7 +222,7 @@ fn halves_of_a_barrier_order_accesses() {
         argument 0: 4 x i32
              0: 9 0 1 4
         52 instructions, 0 group operations, 1 barriers
-        semantics/race_split.ll:22:3: error: data race at shared address 0x4c: thread 0 reads what thread 3 writes, in no order
+        semantics/race_split.ll:22:3: error: data race at shared address 0xc: thread 0 reads what thread 3 writes, in no order
            |
         22 |   %value = load i32, ptr addrspace(3) %other
            |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
