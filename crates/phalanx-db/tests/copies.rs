@@ -1,7 +1,6 @@
-//! Where pointers come from that go by way of a stack slot, and structures that a kernel is passed by
-//! value and writes: in code as it is compiled without optimisation, and after edits.
+//! Where pointers come from that go by way of a stack slot, and structures that a kernel is passed
+//! by value and writes: in code as it is compiled without optimisation, and after edits.
 
-#[expect(dead_code, reason = "it serves tests of other edits as well")]
 mod support;
 
 use phalanx_db::{Database, FunctionInput, queries};
@@ -34,8 +33,8 @@ fn sources(fixture: &Fixture, name: &str) -> SourceSet {
     found
 }
 
-/// A generic pointer of a kernel that is put into a slot and loaded again leads to device memory, like
-/// the argument; not so where something else may be in the slot.
+/// A generic pointer of a kernel that is put into a slot and loaded again leads to device memory,
+/// like the argument; not so where something else may be in the slot.
 #[test]
 fn pointers_by_way_of_slots() {
     for long in LONG {
@@ -99,8 +98,8 @@ entry:
     }
 }
 
-/// Each thread has a copy of what a kernel is passed by value. What it writes there is what it loads,
-/// and the rest is what the host passed.
+/// Each thread has a copy of what a kernel is passed by value. What it writes there is what it
+/// loads, and the rest is what the host passed.
 #[test]
 fn structures_that_a_kernel_is_passed_and_writes() {
     for long in LONG {
@@ -140,7 +139,8 @@ join:
         let block = SourceSet::BLOCK_X;
         let found = |fixture: &Fixture| ["v0", "v1", "v2", "v3"].map(|name| sources(fixture, name));
         let before = found(&fixture);
-        // Some threads have written the last one: what they had is another number than what was passed.
+        // Some threads have written the last one: what they had is another number than what was
+        // passed.
         assert_eq!(before, [SourceSet::EMPTY, block, block, SourceSet::X], "{long}");
         let store = {
             let body = fixture.edited().body(&fixture.db);

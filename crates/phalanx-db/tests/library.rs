@@ -250,8 +250,8 @@ entry:
     }
 }
 
-/// A driver that says what a function does changes what is kept of large functions as well, and so does
-/// one that takes it back.
+/// A driver that says what a function does changes what is kept of large functions as well, and so
+/// does one that takes it back.
 #[test]
 fn functions_of_a_driver_come_and_go() {
     for long in [3, 2_000] {
@@ -335,8 +335,8 @@ define spir_kernel void @kernel(ptr addrspace({space}) %arg, i32 %n, i1 %c) {{
     }
 }
 
-/// What is kept of a large kernel was found as of one that is only launched. Where its first call comes in an
-/// edit, all that is asked of it afterwards is what a new database says.
+/// What is kept of a large kernel was found as of one that is only launched. Where its first call
+/// comes in an edit, all that is asked of it afterwards is what a new database says.
 #[test]
 fn facts_that_are_kept_of_a_kernel_follow_its_first_call() {
     let mut text = String::from(

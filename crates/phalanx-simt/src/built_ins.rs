@@ -1,8 +1,9 @@
 //! SPIR-V's variables that tell a thread where it is.
 //!
-//! `@__spirv_BuiltInGlobalInvocationId` and the like hold another value in each thread at one address. They
-//! are placed in global memory, in which their bytes are set for a thread before each of its
-//! instructions that may read memory: so it makes no difference how their addresses come about.
+//! `@__spirv_BuiltInGlobalInvocationId` and the like hold another value in each thread at one
+//! address. They are placed in global memory, in which their bytes are set for a thread before each
+//! of its instructions that may read memory: so it makes no difference how their addresses come
+//! about.
 //!
 //! ```text
 //! %at = select i1 %c, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, ptr addrspace(1) %p

@@ -20,9 +20,9 @@
 //!
 //! A thread *can reach* an instance if some path from where it is now leads there; a group is complete when nobody else
 //! can. Paths that leave a cycle and come back make another instance, so a path to a block avoids the headers of the
-//! cycles around it. Cost: O(cycles around the block) per execution of a block; for the question whether a thread can reach
-//! an instance, that and the logarithm of the rounds before it ([`Link`]); a search of the graph, once per block that threads
-//! wait in, for the paths.
+//! cycles around it. Cost: O(cycles around the block) per execution of a block; for the question
+//! whether a thread can reach an instance, that and the logarithm of the rounds before it
+//! ([`Link`]); a search of the graph, once per block that threads wait in, for the paths.
 
 use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, Node};
 use phalanx_ir::{InstId, flow::node_of};

@@ -180,9 +180,9 @@ impl Segment {
         }
     }
 
-    /// An empty segment in which 0 is an address like others, as it is in the workgroup memory of GPUs:
-    /// null of a space that is not 0 is an address (LLVM, `NullPointerIsDefined`), and the first
-    /// variable is there.
+    /// An empty segment in which 0 is an address like others, as it is in the workgroup memory of
+    /// GPUs: null of a space that is not 0 is an address (LLVM, `NullPointerIsDefined`), and the
+    /// first variable is there.
     #[must_use]
     pub fn from_zero(region: Region, seed: u64) -> Segment {
         Segment { first: 0, ..Segment::new(region, seed) }

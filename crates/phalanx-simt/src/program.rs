@@ -227,7 +227,8 @@ impl<'m> Program<'m> {
         Some((self.addresses[&variable.name], self.shapes.store_size(variable.ty)))
     }
 
-    /// Variables that all threads share and that a kernel may write, or those of a workgroup: region, address, size in bytes, name.
+    /// Variables that all threads share and that a kernel may write, or those of a workgroup:
+    /// region, address, size in bytes, name.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (Region, u64, u64, String)> + '_ {
         self.module.variables.iter().filter_map(|variable| {
             let region = Region::of(self.architecture, variable.address_space)?;

@@ -264,9 +264,9 @@ impl Session {
         self.db.set_whole(module.0, is_whole);
     }
 
-    /// States what functions do that a module only declares, besides those that are known by name. All
-    /// that is asked afterwards follows it, transforms included; facts that are kept are found anew where
-    /// such a function is declared.
+    /// States what functions do that a module only declares, besides those that are known by name.
+    /// All that is asked afterwards follows it, transforms included; facts that are kept are found
+    /// anew where such a function is declared.
     ///
     /// ```
     /// use phalanx::{prelude::*, target::library::Extension};

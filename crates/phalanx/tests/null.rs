@@ -2,10 +2,10 @@
 //! and that no pass takes them for something else.
 //!
 //! In LLVM `null` is the address 0 in every space, and what a cast makes of it is up to the target:
-//! on AMD GPUs generic null is -1 in workgroup and private memory, where 0 is an address like others
-//! (*User Guide for AMDGPU Backend*, address spaces); on NVIDIA's a cast takes off where the memory
-//! begins (PTX, `cvta.to`), so generic null is no address there either. On both the first variable
-//! of workgroup memory is at 0.
+//! on AMD GPUs generic null is -1 in workgroup and private memory, where 0 is an address like
+//! others (*User Guide for AMDGPU Backend*, address spaces); on NVIDIA's a cast takes off where the
+//! memory begins (PTX, `cvta.to`), so generic null is no address there either. On both the first
+//! variable of workgroup memory is at 0.
 
 use std::fmt::Write as _;
 

@@ -137,8 +137,8 @@ fn differing(
     Some(Finding { sources, argument, evaluated, ..Finding::new(rule, level, site.inst, scope) })
 }
 
-/// Whether all threads of each group have one value where an instruction reads it: by evaluation, or
-/// because that is so of all it is computed from.
+/// Whether all threads of each group have one value where an instruction reads it: by evaluation,
+/// or because that is so of all it is computed from.
 ///
 /// What is computed by pure operations from what is one for all that compute it together is one for
 /// them; each operand is asked for where it is read, so that values of several rounds of a loop

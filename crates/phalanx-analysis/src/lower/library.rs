@@ -75,15 +75,16 @@ impl Library {
         Library { called_kernels, ..self }
     }
 
-    /// The same, where SPIR-V's variables that tell a thread where it is are in these address spaces.
+    /// The same, where SPIR-V's variables that tell a thread where it is are in these address
+    /// spaces.
     #[must_use]
     pub fn with_built_in_spaces(self, spaces: impl Iterator<Item = AddressSpace>) -> Library {
         Library { built_in_spaces: spaces.collect(), ..self }
     }
 
-    /// Whether equal addresses of a space can be different memory in different threads. Such are the
-    /// addresses of [variables that tell a thread where it is](library::built_in_variable), whichever
-    /// space these are declared in.
+    /// Whether equal addresses of a space can be different memory in different threads. Such are
+    /// the addresses of [variables that tell a thread where it is](library::built_in_variable),
+    /// whichever space these are declared in.
     pub(crate) fn may_be_private(&self, space: AddressSpace, in_kernel: bool) -> bool {
         space.may_be_private(in_kernel)
             || self.built_in_spaces.iter().any(|&variable| space.contains(variable))

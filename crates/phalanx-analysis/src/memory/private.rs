@@ -21,9 +21,10 @@
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
 //! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
-//! [`PrivateMemory::with_pointees`] takes what arguments point to for objects. In a kernel, structures that it is passed by value are
-//! objects as well: each thread has a copy that nobody else has an address of, and all copies hold the same when the
-//! kernel starts. So what is loaded from one depends on what the thread has written there, and on nothing else.
+//! [`PrivateMemory::with_pointees`] takes what arguments point to for objects. In a kernel,
+//! structures that it is passed by value are objects as well: each thread has a copy that nobody
+//! else has an address of, and all copies hold the same when the kernel starts. So what is loaded
+//! from one depends on what the thread has written there, and on nothing else.
 //!
 //! **What is taken for granted.** Content that was never written is undef, one value for all threads (see docs/divergence.md). An
 //! access whose address was made from an object is inside that object; otherwise the program has no defined meaning.
@@ -453,13 +454,15 @@ pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
     number(object).checked_sub(POINTEES)
 }
 
-/// Whether an argument is a pointer to an object that nobody else has an address of, where such are followed: in a function that
-/// is called, of a caller's private memory, as far as is known; in a kernel, a structure that it is passed by value.
+/// Whether an argument is a pointer to an object that nobody else has an address of, where such are
+/// followed: in a function that is called, of a caller's private memory, as far as is known; in a
+/// kernel, a structure that it is passed by value.
 pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
     summary::may_be_private_argument(code, around, position) || is_copy(code, around, position)
 }
 
-/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what the host passed.
+/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what
+/// the host passed.
 fn is_copy(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
     let attributes = code.context.param_attrs(code.header.attributes, position as usize);
     attributes.has(AttrKind::ByVal)

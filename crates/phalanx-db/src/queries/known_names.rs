@@ -21,9 +21,10 @@ use salsa::Database as Db;
 /// Functions that a module declares and that are known by name, none that it defines; and
 /// [`called_kernels`].
 ///
-/// *Reads* `functions`, `context`, `extension`, [`target`], [`language`], [`called_kernels`], and of SPIR-V
-/// [`built_in_spaces`]. *Changes when* such a declaration appears, goes or gets a body, the module
-/// becomes one of another language, or a kernel is called first or no longer. *Cost* O(functions).
+/// *Reads* `functions`, `context`, `extension`, [`target`], [`language`], [`called_kernels`], and
+/// of SPIR-V [`built_in_spaces`]. *Changes when* such a declaration appears, goes or gets a body,
+/// the module becomes one of another language, or a kernel is called first or no longer. *Cost*
+/// O(functions).
 #[salsa::tracked(returns(ref))]
 pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
     let (context, architecture) = (module.context(db), target(db, module).architecture());

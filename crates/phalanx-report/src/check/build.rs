@@ -381,8 +381,8 @@ impl<'a> Checker<'a> {
         reasons
     }
 
-    /// What callers pass for the argument that a chain ends at, where they are known: the call, and where
-    /// what it passes comes from.
+    /// What callers pass for the argument that a chain ends at, where they are known: the call, and
+    /// where what it passes comes from.
     fn passed(&self, subject: Subject, finding: &Finding) -> Vec<Reason> {
         let chain =
             queries::explain_through_calls(self.db, self.input, subject, finding.sources, None);

@@ -19,8 +19,9 @@
 //! * `EFFECT`: `none`, `any`, `read`, `write`, or `WHERE:ACCESS` with `WHERE` one of `arg`, `inaccessible`,
 //!   `arg+inaccessible` and `ACCESS` one of `read`, `write`, `readwrite`.
 //! * `FLAG`: `convergent`, `collective` (not convergent in LLVM, but it should be), `speculatable`, `willreturn`,
-//!   `noreturn`, `nosync`, `noduplicate`, `barrier(SCOPE[,arrive|wait][,aligned][,partial])`, `llvm=always|never`,
-//!   `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all threads of a scope.
+//!   `noreturn`, `nosync`, `noduplicate`, `barrier(SCOPE[,arrive|wait][,aligned][,partial])`,
+//!   `llvm=always|never`, `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all
+//!   threads of a scope.
 //! * A brace group stands for each of its alternatives; a trailing `*` marks an intrinsic that is overloaded, whose
 //!   name is followed by mangled types.
 //!

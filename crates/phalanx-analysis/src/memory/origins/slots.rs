@@ -13,8 +13,8 @@
 //! nothing but loads and stores in place: nobody else can write there, and no part of an address.
 //! Which store comes before which load does not matter.
 //!
-//! **Invariants.** [`Users`] has all instructions with the address of such a slot for an operand, so
-//! that the slot of one that is gone, or has another operand now, is known. O(uses of a slot).
+//! **Invariants.** [`Users`] has all instructions with the address of such a slot for an operand,
+//! so that the slot of one that is gone, or has another operand now, is known. O(uses of a slot).
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, edit::Use};
 use rustc_hash::FxHashMap;
@@ -130,8 +130,8 @@ impl Users {
         users
     }
 
-    /// Brings it up to date after some instructions have changed: loads of which something else may be
-    /// known, each perhaps several times.
+    /// Brings it up to date after some instructions have changed: loads of which something else may
+    /// be known, each perhaps several times.
     pub(super) fn follow(&mut self, code: Code<'_>, changed: &[InstId]) -> Vec<InstId> {
         let body = code.body;
         let mut slots: Vec<InstId> = Vec::new();
