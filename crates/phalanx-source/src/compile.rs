@@ -1,0 +1,333 @@
+//! The command that is run for a source, and what comes out.
+//!
+//! ```text
+//! clang-22 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 … -O2 -g … -S -emit-llvm -o out.ll k.cu
+//! ```
+//!
+//! Code for the device alone, with debug information in full (variables have names then), at a level
+//! that the result states. Warnings are the build's business and left out; errors are passed on.
+//! Clang runs in the folder of the unit, so relative names stay what they are in the build.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{self, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use crate::{
+    Cache, Compiler, Digest, Entry, FileDigests, Headers, Language, SourceError, Unit,
+    headers::Chosen,
+};
+
+/// The level unless another is asked for.
+const LEVEL: &str = "-O2";
+
+/// What a source is compiled for unless its flags say so.
+#[derive(Clone, Default, Debug)]
+pub struct Defaults {
+    /// The processor.
+    pub architecture: Option<String>,
+    /// The target triple: for OpenCL, which has no usual one.
+    pub triple: Option<String>,
+    /// The level of optimization, over what flags say.
+    pub level: Option<String>,
+}
+
+/// How a source was compiled.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct About {
+    /// The compiler's name and version.
+    pub compiler: String,
+    /// The language's name.
+    pub language: String,
+    /// The level of optimization, without the dash: `O2`.
+    pub level: String,
+    /// The processor.
+    pub architecture: String,
+    /// Which headers were used.
+    pub headers: String,
+}
+
+/// IR, and what it was made from.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The module as text.
+    pub text: Vec<u8>,
+    /// How it was compiled.
+    pub about: About,
+    /// The files that were read, each with what it held.
+    pub reads: Vec<(PathBuf, Digest)>,
+    /// It was in the cache.
+    pub is_cached: bool,
+}
+
+impl Compiled {
+    /// The digest of the module and of everything that it was made from.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut hasher = crate::Hasher::default().add(&self.text);
+        for (path, digest) in &self.reads {
+            let path = path.to_string_lossy();
+            hasher = hasher.add(path.as_bytes()).add(digest.to_string().as_bytes());
+        }
+        hasher.finish()
+    }
+}
+
+/// Compiles a source, or finds what came out before.
+///
+/// # Errors
+/// If the compiler cannot be run or refuses the source, or if there is no toolkit where one is named.
+pub fn compile(
+    compiler: &Compiler,
+    unit: &Unit,
+    defaults: &Defaults,
+    headers: &Headers,
+    cache: Option<(&Cache, &FileDigests)>,
+) -> Result<Compiled, SourceError> {
+    let flags = &unit.flags;
+    let usual = match unit.language {
+        Language::Cuda => "sm_80",
+        Language::Hip => "gfx90a",
+        Language::OpenCl => match flags.triple.as_ref().or(defaults.triple.as_ref()) {
+            Some(triple) if triple.starts_with("nvptx") => "sm_80",
+            _ => "gfx90a",
+        },
+    };
+    let architecture = flags.architecture.clone().or_else(|| defaults.architecture.clone());
+    let architecture = architecture.unwrap_or_else(|| usual.to_owned());
+    let triple = flags.triple.clone().or_else(|| defaults.triple.clone());
+    let triple = triple.unwrap_or_else(|| match architecture.starts_with("sm_") {
+        true => "nvptx64-nvidia-cuda".to_owned(),
+        false => "amdgcn-amd-amdhsa".to_owned(),
+    });
+    let level = defaults.level.as_deref().or(flags.level.as_deref()).unwrap_or(LEVEL);
+    let chosen = headers.choose(unit.language, flags, &triple, compiler)?;
+    let about = About {
+        compiler: compiler.name(),
+        language: unit.language.name().to_owned(),
+        level: level.trim_start_matches('-').to_owned(),
+        architecture: architecture.clone(),
+        headers: chosen.name.clone(),
+    };
+    let arguments = arguments(compiler, unit, (&architecture, &triple, level), &chosen);
+    let key = key(compiler, unit, &arguments);
+    if let Some((cache, files)) = cache
+        && let Some(entry) = cache.get(key, files)
+    {
+        let Entry { reads, payload } = entry;
+        return Ok(Compiled { text: payload, about, reads, is_cached: true });
+    }
+    let compiled = run(compiler, unit, &arguments, chosen, about)?;
+    if let Some((cache, _)) = cache {
+        cache.put(key, &Entry { reads: compiled.reads.clone(), payload: compiled.text.clone() });
+    }
+    Ok(compiled)
+}
+
+fn arguments(
+    compiler: &Compiler,
+    unit: &Unit,
+    (architecture, triple, level): (&str, &str, &str),
+    chosen: &Chosen,
+) -> Vec<String> {
+    let mut words: Vec<String> = vec!["-x".to_owned(), unit.language.option().to_owned()];
+    let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
+    match unit.language {
+        Language::Cuda => {
+            add(&format!("--cuda-device-only --cuda-gpu-arch={architecture}"));
+            // Newer features than a device has are not used; older ones would be missed.
+            let feature = match compiler.major() {
+                20.. => "ptx86",
+                18.. => "ptx83",
+                17 => "ptx81",
+                _ => "ptx77",
+            };
+            add(&format!("--cuda-feature=+{feature} -Xclang -target-sdk-version=12.4"));
+        }
+        Language::Hip => {
+            add(&format!("--cuda-device-only --offload-arch={architecture}"));
+        }
+        Language::OpenCl => add(&format!("-target {triple} -mcpu={architecture}")),
+    }
+    // `-g` alone has no variables in CUDA above -O0; sources are known by their checksums.
+    add(&format!("{level} -g -Xclang -debug-info-kind=constructor -Xclang -dwarf-version=5"));
+    // What is not optimized can be by our passes.
+    add("-w -Qn -Xclang -disable-O0-optnone -ferror-limit=20");
+    words.extend(chosen.arguments.iter().cloned());
+    words.extend(unit.flags.kept.iter().cloned());
+    let has_standard = |word: &String| word.starts_with("-std=") || word.starts_with("-cl-std=");
+    if !unit.flags.kept.iter().any(has_standard) {
+        words.push(match unit.language {
+            Language::OpenCl => "-cl-std=CL2.0".to_owned(),
+            Language::Cuda | Language::Hip => "-std=c++17".to_owned(),
+        });
+    }
+    words
+}
+
+fn key(compiler: &Compiler, unit: &Unit, arguments: &[String]) -> Digest {
+    let mut hasher = crate::Hasher::default()
+        .add(compiler.identity().to_string().as_bytes())
+        .add(unit.folder.to_string_lossy().as_bytes())
+        .add(unit.file.to_string_lossy().as_bytes());
+    for argument in arguments {
+        hasher = hasher.add(argument.as_bytes());
+    }
+    hasher.finish()
+}
+
+fn run(
+    compiler: &Compiler,
+    unit: &Unit,
+    arguments: &[String],
+    chosen: Chosen,
+    about: About,
+) -> Result<Compiled, SourceError> {
+    let failed = |error| SourceError::Run { program: compiler.path().to_owned(), error };
+    let scratch = Scratch::new();
+    let mut command = Command::new(compiler.path());
+    command.args(arguments).args(["-S", "-emit-llvm", "-o"]).arg(scratch.path("ll"));
+    // `-MD` is for the host in HIP.
+    for word in ["-dependency-file", &scratch.name("d"), "-MT", "out", "-sys-header-deps"] {
+        command.args(["-Xclang", word]);
+    }
+    command.arg(&unit.file).current_dir(&unit.folder).stdin(Stdio::null());
+    let color = if env::var_os("NO_COLOR").is_some() { "-fno-color-diagnostics" } else { "" };
+    command.args((!color.is_empty()).then_some(color));
+    let output = command.output().map_err(failed)?;
+    if !output.status.success() {
+        return Err(SourceError::Refused {
+            file: unit.file.clone(),
+            compiler: compiler.name(),
+            diagnostics: String::from_utf8_lossy(&output.stderr).into_owned(),
+            hint: hint(unit, &about),
+        });
+    }
+    let text = fs::read(scratch.path("ll"));
+    let text = text.map_err(|error| SourceError::Read { path: scratch.path("ll"), error })?;
+    let dependencies = fs::read_to_string(scratch.path("d")).unwrap_or_default();
+    let mut paths: BTreeSet<PathBuf> =
+        dependencies_of(&dependencies).map(|name| unit.folder.join(name)).collect();
+    paths.extend(chosen.reads);
+    paths.insert(unit.path());
+    let digest = |path: PathBuf| {
+        let bytes =
+            fs::read(&path).map_err(|error| SourceError::Read { path: path.clone(), error });
+        Ok((path, Digest::of(&bytes?)))
+    };
+    let reads: Result<_, SourceError> = paths.into_iter().map(digest).collect();
+    Ok(Compiled { text, about, reads: reads?, is_cached: false })
+}
+
+/// What may be the reason why a source was refused.
+fn hint(unit: &Unit, about: &About) -> String {
+    match about.headers.starts_with("phalanx's own") {
+        true if unit.language == Language::Cuda => {
+            ", with phalanx's own CUDA header, which has ordinary kernels in mind: a toolkit \
+             (--cuda-path) has the rest"
+                .to_owned()
+        }
+        true => ", with phalanx's own HIP header, which has ordinary kernels in mind: ROCm \
+             (--rocm-path) has the rest"
+            .to_owned(),
+        false => format!(", with {}", about.headers),
+    }
+}
+
+/// The names in a rule of make: `out: k.cu a\ b.h \` over lines.
+fn dependencies_of(rule: &str) -> impl Iterator<Item = String> {
+    let rule = rule.strip_prefix("out:").unwrap_or(rule);
+    let mut names = vec![String::new()];
+    let mut rest = rule.chars().peekable();
+    while let Some(c) = rest.next() {
+        let last = names.len() - 1;
+        match (c, rest.peek()) {
+            ('\\', Some('\n')) => {
+                rest.next();
+                names.push(String::new());
+            }
+            ('\\', Some(&next @ (' ' | '#' | '\\'))) => {
+                rest.next();
+                names[last].push(next);
+            }
+            ('$', Some('$')) => {
+                rest.next();
+                names[last].push('$');
+            }
+            (c, _) if c.is_whitespace() => names.push(String::new()),
+            (c, _) => names[last].push(c),
+        }
+    }
+    names.into_iter().filter(|name| !name.is_empty())
+}
+
+/// Names of files that are gone in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Scratch(env::temp_dir().join(format!("phalanx-{}-{count}", process::id())))
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        self.0.with_extension(extension)
+    }
+
+    fn name(&self, extension: &str) -> String {
+        self.path(extension).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for extension in ["ll", "d"] {
+            let _ = fs::remove_file(self.path(extension));
+        }
+    }
+}
+
+/// Bitcode as text, by the llvm-dis of the compiler's version, or by the compiler.
+///
+/// # Errors
+/// If neither can be run, or if it refuses the file.
+pub fn disassemble(compiler: &Compiler, file: &Path) -> Result<Vec<u8>, SourceError> {
+    let mut command = match compiler.tool("llvm-dis") {
+        Some(tool) => Command::new(tool),
+        None => {
+            let mut command = Command::new(compiler.path());
+            command.args(["-x", "ir", "-S", "-emit-llvm", "-w"]);
+            command
+        }
+    };
+    let program = PathBuf::from(command.get_program());
+    let output = command.arg(file).args(["-o", "-"]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| SourceError::Run { program, error })?;
+    if !output.status.success() {
+        return Err(SourceError::Refused {
+            file: file.to_owned(),
+            compiler: compiler.name(),
+            diagnostics: String::from_utf8_lossy(&output.stderr).into_owned(),
+            hint: " (it is bitcode, perhaps of a newer LLVM)".to_owned(),
+        });
+    }
+    Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_rule() {
+        let rule = "out: k.cu \\\n  /usr/include/a\\ b.h inc/c.h\n";
+        assert_eq!(
+            dependencies_of(rule).collect::<Vec<_>>(),
+            ["k.cu", "/usr/include/a b.h", "inc/c.h"]
+        );
+    }
+}
