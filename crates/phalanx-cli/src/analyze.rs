@@ -14,7 +14,7 @@ use crate::{
     Status,
     args::{AnalyzeArgs, BarrierArg, Format, ScopeArg, Section, TargetArgs},
     functions,
-    input::{self, Source},
+    input::{self, Reader, Source},
     run::extents,
     terminal::Terminal,
 };
@@ -24,15 +24,17 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
     input::read_stdin_once(&args.files)?;
     let mut worst = Status::Fine;
     let mut reports = Vec::new();
+    let reader = Reader::new(&args.source, &args.target);
     for path in &args.files {
-        let source = match input::read(path) {
+        let source = match reader.read(path) {
             Ok(source) => source,
             Err(error) => {
-                terminal.error(&format!("{error:#}"));
+                input::tell(&error, terminal);
                 worst = Status::Bad;
                 continue;
             }
         };
+        source.note(terminal);
         match report(args, &source, terminal)? {
             Some(report) if args.format == Format::Json => reports.push(report),
             Some(report) => {
@@ -60,14 +62,14 @@ fn report(
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module.input(),
         Err(error) => {
-            terminal.err(&error.render(&source.name, &source.text));
+            terminal.err(&error.render(&source.module, &source.text));
             return Ok(None);
         }
     };
     let scope = scope(args.scope);
     let entries = functions::select(&session, module, &args.function)?;
     let launch = LaunchStatement {
-        workgroup_size: args.block.as_deref().map(extents).transpose().context("--block")?,
+        workgroup_size: args.group.of(terminal).map(extents).transpose().context("--group")?,
         wave_width: args.wave,
         cluster_size: args.cluster.as_deref().map(extents).transpose().context("--cluster")?,
     };

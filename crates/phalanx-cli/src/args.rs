@@ -4,12 +4,15 @@
 //! know such options, so [`normalize`] gives the words after `opt` a second dash first.
 
 mod check;
+mod source;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 
+use crate::terminal::Terminal;
 pub(crate) use check::{CheckArgs, CheckFormat, LevelArg};
+pub(crate) use source::SourceArgs;
 
 /// What `phalanx --help` says.
 #[derive(Parser, Debug)]
@@ -44,7 +47,7 @@ Examples:
   phalanx check kernel.ll                             what is wrong
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
   phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
-  phalanx run kernel.ll @f --block 64 --arg i32:5     execute it
+  phalanx run kernel.ll @f --group 64 --arg i32:5     execute it
 
 Exit status: 0 fine, 1 findings (errors of `check`, rules that are broken for `opt`, faults of `run`), 2 bad usage or bad input.";
 
@@ -87,14 +90,14 @@ Arguments of the kernel, in order, each with --arg:
   shared:256                          256 bytes of workgroup memory
 
 Examples:
-  phalanx run kernel.ll @saxpy --grid 2 --block 64 --arg f32:2 --arg buf:f32:iota*128 --arg buf:f32:zero*128
-  phalanx run --trace --block 4 kernel.ll @f     the table of converged dynamic instances
+  phalanx run kernel.ll @saxpy --grid 2 --group 64 --arg f32:2 --arg buf:f32:iota*128 --arg buf:f32:zero*128
+  phalanx run --trace --group 4 kernel.ll @f     the table of converged dynamic instances
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
   phalanx run --frozen ones kernel.ll @f         whatever differs hangs on frozen poison or `undef`
 
 Exit status: 0 fine, 1 the kernel faults, hangs, races (with --races) or runs out of fuel, 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
-    /// LLVM IR file; `-` is standard input.
+    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The kernel, with or without `@`.
@@ -103,9 +106,8 @@ pub(crate) struct RunArgs {
     /// Workgroups: `4`, `4x2` or `4x2x1`.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) grid: String,
-    /// Threads of a workgroup, likewise.
-    #[arg(long, visible_alias = "group", default_value = "1", value_name = "N[xN[xN]]")]
-    pub(crate) block: String,
+    #[command(flatten)]
+    pub(crate) group: GroupArgs,
     /// Threads of the workgroups at the far edge of the grid, where these are smaller, as OpenCL allows: `20`, `20x3`. In dimensions that are left
     /// out they are whole.
     #[arg(long, value_name = "N[xN[xN]]")]
@@ -146,6 +148,8 @@ pub(crate) struct RunArgs {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Options that say what the code runs on.
@@ -159,6 +163,28 @@ pub(crate) struct TargetArgs {
     pub(crate) mcpu: Option<String>,
 }
 
+/// The size of workgroups.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct GroupArgs {
+    /// Threads of every workgroup: `256`, `32x8` or `8x8x4`. For `run` 1 unless it is stated; for
+    /// `analyze` what the file says counts.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    group: Option<String>,
+    /// The old spelling.
+    #[arg(long, hide = true, conflicts_with = "group")]
+    block: Option<String>,
+}
+
+impl GroupArgs {
+    /// What is stated; the old spelling is told.
+    pub(crate) fn of(&self, terminal: &Terminal) -> Option<&str> {
+        if self.block.is_some() {
+            terminal.warn("--block is now --group; it means a basic block in `explain` only");
+        }
+        self.group.as_deref().or(self.block.as_deref())
+    }
+}
+
 /// Options of `phalanx analyze`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -166,12 +192,12 @@ Examples:
   phalanx analyze kernel.ll
   phalanx analyze --scope workgroup --print branches,cycles kernel.ll
   phalanx analyze --function reduce --print all kernel.ll
-  phalanx analyze --block 32x8 --wave 32 kernel.ll    what is known of the launch
+  phalanx analyze --group 32x8 --wave 32 kernel.ll    what is known of the launch
   clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -
 
 Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
 pub(crate) struct AnalyzeArgs {
-    /// LLVM IR files; `-` is standard input.
+    /// LLVM IR, bitcode, or sources in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How far `uniform` reaches.
@@ -186,9 +212,8 @@ pub(crate) struct AnalyzeArgs {
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
-    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
-    #[arg(long, visible_alias = "group", value_name = "N[xN[xN]]")]
-    pub(crate) block: Option<String>,
+    #[command(flatten)]
+    pub(crate) group: GroupArgs,
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
@@ -208,6 +233,8 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) whole_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Options of `phalanx explain`.
@@ -227,7 +254,7 @@ Examples:
 Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
 #[command(group(clap::ArgGroup::new("subject").required(true)))]
 pub(crate) struct ExplainArgs {
-    /// LLVM IR file; `-` is standard input.
+    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The function, with or without `@`.
@@ -280,6 +307,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) whole_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Scopes by name.
@@ -367,7 +396,7 @@ Examples:
 Exit status: 0 fine, 1 a rule of the IR is broken, in the input or behind a pass, 2 bad usage, text that is no IR, or a pass that failed."
 )]
 pub(crate) struct OptArgs {
-    /// LLVM IR file; `-`, or nothing, is standard input.
+    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-`, or nothing, is standard input.
     #[arg(default_value = "-", value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Passes, separated by commas.
@@ -402,6 +431,8 @@ pub(crate) struct OptArgs {
     pub(crate) exact_llvm: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Options of `phalanx graph`.
@@ -413,7 +444,7 @@ Examples:
 
 Exit status: 0 fine; 2 bad usage or bad input.")]
 pub(crate) struct GraphArgs {
-    /// LLVM IR file; `-` is standard input.
+    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Which graph.
@@ -424,6 +455,8 @@ pub(crate) struct GraphArgs {
     pub(crate) function: Vec<String>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Graphs by name.
@@ -443,12 +476,14 @@ pub(crate) enum GraphKind {
 
 /// Gives the long options after `opt` their second dash.
 pub(crate) fn normalize(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut in_opt = false;
+    let (mut in_opt, mut in_flags) = (false, false);
     let mut out = Vec::new();
     for (position, arg) in args.into_iter().enumerate() {
         let text = arg.to_str().unwrap_or_default();
-        if position > 0 && !in_opt {
-            in_opt = text == "opt";
+        // What follows is for the compiler of sources.
+        in_flags |= text == "--";
+        if in_flags || position > 0 && !in_opt {
+            in_opt |= text == "opt";
             out.push(arg);
             continue;
         }
@@ -479,6 +514,10 @@ mod tests {
         assert_eq!(
             words("phalanx opt -passes=verify -S -o x -disable-output --mtriple a -").join(" "),
             "phalanx opt --passes=verify -S -o x --disable-output --mtriple a -"
+        );
+        assert_eq!(
+            words("phalanx opt -stats k.cu -- -Iinc").join(" "),
+            "phalanx opt --stats k.cu -- -Iinc"
         );
         assert_eq!(words("phalanx analyze -j2 a.ll").join(" "), "phalanx analyze -j2 a.ll");
     }

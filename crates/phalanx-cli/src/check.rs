@@ -3,80 +3,87 @@
 mod baseline;
 mod config;
 mod files;
+mod md5;
+mod rules;
+mod stored;
+mod units;
 mod watch;
 
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use phalanx::{
     ModuleId, Session,
-    analysis::check::coverage::Coverage,
+    analysis::check::{Rule, coverage::Coverage},
     db::{Database, FunctionEntry, FunctionInput, queries},
-    report::{
-        check::{
-            Checker, Diagnostic, Judged, LogOptions, Run, Side, against, distinct, page, sarif,
-            write_judged, write_summary, write_text,
-        },
-        diagnostics::SourceText,
+    report::check::{
+        Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
+        SourceFile, against, distinct, page_of, sarif, write_github, write_judged, write_line,
+        write_summary, write_text,
     },
     target::LaunchStatement,
 };
+
+use phalanx_source::{About, Digest, Entry, Hasher, Language};
 
 use crate::{
     Status,
     analyze::overrides,
     args::{CheckArgs, CheckFormat},
     functions,
-    input::{self, Source},
+    input::{self, Origin, Reader, Source, compiled_by},
     run::extents,
-    terminal::Terminal,
+    terminal::{self, Terminal},
 };
 use baseline::Baseline;
 use config::Levels;
-use files::Files;
+use files::{Files, FilesOf};
+use rules::rendered;
+use units::{Item, items, work_off};
+
+/// A module that cannot be read: what there is to say, drawn already.
+#[derive(Debug)]
+struct Unreadable(String);
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Status> {
     if let Some(name) = &args.explain {
-        let text = page(name).with_context(|| format!("no rule is called {name}"))?;
-        terminal.out(text)?;
+        let rule = config::rule_named(name)?;
+        terminal.out(&rendered(page_of(rule)))?;
+        return Ok(Status::Fine);
+    }
+    if args.list_rules {
+        terminal.out(&rules::list())?;
         return Ok(Status::Fine);
     }
     input::read_stdin_once(args.files.iter().chain(&args.against))?;
-    let check = Check::new(args, terminal)?;
+    let items = items(args, terminal)?;
+    let check = Check::new(args, terminal, items.len() > 1)?;
     if args.watch {
         return watch::run(&check);
     }
     let mut worst = Status::Fine;
     let mut all = Vec::new();
-    for path in &args.files {
-        let source = match input::read(path) {
-            Ok(source) => source,
-            Err(error) => {
-                terminal.error(&format!("{error:#}"));
-                worst = Status::Bad;
-                continue;
-            }
-        };
-        let mut session = Session::new();
-        let Some(module) = check.read(&mut session, &source)? else {
-            worst = Status::Bad;
-            continue;
-        };
-        let (found, judged) = match &args.against {
-            Some(before) => match check.against(&session, module, &source, before)? {
-                Some(found) => (found, None),
-                None => {
-                    worst = Status::Bad;
-                    continue;
-                }
-            },
-            None => {
-                let (found, judged) = check.examine(&session, module, &source)?;
-                (found, Some(judged))
-            }
-        };
-        all.push(Checked { source, found, judged });
+    for outcome in work_off(&items, terminal, |item| check.item(item)) {
+        terminal.err(&outcome.messages);
+        match outcome.checked {
+            Some(checked) => all.push(checked),
+            None => worst = Status::Bad,
+        }
+    }
+    if let Some((cache, _)) = check.reader.cache() {
+        cache.trim();
     }
     if let Some(path) = &args.write_baseline {
         let told = |d: &&Diagnostic| d.suppression.is_none();
@@ -94,6 +101,12 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
     Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
 }
 
+/// What became of an item: a module that was checked, or why there is none.
+struct Outcome {
+    messages: String,
+    checked: Option<Checked>,
+}
+
 /// A module that was checked.
 struct Checked {
     source: Source,
@@ -105,38 +118,147 @@ struct Checked {
 /// What is to be checked, and how findings are told.
 struct Check<'a> {
     args: &'a CheckArgs,
-    terminal: &'a Terminal,
+    terminal: Terminal,
+    reader: Reader,
     levels: Levels,
     baseline: Baseline,
     files: Files,
     launch: LaunchStatement,
+    /// The folder that names of files are relative to in what is told.
+    root: Option<PathBuf>,
 }
 
 impl<'a> Check<'a> {
-    fn new(args: &'a CheckArgs, terminal: &'a Terminal) -> anyhow::Result<Self> {
+    fn new(args: &'a CheckArgs, terminal: &Terminal, has_many: bool) -> anyhow::Result<Self> {
         let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
         let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
         Ok(Check {
             args,
-            terminal,
+            terminal: if has_many { terminal.without_progress() } else { *terminal },
+            reader: Reader::new(&args.source, &args.target),
             levels: Levels::new(args)?,
             baseline: baseline.unwrap_or_default(),
             files: Files::default(),
+            root: args.srcroot.as_deref().map(std::path::absolute).transpose()?,
             launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
         })
     }
 
-    /// Reads a module; none, and a message, if that cannot be done.
-    fn read(&self, session: &mut Session, source: &Source) -> anyhow::Result<Option<ModuleId>> {
-        let module = match session.read_for(&source.text, overrides(&self.args.target)) {
-            Ok(module) => module,
+    /// Checks one of several.
+    fn item(&self, item: &Item) -> Outcome {
+        let mut messages = String::new();
+        let checked = match self.checked(item) {
+            Ok(checked) => Some(checked),
             Err(error) => {
-                self.terminal.err(&error.render(&source.name, &source.text));
-                return Ok(None);
+                messages = input::said(&error);
+                match error.downcast::<Unreadable>() {
+                    Ok(Unreadable(text)) => messages += &text,
+                    Err(error) => messages += &terminal::error_line(&format!("{error:#}")),
+                }
+                None
             }
         };
+        Outcome { messages, checked }
+    }
+
+    fn checked(&self, item: &Item) -> anyhow::Result<Checked> {
+        let mut source = match item {
+            Item::File(path) => self.reader.read(path)?,
+            Item::Unit(unit) => self.reader.unit(unit, None)?,
+        };
+        if let Some(before) = &self.args.against {
+            let found = self.against(&source, before)?;
+            return Ok(Checked { source, found, judged: None });
+        }
+        let key = source.compiled.as_ref().map(|origin| self.key(origin));
+        let known = key
+            .zip(self.reader.cache())
+            .and_then(|(key, (cache, files))| stored::read(&cache.get(key, files)?.payload));
+        let (found, judged) = match known {
+            Some(known) => known,
+            None => {
+                let (mut found, judged) = self.found(&source)?;
+                self.add_unoptimized(&source, &mut found)?;
+                if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
+                    let reads = source.compiled.as_ref().map(|origin| origin.reads.clone());
+                    let payload = stored::write(&found, &judged);
+                    cache.put(key, &Entry { reads: reads.unwrap_or_default(), payload });
+                }
+                (found, judged)
+            }
+        };
+        // Of a project the modules are many, and their texts hardly ever shown.
+        let is_shown = |diagnostic: &Diagnostic| {
+            let reasons = diagnostic.reasons.iter().map(|reason| &reason.location);
+            reasons.chain([&diagnostic.location]).any(|place| place.source.is_none())
+        };
+        if source.compiled.is_some() && !found.iter().any(is_shown) {
+            source.text = Vec::new();
+        }
+        Ok(Checked { source, found: self.keep(found), judged: Some(judged) })
+    }
+
+    /// What is found in a module, whatever levels and baseline make of it.
+    fn found(&self, source: &Source) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
+        let mut session = Session::new();
+        let module = self.read(&mut session, source)?;
+        self.examine(&session, module, source)
+    }
+
+    /// Writes to constant memory are undefined, so optimization may delete them: they are looked for
+    /// in code that is not optimized, where the source has constant memory.
+    fn add_unoptimized(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
+        let Some(origin) = &source.compiled else { return Ok(()) };
+        let text = std::fs::read(origin.unit.path()).unwrap_or_default();
+        let word: &[u8] = match origin.unit.language {
+            Language::OpenCl => b"constant",
+            Language::Cuda | Language::Hip => b"__constant__",
+        };
+        let has_constants = text.windows(word.len()).any(|window| window == word);
+        if !has_constants || origin.about.level == "O0" {
+            return Ok(());
+        }
+        let plain = self.reader.unit(&origin.unit, Some("-O0"))?;
+        let (more, _) = self.found(&plain)?;
+        let is_new = |one: &Diagnostic| {
+            one.code == Rule::ConstantStore.code()
+                && one.location.source.is_some()
+                && !found
+                    .iter()
+                    .any(|f| f.code == one.code && f.location.source == one.location.source)
+        };
+        let more: Vec<Diagnostic> = more.into_iter().filter(is_new).collect();
+        found.extend(more);
+        Ok(())
+    }
+
+    /// What the findings in a module depend on.
+    fn key(&self, origin: &Origin) -> Digest {
+        let args = self.args;
+        let options = format!(
+            "{:?}",
+            (
+                (&args.function, &args.group, args.wave, args.part_of_program, args.no_generic),
+                (args.suggest_launch, args.performance, args.loads, &args.target),
+            )
+        );
+        let program = std::env::current_exe().and_then(std::fs::metadata);
+        let program = program.and_then(|program| Ok((program.len(), program.modified()?)));
+        Hasher::default()
+            .add(b"findings")
+            .add(origin.digest.to_string().as_bytes())
+            .add(options.as_bytes())
+            .add(format!("{program:?}").as_bytes())
+            .finish()
+    }
+
+    /// Reads a module.
+    fn read(&self, session: &mut Session, source: &Source) -> anyhow::Result<ModuleId> {
+        let module = session
+            .read_for(&source.text, overrides(&self.args.target))
+            .map_err(|error| Unreadable(error.render(&source.module, &source.text)))?;
         self.state(session, module)?;
-        Ok(Some(module))
+        Ok(module)
     }
 
     /// Says what is known of launches.
@@ -185,7 +307,7 @@ impl<'a> Check<'a> {
         functions::for_each(
             session,
             &entries,
-            (self.terminal, "checking"),
+            (&self.terminal, "checking"),
             |db, entry| {
                 let coverage = queries::coverage(db, entry.input).unwrap_or_default();
                 (coverage, !all(db, entry.input).is_empty())
@@ -205,30 +327,27 @@ impl<'a> Check<'a> {
             return Ok((Vec::new(), judged));
         }
         let printer = session.printer(module);
+        let (text, files) = (LinedText::new(&source.text[..]), self.files_of(source));
         let mut found = Vec::new();
         for (entry, coverage, has_findings) in concerned {
-            let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
+            let checker = Checker::new(db, entry.input, &printer, &text, &files);
             judged.add_function(db, entry.input, &coverage, &checker);
             if has_findings {
                 let findings = all(db, entry.input);
                 found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
             }
         }
-        Ok((self.keep(distinct(found)), judged))
+        Ok((distinct(found), judged))
     }
 
     /// What became worse since another version of a module.
-    fn against(
-        &self,
-        session: &Session,
-        module: ModuleId,
-        source: &Source,
-        before: &Path,
-    ) -> anyhow::Result<Option<Vec<Diagnostic>>> {
-        let before = input::read(before)?;
+    fn against(&self, source: &Source, before: &Path) -> anyhow::Result<Vec<Diagnostic>> {
+        let mut session = Session::new();
+        let module = self.read(&mut session, source)?;
+        let before = self.reader.read(before)?;
         let mut old = Session::new();
-        let Some(old_module) = self.read(&mut old, &before)? else { return Ok(None) };
-        let entries = functions::select(session, module.input(), &self.args.function)?;
+        let old_module = self.read(&mut old, &before)?;
+        let entries = functions::select(&session, module.input(), &self.args.function)?;
         let selected: Vec<FunctionInput> = entries.iter().map(|entry| entry.input).collect();
         let db = session.database();
         let printer = session.printer(module);
@@ -236,12 +355,25 @@ impl<'a> Check<'a> {
             Side { db: old.database(), module: old_module.input() },
             Side { db, module: module.input() },
         );
-        let checker = |function| Checker::new(db, function, &printer, &source.text, &self.files);
+        let (text, files) = (LinedText::new(&source.text[..]), self.files_of(source));
+        let checker = |function| Checker::new(db, function, &printer, &text, &files);
         let found = against(sides.0, sides.1, &selected, &checker);
-        Ok(Some(self.keep(distinct(found))))
+        Ok(self.keep(distinct(found)))
     }
 
+    /// The files that a module was compiled from.
+    fn files_of(&self, source: &Source) -> FilesOf<'_> {
+        // What was compiled just now cannot be older than its source.
+        let time = || std::fs::metadata(&source.name).and_then(|module| module.modified()).ok();
+        let made = if source.compiled.is_some() { None } else { time() };
+        FilesOf { files: &self.files, made }
+    }
+
+    /// As levels, the baseline and `--srcroot` have it.
     fn keep(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let Some(root) = &self.root {
+            found.iter_mut().for_each(|diagnostic| below(root, diagnostic));
+        }
         found.retain_mut(|diagnostic| {
             let Some(level) = self.levels.of(diagnostic) else { return false };
             diagnostic.level = level;
@@ -258,10 +390,13 @@ impl<'a> Check<'a> {
     /// Tells what was found; `is_incomplete` when there is a module that could not be checked.
     fn tell(&self, all: &[Checked], is_incomplete: bool) -> anyhow::Result<()> {
         match self.args.format {
-            CheckFormat::Text => {
+            CheckFormat::Text | CheckFormat::Line | CheckFormat::Github => {
                 let mut text = String::new();
                 for checked in all {
                     self.write(&checked.source, &checked.found, &mut text)?;
+                }
+                if self.args.format == CheckFormat::Github {
+                    return Ok(self.terminal.out(&text)?);
                 }
                 let found: Vec<Diagnostic> = all.iter().flat_map(|c| c.found.clone()).collect();
                 let mut judged: Option<Judged> = None;
@@ -277,6 +412,7 @@ impl<'a> Check<'a> {
                     None if found.is_empty() && is_incomplete => {}
                     None => write_summary(&found, &mut text)?,
                 }
+                text += &compilations(all);
                 self.terminal.out(&text)?;
             }
             CheckFormat::Json => {
@@ -288,23 +424,42 @@ impl<'a> Check<'a> {
                     if let Some(judged) = &checked.judged {
                         value["judged"] = serde_json::json!(judged);
                     }
+                    if let Some(origin) = &checked.source.compiled {
+                        let About { compiler, language, level, architecture, headers } =
+                            &origin.about;
+                        value["compiled"] = serde_json::json!({
+                            "compiler": compiler,
+                            "language": language,
+                            "level": level,
+                            "architecture": architecture,
+                            "headers": headers,
+                        });
+                    }
                     value
                 };
                 let modules: Vec<serde_json::Value> = all.iter().map(module).collect();
                 self.terminal.out(&(serde_json::to_string_pretty(&modules)? + "\n"))?;
             }
             CheckFormat::Sarif => {
+                let lined = |checked: &Checked| LinedText::new(checked.source.text.clone());
+                let texts: Vec<LinedText<'static>> = all.iter().map(lined).collect();
+                let files: Vec<FilesOf<'_>> =
+                    all.iter().map(|checked| self.files_of(&checked.source)).collect();
                 let runs: Vec<Run<'_>> = all
                     .iter()
-                    .map(|checked| Run {
+                    .zip(&texts)
+                    .zip(&files)
+                    .map(|((checked, text), files)| Run {
                         module: &checked.source.name,
-                        text: &checked.source.text,
+                        text,
+                        is_compiled: checked.source.compiled.is_some(),
+                        sources: files,
                         diagnostics: &checked.found,
                         judged: checked.judged.as_ref(),
                     })
                     .collect();
                 let options = LogOptions { pages: self.levels.pages(), is_incomplete };
-                let log = sarif(&runs, &self.files, options);
+                let log = sarif(&runs, options);
                 self.terminal.out(&(serde_json::to_string_pretty(&log)? + "\n"))?;
             }
         }
@@ -312,10 +467,62 @@ impl<'a> Check<'a> {
     }
 
     fn write(&self, source: &Source, found: &[Diagnostic], out: &mut String) -> anyhow::Result<()> {
-        let module = SourceText { name: &source.name, text: &source.text };
+        let text = LinedText::new(&source.text[..]);
+        let module = ModuleText { name: &source.module, text: &text };
+        let files = self.files_of(source);
         for diagnostic in found {
-            write_text(diagnostic, module, &self.files, out)?;
+            match self.args.format {
+                CheckFormat::Line => write_line(diagnostic, &source.name, out)?,
+                CheckFormat::Github => write_github(diagnostic, &source.name, out)?,
+                _ => write_text(diagnostic, module, &files, out)?,
+            }
         }
         Ok(())
     }
+}
+
+/// Names files below a folder by what follows it.
+fn below(root: &Path, diagnostic: &mut Diagnostic) {
+    let shorten = |place: &mut SourceFile| {
+        let full = normal(&Path::new(&place.folder).join(&place.file));
+        if let Ok(rest) = full.strip_prefix(root)
+            && let Some(rest) = rest.to_str()
+        {
+            place.file = rest.to_owned();
+            place.folder = root.display().to_string();
+        }
+    };
+    let reasons = diagnostic.reasons.iter_mut().map(|reason| &mut reason.location);
+    for location in reasons.chain([&mut diagnostic.location]) {
+        let Location { source, inlined, inlined_at, .. } = location;
+        source.iter_mut().chain(inlined).chain(inlined_at).for_each(shorten);
+    }
+}
+
+/// A path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// How sources were compiled: a line for each way, with the number of files.
+fn compilations(all: &[Checked]) -> String {
+    let mut ways: BTreeMap<&About, usize> = BTreeMap::new();
+    for origin in all.iter().filter_map(|checked| checked.source.compiled.as_ref()) {
+        *ways.entry(&origin.about).or_default() += 1;
+    }
+    let line = |(about, count): (&About, usize)| match count {
+        1 => format!("{}\n", compiled_by(about)),
+        _ => format!("{count} files: {}\n", compiled_by(about)),
+    };
+    ways.into_iter().map(line).collect()
 }

@@ -2,13 +2,12 @@
 
 use anyhow::{Context as _, bail};
 use phalanx::{
-    FunctionId, ModuleId, Session,
+    FunctionId, Session,
     analysis::spaces::SpaceSubject,
     db::queries::Subject,
-    ir::GlobalName,
     report::{
         diagnostics::SourceText,
-        explain::{Explainer, UnknownName, write_text},
+        explain::{Explainer, write_text},
         loads::write_load_text,
         spaces::write_space_text,
     },
@@ -19,6 +18,7 @@ use crate::{
     Status,
     analyze::{assumptions, overrides, scope},
     args::ExplainArgs,
+    functions,
     input::{self, Source},
     run::extents,
     terminal::Terminal,
@@ -26,16 +26,18 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read(&args.file)?;
+    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module,
         Err(error) => {
-            terminal.err(&error.render(&source.name, &source.text));
+            terminal.err(&error.render(&source.module, &source.text));
             return Ok(Status::Bad);
         }
     };
-    let function = function(&session, module, args.function.trim_start_matches('@'))?;
+    let entry = functions::find(&session, module.input(), &args.function)?;
+    let function = session.functions(module).find(|function| function.input() == entry.input);
+    let function = function.with_context(|| format!("{} has no body", args.function))?;
     let workgroup_size = args.group.as_deref().map(extents).transpose();
     let workgroup_size = workgroup_size.context("--group")?;
     let cluster_size = args.cluster.as_deref().map(extents).transpose().context("--cluster")?;
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         return Ok(Status::Fine);
     }
     let mut text = String::new();
-    let shown = SourceText { name: &source.name, text: &source.text };
+    let shown = SourceText { name: &source.module, text: &source.text };
     for (number, explanation) in explanations.iter().enumerate() {
         if number > 0 {
             text.push('\n');
@@ -101,7 +103,7 @@ fn loads(
             text.push('\n');
         }
         false => {
-            let shown = SourceText { name: &source.name, text: &source.text };
+            let shown = SourceText { name: &source.module, text: &source.text };
             found.iter().try_for_each(|load| write_load_text(load, shown, &mut text))?;
         }
     }
@@ -132,28 +134,12 @@ fn generic(
             text.push('\n');
         }
         false => {
-            let shown = SourceText { name: &source.name, text: &source.text };
+            let shown = SourceText { name: &source.module, text: &source.text };
             write_space_text(&explanation, shown, &mut text)?;
         }
     }
     terminal.out(&text)?;
     Ok(Status::Fine)
-}
-
-fn function(session: &Session, module: ModuleId, name: &str) -> anyhow::Result<FunctionId> {
-    if let Some(function) = session.function(module, name) {
-        if session.cfg(function).is_none() {
-            bail!("@{name} has no body");
-        }
-        return Ok(function);
-    }
-    let db = session.database();
-    let entries = module.input().functions(db).iter().filter(|entry| entry.is_definition);
-    let names = entries.filter_map(|entry| match entry.name {
-        GlobalName::Named(symbol) => Some(format!("@{}", session.context().text(symbol))),
-        GlobalName::Numbered(_) => None,
-    });
-    Err(UnknownName::among("function", &format!("@{name}"), names).into())
 }
 
 fn subjects(

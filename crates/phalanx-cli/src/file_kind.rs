@@ -16,6 +16,11 @@ pub(crate) fn recognize(bytes: &[u8]) -> Option<String> {
     Some(format!("{what}; {advice}"))
 }
 
+/// Whether a file is bitcode, bare or in a wrapper.
+pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(b"\xDE\xC0\x17\x0B")
+}
+
 type Kind = (&'static str, &'static str);
 
 const DISASSEMBLE: &str = "phalanx reads textual IR (run llvm-dis on it first)";
@@ -66,18 +71,12 @@ fn binary(bytes: &[u8]) -> Option<Kind> {
     MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
-const CUDA: Kind = (
-    "CUDA source",
-    "compile it to LLVM IR first: `clang -x cuda --cuda-device-only -S -emit-llvm -g`",
-);
-const HIP: Kind = (
-    "HIP source",
-    "compile it to LLVM IR first: `clang -x hip --cuda-device-only -S -emit-llvm -g`",
-);
-const OPENCL: Kind = (
-    "OpenCL source",
-    "compile it to LLVM IR first: `clang -x cl -target amdgcn-amd-amdhsa -S -emit-llvm -g`",
-);
+const CUDA: Kind =
+    ("CUDA source", "phalanx compiles it from a file that ends in `.cu`, or with `-- -x cuda`");
+const HIP: Kind =
+    ("HIP source", "phalanx compiles it from a file that ends in `.hip`, or with `-- -x hip`");
+const OPENCL: Kind =
+    ("OpenCL source", "phalanx compiles it from a file that ends in `.cl`, or with `-- -x cl`");
 const C: Kind = ("C or C++ source", "compile it to LLVM IR first: `clang -S -emit-llvm -g`");
 const PTX: Kind = (
     "PTX",

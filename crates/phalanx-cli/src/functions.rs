@@ -6,7 +6,8 @@
 use anyhow::bail;
 use phalanx::{
     Session,
-    db::{Database, FunctionEntry, ModuleInput},
+    db::{Database, FunctionEntry, ModuleInput, queries},
+    report::{check::source_name, explain::UnknownName},
 };
 use rayon::prelude::*;
 
@@ -26,19 +27,70 @@ pub(crate) fn select(
     if names.is_empty() {
         return Ok(entries.copied().collect());
     }
-    let mut chosen = Vec::new();
-    let mut missing: Vec<&String> = names.iter().collect();
-    for entry in entries {
-        let name = entry.name.symbol().map(|symbol| session.context().text(symbol).into_owned());
-        if let Some(position) = missing.iter().position(|wanted| Some(*wanted) == name.as_ref()) {
-            missing.remove(position);
-            chosen.push(*entry);
+    names.iter().map(|name| find(session, module, name)).collect()
+}
+
+/// The function with a name: the one that the module has, with or without `@`, or the one of the
+/// program that was compiled, with or without arguments of its template.
+pub(crate) fn find(
+    session: &Session,
+    module: ModuleInput,
+    name: &str,
+) -> anyhow::Result<FunctionEntry> {
+    let db = session.database();
+    let symbol = name.strip_prefix('@').unwrap_or(name);
+    let entries = module.functions(db);
+    let text = |entry: &FunctionEntry| match entry.name.symbol() {
+        Some(symbol) => session.context().text(symbol).into_owned(),
+        None => String::new(),
+    };
+    if let Some(entry) = entries.iter().find(|entry| text(entry) == symbol) {
+        if !entry.is_definition {
+            bail!("@{symbol} has no body");
+        }
+        return Ok(*entry);
+    }
+    let defined: Vec<(&FunctionEntry, String)> = entries
+        .iter()
+        .filter(|entry| entry.is_definition)
+        .map(|entry| (entry, source_name(db, entry.input)))
+        .collect();
+    let wanted = name.replace(' ', "");
+    let is_called = |full: &str| {
+        let full = &*full.replace(' ', "");
+        let without_arguments = full.split_once('<').map_or(full, |(start, _)| start);
+        let ends = |full: &str| full == wanted || full.ends_with(&format!("::{wanted}"));
+        ends(full) || ends(without_arguments)
+    };
+    // An OpenCL kernel is there twice: with its code, and as what the host calls.
+    let mut called: Vec<&(&FunctionEntry, String)> =
+        defined.iter().filter(|(_, full)| is_called(full)).collect();
+    if let Some(kernel) = called.iter().find(|(entry, _)| queries::is_kernel(db, entry.input)) {
+        let kernel = *kernel;
+        called.retain(|(_, full)| *full != kernel.1);
+        called.push(kernel);
+    }
+    match called.as_slice() {
+        [(entry, _)] => Ok(**entry),
+        [] => {
+            let symbols = defined.iter().map(|(entry, _)| format!("@{}", text(entry)));
+            let sources = defined.iter().map(|(_, full)| full.clone());
+            match name.starts_with('@') {
+                true => Err(UnknownName::among("function", name, symbols).into()),
+                false => {
+                    let all = sources.chain(symbols.map(|s| s.trim_start_matches('@').to_owned()));
+                    Err(UnknownName::among("function", name, all).into())
+                }
+            }
+        }
+        several => {
+            let several: Vec<String> = several
+                .iter()
+                .map(|(entry, full)| format!("`{full}` (@{})", text(entry)))
+                .collect();
+            bail!("several functions are called {name}: {}", several.join(", "))
         }
     }
-    if let Some(name) = missing.first() {
-        bail!("no function @{name} with a body");
-    }
-    Ok(chosen)
 }
 
 /// Runs `work` on each function and gives the results to `done`, in order.
@@ -52,16 +104,20 @@ pub(crate) fn for_each<T: Send>(
     let bar = terminal.progress(what, entries.len());
     for chunk in entries.chunks(CHUNK) {
         let results: Vec<T> = if let [entry] = chunk {
+            bar.inc(1);
             vec![work(session.database(), *entry)]
         } else {
             chunk
                 .par_iter()
-                .map_with(session.database().clone(), |db, entry| work(db, *entry))
+                .map_with(session.database().clone(), |db, entry| {
+                    let result = work(db, *entry);
+                    bar.inc(1);
+                    result
+                })
                 .collect()
         };
         for (entry, result) in chunk.iter().zip(results) {
             done(*entry, result)?;
-            bar.inc(1);
         }
     }
     bar.finish_and_clear();

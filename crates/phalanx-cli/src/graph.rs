@@ -24,12 +24,12 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read(&args.file)?;
+    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module.input(),
         Err(error) => {
-            terminal.err(&error.render(&source.name, &source.text));
+            terminal.err(&error.render(&source.module, &source.text));
             return Ok(Status::Bad);
         }
     };

@@ -1,26 +1,183 @@
-//! Reading files and standard input.
+//! From what is named on the command line to LLVM IR: files, standard input, bitcode, and sources,
+//! which the clang that is installed compiles.
 
 use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use anyhow::{Context as _, bail};
+use phalanx_source::{
+    About, Cache, Compiler, Defaults, Digest, FileDigests, Headers, Language, SourceError, Unit,
+    compile, disassemble,
+};
 
-use crate::file_kind;
+use crate::{
+    args::{SourceArgs, TargetArgs},
+    file_kind,
+    terminal::Terminal,
+};
 
-/// Text of a file and what it is called in messages.
+/// Text of a module and what it is called in messages.
 pub(crate) struct Source {
+    /// The file that was named.
     pub(crate) name: String,
+    /// What its text is called where lines of it are shown.
+    pub(crate) module: String,
     pub(crate) text: Vec<u8>,
+    /// Where it was compiled from, if it was.
+    pub(crate) compiled: Option<Origin>,
+}
+
+/// How a module came from a source.
+pub(crate) struct Origin {
+    pub(crate) about: About,
+    /// The module and all that it was made from.
+    pub(crate) digest: Digest,
+    /// The files that were read.
+    pub(crate) reads: Vec<(PathBuf, Digest)>,
+    pub(crate) unit: Unit,
+}
+
+impl Source {
+    /// Says how it was compiled, if it was.
+    pub(crate) fn note(&self, terminal: &Terminal) {
+        if let Some(origin) = &self.compiled {
+            terminal.note(&format!("{}: {}", self.name, compiled_by(&origin.about)));
+        }
+    }
+}
+
+/// How a source was compiled, in words.
+pub(crate) fn compiled_by(about: &About) -> String {
+    let About { compiler, language, level, architecture, headers } = about;
+    format!("{language} compiled by {compiler} at -{level} for {architecture}, with {headers}")
 }
 
 /// The largest file: offsets in a source map have 32 bits.
 const MAX_BYTES: u64 = u32::MAX as u64;
 
-/// Reads a file, or standard input for `-`.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
+/// Reads modules, and makes them of sources.
+pub(crate) struct Reader {
+    compiler: OnceLock<Compiler>,
+    clang: Option<PathBuf>,
+    flags: Vec<String>,
+    defaults: Defaults,
+    headers: Headers,
+    cache: Option<Cache>,
+    digests: FileDigests,
+}
+
+impl Reader {
+    pub(crate) fn new(args: &SourceArgs, target: &TargetArgs) -> Reader {
+        let cache = match args.no_cache {
+            true => None,
+            false => Cache::open(args.cache_dir.as_deref()),
+        };
+        Reader {
+            compiler: OnceLock::new(),
+            clang: args.clang.clone(),
+            flags: args.flags.clone(),
+            defaults: Defaults {
+                architecture: target.mcpu.clone(),
+                triple: target.mtriple.clone(),
+                level: None,
+            },
+            headers: Headers {
+                cuda_path: args.cuda_path.clone(),
+                rocm_path: args.rocm_path.clone(),
+                folder: cache.as_ref().map(|cache| cache.folder().to_owned()),
+            },
+            cache,
+            digests: FileDigests::default(),
+        }
+    }
+
+    /// What was found before, and where more is kept.
+    pub(crate) fn cache(&self) -> Option<(&Cache, &FileDigests)> {
+        self.cache.as_ref().map(|cache| (cache, &self.digests))
+    }
+
+    /// Files may have changed.
+    pub(crate) fn forget(&self) {
+        self.digests.forget();
+    }
+
+    /// The compiler, looked for when the first source needs it.
+    fn compiler(&self) -> Result<&Compiler, SourceError> {
+        if let Some(compiler) = self.compiler.get() {
+            return Ok(compiler);
+        }
+        let compiler = Compiler::find(self.clang.as_deref())?;
+        Ok(self.compiler.get_or_init(|| compiler))
+    }
+
+    /// Reads a module, a source, or standard input for `-`.
+    pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Source> {
+        let is_named = Language::is_source(path) || !self.flags.is_empty() && !is_module(path);
+        if is_named && !is_stdin(path) {
+            // A file that is not there is no matter of languages.
+            File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            return self.unit(&Unit::of_file(path, &self.flags)?, None);
+        }
+        let (name, text) = bytes(path)?;
+        if file_kind::is_bitcode(&text) && !is_stdin(path) {
+            let text = disassemble(self.compiler()?, path)?;
+            return Ok(Source { module: name.clone(), name, text, compiled: None });
+        }
+        if let Some(what) = file_kind::recognize(&text) {
+            bail!("{name} is {what}");
+        }
+        Ok(Source { module: name.clone(), name, text, compiled: None })
+    }
+
+    /// Compiles a unit, at the usual level or at another.
+    pub(crate) fn unit(&self, unit: &Unit, level: Option<&str>) -> anyhow::Result<Source> {
+        let level = level.map(str::to_owned);
+        let defaults = Defaults { level, ..self.defaults.clone() };
+        let compiled = compile(self.compiler()?, unit, &defaults, &self.headers, self.cache())?;
+        let name = unit.file.display().to_string();
+        let digest = compiled.digest();
+        let (about, reads) = (compiled.about, compiled.reads);
+        let origin = Origin { about, digest, reads, unit: unit.clone() };
+        Ok(Source {
+            module: format!("{name} (IR)"),
+            name,
+            text: compiled.text,
+            compiled: Some(origin),
+        })
+    }
+}
+
+/// Reads the one module of a command, and says how a source was compiled.
+pub(crate) fn read_one(
+    path: &Path,
+    args: &SourceArgs,
+    target: &TargetArgs,
+    terminal: &Terminal,
+) -> anyhow::Result<Source> {
+    let source = Reader::new(args, target).read(path)?;
+    source.note(terminal);
+    Ok(source)
+}
+
+/// What went wrong, with what a compiler said before it.
+pub(crate) fn tell(error: &anyhow::Error, terminal: &Terminal) {
+    terminal.err(&said(error));
+    terminal.error(&format!("{error:#}"));
+}
+
+/// What a compiler said of the source that it refused.
+pub(crate) fn said(error: &anyhow::Error) -> String {
+    match error.downcast_ref() {
+        Some(SourceError::Refused { diagnostics, .. }) => diagnostics.clone(),
+        _ => String::new(),
+    }
+}
+
+fn bytes(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     let from_stdin = is_stdin(path);
     let name = if from_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
     let mut text = Vec::new();
@@ -45,10 +202,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
     if text.len() as u64 > MAX_BYTES {
         bail!("{name} is larger than 4 GiB");
     }
-    if let Some(what) = file_kind::recognize(&text) {
-        bail!("{name} is {what}");
-    }
-    Ok(Source { name, text })
+    Ok((name, text))
 }
 
 /// Refuses paths that name standard input more than once: it is empty the second time.
@@ -64,4 +218,10 @@ pub(crate) fn read_stdin_once<'a>(
 /// Whether a path stands for standard input or output.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Whether a file is a module by its name.
+fn is_module(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("ll" | "bc"))
 }

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_broken_pipe) {
             return Status::Fine;
         }
-        terminal.error(&format!("{error:#}"));
+        input::tell(&error, &terminal);
         Status::Bad
     });
     ExitCode::from(status as u8)

@@ -9,6 +9,7 @@ use phalanx::{
     ir::flow::node_of,
     llvm::ModulePrinter,
     report::alias::print_aliases,
+    report::explain::UnknownName,
     report::hssa::print_hssa,
     report::llvm::{
         Text, print_cycles, print_dom_frontier, print_dom_tree, print_memory_ssa,
@@ -30,8 +31,16 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let pipeline = Pipeline::parse(&args.passes, &registry(args.exact_llvm))?;
-    let source = input::read(&args.file)?;
+    let registry = registry(args.exact_llvm);
+    let pipeline = Pipeline::parse(&args.passes, &registry).map_err(|error| {
+        let names = || registry.names().map(str::to_owned);
+        let near = error.unknown_pass().map(|name| UnknownName::among("pass", name, names()));
+        match near.filter(|near| !near.near.is_empty()) {
+            Some(near) => anyhow::Error::from(error).context(near),
+            None => error.into(),
+        }
+    })?;
+    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
     let is_verify = |group: &Group| matches!(group, Group::Verify);
     let wants_verifier = !args.disable_verify || pipeline.groups.iter().any(is_verify);
     // The log costs little, but grows when nobody reads it.
@@ -147,7 +156,7 @@ fn after(db: &Database, module: ModuleInput, pass: &str, function: FunctionEntry
 
 /// A broken rule is a finding; text that is no IR is bad input.
 fn refuse(error: &ReadError, source: &Source, terminal: &Terminal) -> Status {
-    terminal.err(&error.render(&source.name, &source.text));
+    terminal.err(&error.render(&source.module, &source.text));
     match error {
         ReadError::Parse(_) => Status::Bad,
         ReadError::Verify(_) => Status::Findings,

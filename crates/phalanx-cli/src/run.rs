@@ -7,7 +7,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use phalanx::{
-    Session,
+    ModuleId, Session,
     ir::{self, Context},
     llvm::{ModulePrinter, SourceMap},
     parse_for,
@@ -20,6 +20,7 @@ use crate::{
     Status,
     analyze::overrides,
     args::{Format, RunArgs},
+    functions,
     input::{self, Source},
     terminal::Terminal,
 };
@@ -28,13 +29,13 @@ use watch::Watch;
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read(&args.file)?;
+    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
     let mut session = Session::new();
     // The session verifies; the interpreter needs the module itself.
     let module_id = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module,
         Err(error) => {
-            terminal.err(&error.render(&source.name, &source.text));
+            terminal.err(&error.render(&source.module, &source.text));
             return Ok(Status::Bad);
         }
     };
@@ -43,13 +44,18 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let mut program = Program::new(&parsed.module, session.target(module_id))?;
     let frozen = bits(&args.frozen)?;
     program.set_undef(frozen);
-    let name = args.function.strip_prefix('@').unwrap_or(&args.function);
+    let name = match program_name(&session, module_id, &args.function)? {
+        Some(name) => name,
+        None => args.function.trim_start_matches('@').to_owned(),
+    };
+    let name = &*name;
     let mut memory = program.memory(args.seed)?;
+    let workgroup = args.group.of(terminal);
     let mut buffers = Vec::new();
     let parameters = Parameters::new(&program, session.target(module_id), name);
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
-        block: extents(&args.block).context("in --block")?,
+        block: extents(workgroup.unwrap_or("1")).context("in --group")?,
         partial: match &args.partial {
             Some(text) => partial(text).context("in --partial")?,
             None => [0; 3],
@@ -116,6 +122,12 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             Ok(Status::Findings)
         }
     }
+}
+
+/// The name in the module of a function that was named; none for one without a name.
+fn program_name(session: &Session, module: ModuleId, name: &str) -> anyhow::Result<Option<String>> {
+    let entry = functions::find(session, module.input(), name)?;
+    Ok(entry.name.symbol().map(|symbol| session.context().text(symbol).into_owned()))
 }
 
 pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
@@ -239,7 +251,7 @@ fn json(
 
 /// A failure with the lines it is about.
 fn explain(failure: &Failure, source: &Source, module: &ir::Module, map: &SourceMap) -> String {
-    let text = SourceText { name: &source.name, text: &source.text };
+    let text = SourceText { name: &source.module, text: &source.text };
     let place = |site: &simt::fault::Site| {
         let function = module.functions.iter().position(|f| f.header.name == site.function)?;
         map.inst(function, site.inst)

@@ -12,14 +12,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::args::ColorChoice;
 
 const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
 const WARNING: Style = AnsiColor::BrightYellow.on_default().bold();
 
 /// Modules with fewer functions than this are done before a bar could be read.
 const PROGRESS_FROM: usize = 64;
 
+/// An error message as a line.
+pub(crate) fn error_line(message: &str) -> String {
+    format!("{ERROR}error:{ERROR:#} {message}\n")
+}
+
 /// How to write to people.
+#[derive(Clone, Copy)]
 pub(crate) struct Terminal {
     choice: Choice,
+    shows_progress: bool,
 }
 
 impl Terminal {
@@ -30,7 +38,7 @@ impl Terminal {
             ColorChoice::Always => Choice::Always,
             ColorChoice::Never => Choice::Never,
         };
-        Terminal { choice }
+        Terminal { choice, shows_progress: true }
     }
 
     /// Writes styled text to standard output.
@@ -53,7 +61,7 @@ impl Terminal {
 
     /// Writes an error message to standard error.
     pub(crate) fn error(&self, message: &str) {
-        self.err(&format!("{ERROR}error:{ERROR:#} {message}\n"));
+        self.err(&error_line(message));
     }
 
     /// Writes a warning to standard error.
@@ -61,18 +69,36 @@ impl Terminal {
         self.err(&format!("{WARNING}warning:{WARNING:#} {message}\n"));
     }
 
-    /// A bar on standard error for long work, or a silent one.
+    /// Writes a remark to standard error.
+    pub(crate) fn note(&self, message: &str) {
+        self.err(&format!("{NOTE}note:{NOTE:#} {message}\n"));
+    }
+
+    /// The same without bars: for work that is a step of other work.
+    pub(crate) fn without_progress(&self) -> Terminal {
+        Terminal { shows_progress: false, ..*self }
+    }
+
+    /// A bar on standard error for long work on functions, or a silent one.
     pub(crate) fn progress(&self, what: &str, steps: usize) -> ProgressBar {
-        if steps < PROGRESS_FROM || !std::io::stderr().is_terminal() {
+        match steps < PROGRESS_FROM {
+            true => ProgressBar::hidden(),
+            false => self.bar(what, "functions", steps),
+        }
+    }
+
+    /// A bar on standard error.
+    pub(crate) fn bar(&self, what: &str, of: &str, steps: usize) -> ProgressBar {
+        if !self.shows_progress || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::with_draw_target(
             Some(steps as u64),
             ProgressDrawTarget::stderr_with_hz(10),
         );
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} functions, {eta} left")
-        {
+        if let Ok(style) = ProgressStyle::with_template(&format!(
+            "{{msg}} {{bar:40}} {{pos}}/{{len}} {of}, {{eta}} left"
+        )) {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());

@@ -33,6 +33,15 @@ typedef unsigned cuuint32_t;
 #pragma pop_macro("INT_MIN")
 #pragma pop_macro("HUGE_VAL")
 #pragma pop_macro("HUGE_VALF")
+#define PHX_IS(name, builtin) static inline __device__ unsigned name(const void *p) { return builtin(p); }
+PHX_IS(__isGlobal, __nvvm_isspacep_global)
+PHX_IS(__isShared, __nvvm_isspacep_shared)
+PHX_IS(__isConstant, __nvvm_isspacep_const)
+PHX_IS(__isLocal, __nvvm_isspacep_local)
+#undef PHX_IS
+static inline __device__ size_t __cvta_generic_to_shared(const void *p) {
+  return (size_t)(__attribute__((address_space(3))) const void *)p;
+}
 #include <__clang_cuda_intrinsics.h>
 
 template <typename T> PHX_FN unsigned __match_any_sync(unsigned mask, T v) {

@@ -120,7 +120,8 @@ pub fn compile(
         let Entry { reads, payload } = entry;
         return Ok(Compiled { text: payload, about, reads, is_cached: true });
     }
-    let compiled = run(compiler, unit, &arguments, chosen, about)?;
+    let digests = cache.map(|(_, files)| files);
+    let compiled = run(compiler, unit, &arguments, chosen, about, digests)?;
     if let Some((cache, _)) = cache {
         cache.put(key, &Entry { reads: compiled.reads.clone(), payload: compiled.text.clone() });
     }
@@ -185,6 +186,7 @@ fn run(
     arguments: &[String],
     chosen: Chosen,
     about: About,
+    digests: Option<&FileDigests>,
 ) -> Result<Compiled, SourceError> {
     let failed = |error| SourceError::Run { program: compiler.path().to_owned(), error };
     let scratch = Scratch::new();
@@ -195,8 +197,6 @@ fn run(
         command.args(["-Xclang", word]);
     }
     command.arg(&unit.file).current_dir(&unit.folder).stdin(Stdio::null());
-    let color = if env::var_os("NO_COLOR").is_some() { "-fno-color-diagnostics" } else { "" };
-    command.args((!color.is_empty()).then_some(color));
     let output = command.output().map_err(failed)?;
     if !output.status.success() {
         return Err(SourceError::Refused {
@@ -213,10 +213,15 @@ fn run(
         dependencies_of(&dependencies).map(|name| unit.folder.join(name)).collect();
     paths.extend(chosen.reads);
     paths.insert(unit.path());
-    let digest = |path: PathBuf| {
-        let bytes =
-            fs::read(&path).map_err(|error| SourceError::Read { path: path.clone(), error });
-        Ok((path, Digest::of(&bytes?)))
+    // Headers are those of many units: each is read once.
+    let own = FileDigests::default();
+    let digests = digests.unwrap_or(&own);
+    let digest = |path: PathBuf| match digests.of(&path) {
+        Some(digest) => Ok((path, digest)),
+        None => {
+            let error = std::io::ErrorKind::NotFound.into();
+            Err(SourceError::Read { path, error })
+        }
     };
     let reads: Result<_, SourceError> = paths.into_iter().map(digest).collect();
     Ok(Compiled { text, about, reads: reads?, is_cached: false })

@@ -220,6 +220,24 @@ impl Flags {
         }
     }
 
+    /// Adds flags that count over these.
+    pub fn add(&mut self, other: Flags) {
+        self.kept.extend(other.kept);
+        self.language = other.language.or(self.language);
+        self.brings_headers |= other.brings_headers;
+        for (own, added) in [
+            (&mut self.architecture, other.architecture),
+            (&mut self.triple, other.triple),
+            (&mut self.level, other.level),
+            (&mut self.cuda_path, other.cuda_path),
+            (&mut self.rocm_path, other.rocm_path),
+        ] {
+            if added.is_some() {
+                *own = added;
+            }
+        }
+    }
+
     fn clang_word<'w>(&mut self, word: &'w str, rest: &mut impl Iterator<Item = &'w str>) {
         // Linux compilers take `-option=value` and `--option value` for many of theirs.
         let value = |names: &[&str]| {

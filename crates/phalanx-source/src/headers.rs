@@ -201,9 +201,10 @@ fn libclc(triple: &str, compiler: &Compiler) -> Option<PathBuf> {
     for folder in &folders {
         files.extend(names.iter().map(|name| folder.join(name)));
     }
-    let resources = compiler.resource_folder();
-    files.extend(resources.map(|folder| folder.join("lib").join(triple).join("libclc.bc")));
-    files.into_iter().find(|file| file.is_file())
+    files.into_iter().find(|file| file.is_file()).or_else(|| {
+        let file = compiler.resource_folder()?.join("lib").join(triple).join("libclc.bc");
+        file.is_file().then_some(file)
+    })
 }
 
 /// A toolkit of CUDA.

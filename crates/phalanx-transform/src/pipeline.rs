@@ -49,6 +49,15 @@ pub struct PipelineError {
     pipeline: String,
     at: usize,
     message: String,
+    unknown: Option<String>,
+}
+
+impl PipelineError {
+    /// The name that no pass has, where that is what is wrong.
+    #[must_use]
+    pub fn unknown_pass(&self) -> Option<&str> {
+        self.unknown.as_deref()
+    }
 }
 
 impl fmt::Display for PipelineError {
@@ -86,7 +95,7 @@ struct Parser<'p> {
 
 impl Parser<'_> {
     fn error(&self, at: usize, message: impl Into<String>) -> PipelineError {
-        PipelineError { pipeline: self.text.to_owned(), at, message: message.into() }
+        PipelineError { pipeline: self.text.to_owned(), at, message: message.into(), unknown: None }
     }
 
     fn open(&mut self, at: usize, name: &str) -> Result<(), PipelineError> {
@@ -119,7 +128,8 @@ impl Parser<'_> {
             None => {
                 let known: Vec<&str> = self.registry.names().chain(["verify"]).collect();
                 let known = known.join(", ");
-                return Err(self.error(at, format!("unknown pass `{name}` (known: {known})")));
+                let error = self.error(at, format!("unknown pass `{name}` (known: {known})"));
+                return Err(PipelineError { unknown: Some(name.to_owned()), ..error });
             }
         };
         let step = Step { text: name.to_owned(), pass };

@@ -22,7 +22,7 @@ use phalanx::{
         InstBuilder as _, InstId, Module,
         edit::{InModule, Transaction},
     },
-    report::check::{Checker, Side, Sources, against},
+    report::check::{Checker, LinedText, Side, SourceFile, Sources, against},
     transform::{Manager, Options, Pipeline, Registry, code::Code},
 };
 use phalanx_simt::{Observer, races::Races};
@@ -212,7 +212,7 @@ pub fn by_us(text: &str, passes: &str) -> Option<String> {
 struct Nothing;
 
 impl Sources for Nothing {
-    fn text(&self, _: &str, _: &str) -> Option<std::sync::Arc<Vec<u8>>> {
+    fn text(&self, _: &SourceFile) -> Option<std::sync::Arc<LinedText<'static>>> {
         None
     }
 }
@@ -232,8 +232,8 @@ pub fn reported(
     let (old_module, new_module) = (read(&mut old, before)?, read(&mut new, after)?);
     let selected: Vec<_> = new.functions(new_module).map(|function| function.input()).collect();
     let printer = new.printer(new_module);
-    let checker =
-        |function| Checker::new(new.database(), function, &printer, after.as_bytes(), &Nothing);
+    let lines = LinedText::new(after.as_bytes());
+    let checker = |function| Checker::new(new.database(), function, &printer, &lines, &Nothing);
     let sides = (
         Side { db: old.database(), module: old_module.input() },
         Side { db: new.database(), module: new_module.input() },

@@ -20,7 +20,7 @@ fn check(file: &str, target: &str, block: &str, expected: Expect) {
         manifest.compile(&compiler, variant, &folder).unwrap_or_else(|error| panic!("{error:#}"));
     let mut command = crate::phalanx().with("analyze").with("--print").with("accesses");
     if !block.is_empty() {
-        command = command.with("--block").with(block);
+        command = command.with("--group").with(block);
     }
     let outcome = command.run([&path], &[]).expect("it starts");
     assert!(outcome.success(), "{}", outcome.summary());

@@ -53,7 +53,7 @@ fn a_launch_that_the_driver_states() {
         "#]],
         ),
         (
-            &["--function", "of_rows", "--print", "branches", "--block", "32x8", "--wave", "32"],
+            &["--function", "of_rows", "--print", "branches", "--group", "32x8", "--wave", "32"],
             expect![[r#"
                 stated_launch.ll: nvptx64-nvidia-cuda, wave scope
 

@@ -188,7 +188,7 @@ fn our_kernels_have_no_errors() {
         }
     }
     // Lanes share a row by `thread / 32`, where threads are counted over blocks: it takes to know that waves are not cut across.
-    assert_eq!(warned.into_iter().collect::<Vec<_>>(), ["bfs_frontier PHX006 47"]);
+    assert_eq!(warned.into_iter().collect::<Vec<_>>(), ["bfs_frontier PHX006 20"]);
 }
 
 #[test]
@@ -603,11 +603,9 @@ fn pages() {
         let outcome = check_in(&docs, &["--explain", code]);
         assert_eq!(outcome.status, Some(0), "{code} has a page, but is no code");
         let page = text(&outcome.stdout);
-        assert!(page.starts_with(&format!("# {code}: ")), "{code}");
-        for part in
-            ["## What", "## Example", "## Why", "## How to fix", "## When it is a false alarm"]
-        {
-            assert!(page.contains(part), "{code} has no `{part}`");
+        assert!(page.starts_with(&format!("{code}: ")), "{code}");
+        for part in ["What", "Example", "Why", "How to fix", "When it is a false alarm"] {
+            assert!(page.contains(&format!("\n{part}\n")), "{code} has no `{part}`");
         }
         assert!(list.contains(&format!("[{code}]({code}.md)")), "{code} is not listed");
     }

@@ -293,7 +293,7 @@ fn a_line_of_the_program_that_was_compiled() {
             13 |   %add.i = add i32 %mul.i, %2, !dbg !27
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
               = compiled from cuda/phalanx_cuda.h:42:60
-            protocol_debug.nvptx.ll:12:3: because: 7. %2 is the result of a call: the thread's index x
+            protocol_debug.nvptx.ll:12:3: because: 7. %2 is the result of a call: `threadIdx.x`
                |
             12 |   %2 = tail call noundef i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !24
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source

@@ -124,11 +124,20 @@ fn of_check() {
         "check --format json check/ll/nvptx_barriers.ll check/guarded.ll",
         "check --format json --performance --loads --suggest-launch ll/protocol_debug.nvptx.ll",
     ];
-    const INLINED: [&str; 4] = [
+    const INLINED: [&str; 12] = [
+        "[].diagnostics[].location.inlined[]",
         "[].diagnostics[].location.inlined_at[]",
+        "[].diagnostics[].reasons[].location.inlined[]",
         "[].diagnostics[].reasons[].location.inlined_at[]",
+        "[].judged.not_judged[].location.inlined[]",
         "[].judged.not_judged[].location.inlined_at[]",
         "[].judged.not_judged[].location.source",
+        // Of sources: see `source.rs`, where the schema is held against them.
+        "[].compiled.compiler",
+        "[].compiled.language",
+        "[].compiled.level",
+        "[].compiled.architecture",
+        "[].compiled.headers",
     ];
     check("check --format json", &COMMANDS, &INLINED);
 }
@@ -136,11 +145,11 @@ fn of_check() {
 #[test]
 fn of_run() {
     const COMMANDS: [&str; 5] = [
-        "run --format json ll/reduce.amdgcn.ll @reduce_sum --block 4 --arg buf:f32:iota*4 --arg buf:f32:0 --arg i32:4",
-        "run --format json ll/reduce.amdgcn.ll @reduce_sum --block 4 --arg buf:f32:inf,0,0,0 --arg buf:f32:0 --arg i32:4",
-        "run --format json semantics/hang.ll @hang --block 64",
-        "run --format json --trace semantics/natural_loop.ll @natural_loop --block 2",
-        "run --format json --races semantics/race.ll @neighbours --block 64 --arg buf:i32:zero*64 --arg i1:0 --order turns:1",
+        "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:iota*4 --arg buf:f32:0 --arg i32:4",
+        "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:inf,0,0,0 --arg buf:f32:0 --arg i32:4",
+        "run --format json semantics/hang.ll @hang --group 64",
+        "run --format json --trace semantics/natural_loop.ll @natural_loop --group 2",
+        "run --format json --races semantics/race.ll @neighbours --group 64 --arg buf:i32:zero*64 --arg i1:0 --order turns:1",
     ];
     check("run --format json", &COMMANDS, &[]);
 }

@@ -130,13 +130,13 @@ fn runs_are_those_of_the_linked_library() {
     let Some(clang) = llvm_tools::require("clang") else { return };
     let Some(library) = libclc("amdgcn-amd-amdhsa") else { return };
     let launches: [&[&str]; 3] = [
-        &["places", "--grid", "3x2", "--block", "4x2", "--arg", "buf:i32:zero*384"],
-        &["numbers", "--block", "8", "--arg", "buf:i32:zero*64", "--arg", "buf:f32:zero*32"],
+        &["places", "--grid", "3x2", "--group", "4x2", "--arg", "buf:i32:zero*384"],
+        &["numbers", "--group", "8", "--arg", "buf:i32:zero*64", "--arg", "buf:f32:zero*32"],
         &[
             "neighbours",
             "--grid",
             "2",
-            "--block",
+            "--group",
             "8",
             "--arg",
             "buf:i32:zero*16",
@@ -236,7 +236,7 @@ fn variables_and_barriers_of_spirv() {
         String::from_utf8_lossy(&outcome.expect("it starts").stdout).into_owned()
     };
     expect![[r#"
-        warning[PHX001]: the barrier may not be executed by all threads of a workgroup
+        warning[PHX001]: the barrier may not be executed by all threads of a workgroup, in kernel `k`
           --> <stdin>:21:11
            |
         21 |           call void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 16)
@@ -254,7 +254,7 @@ fn variables_and_barriers_of_spirv() {
         help: move it to where all threads of a workgroup come, and leave only the rest under the condition
 
         1 warning; judged: 1 kernel, 2 barriers
-        not judged: calls of `_Z22__spirv_ControlBarrierjjj`, whose code is not seen here: it may have a barrier (<stdin>:24:11)
+        not judged: calls of `__spirv_ControlBarrier`, whose code is not seen here: it may have a barrier (<stdin>:24:11)
     "#]].assert_eq(&run(&["check", "-"]));
     expect![[r#"
         <stdin>: spirv64-unknown-unknown, wave scope
@@ -306,7 +306,7 @@ fn functions_that_are_chosen() {
         format!("{}\n{}\n", said[0], said[said.len() - 1])
     };
     expect![[r#"
-        warning[PHX001]: the barrier in @waits may not be executed by all threads of a workgroup
+        warning[PHX001]: the barrier in `waits` may not be executed by all threads of a workgroup, in kernel `k`
         1 warning; judged: 1 kernel, 1 barrier
     "#]]
     .assert_eq(&first_line("tid", "nothing"));

@@ -16,7 +16,9 @@ mod numbers;
 mod readme;
 mod run;
 mod sarif_format;
+mod source;
 mod spaces;
+mod tutorial;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

@@ -49,7 +49,7 @@ fn run_commands(page: &str) -> Vec<String> {
 }
 
 /// Lines that a page shows are lines of what is printed, in that order, down to the `...` after which it leaves the rest out.
-fn shown(text: &str, printed: &str) {
+pub(crate) fn shown(text: &str, printed: &str) {
     let mut rest = printed.lines();
     for line in text.lines().take_while(|&line| line != "...") {
         assert!(

@@ -17,7 +17,7 @@ fn check(arguments: &[&str], status: i32, expected: Expect) {
 #[test]
 fn results() {
     check(
-        &["semantics/overrun.ll", "@overrun", "--block", "4x1", "--arg", "buf:i32:zero*5"],
+        &["semantics/overrun.ll", "@overrun", "--group", "4x1", "--arg", "buf:i32:zero*5"],
         0,
         expect![[r#"
             argument 0: 5 x i32
@@ -29,7 +29,7 @@ fn results() {
 
 #[test]
 fn a_smaller_workgroup_at_the_edge_of_the_grid() {
-    let arguments = ["semantics/overrun.ll", "@overrun", "--block", "4"];
+    let arguments = ["semantics/overrun.ll", "@overrun", "--group", "4"];
     let buffer = ["--arg", "buf:i32:zero*4"];
     check(
         &[&arguments[..], &["--partial", "2"], &buffer].concat(),
@@ -55,7 +55,7 @@ fn results_for_programs() {
         &[
             "semantics/overrun.ll",
             "overrun",
-            "--block",
+            "--group",
             "2",
             "--format",
             "json",
@@ -89,7 +89,7 @@ fn results_for_programs() {
 #[test]
 fn a_table_of_converged_instances() {
     check(
-        &["semantics/natural_loop.ll", "@natural_loop", "--block", "2", "--trace"],
+        &["semantics/natural_loop.ll", "@natural_loop", "--group", "2", "--trace"],
         0,
         expect![[r#"
                           1   2   3   4   5   6   7   8   9  10    11
@@ -103,7 +103,7 @@ fn a_table_of_converged_instances() {
 #[test]
 fn a_fault_has_a_thread_and_a_place() {
     check(
-        &["semantics/overrun.ll", "@overrun", "--block", "4", "--arg", "buf:i32:zero*3"],
+        &["semantics/overrun.ll", "@overrun", "--group", "4", "--arg", "buf:i32:zero*3"],
         1,
         expect![[r#"
             argument 0: 3 x i32
@@ -119,7 +119,7 @@ fn a_fault_has_a_thread_and_a_place() {
 #[test]
 fn a_hang_says_who_waits_where() {
     check(
-        &["semantics/hang.ll", "@hang", "--block", "64"],
+        &["semantics/hang.ll", "@hang", "--group", "64"],
         1,
         expect![[r#"
         semantics/hang.ll: error: hang: 64 threads wait at barriers that cannot be satisfied
@@ -138,7 +138,7 @@ fn a_hang_says_who_waits_where() {
 #[test]
 fn a_race_has_threads_and_places() {
     let arguments =
-        ["semantics/race.ll", "@neighbours", "--block", "4", "--races", "--arg", "buf:i32:zero*4"];
+        ["semantics/race.ll", "@neighbours", "--group", "4", "--races", "--arg", "buf:i32:zero*4"];
     check(
         &[&arguments[..], &["--arg", "i1:0"]].concat(),
         1,
@@ -242,7 +242,7 @@ fn halves_of_a_barrier_order_accesses() {
     "#]],
         ),
     ] {
-        let arguments = ["semantics/race_split.ll", "@neighbours", "--block", "4", "--races"];
+        let arguments = ["semantics/race_split.ll", "@neighbours", "--group", "4", "--races"];
         let buffers = ["--arg", "buf:i32:zero*4", "--arg", wait];
         check(&[&arguments[..], &buffers].concat(), status, expected);
     }
@@ -255,7 +255,7 @@ fn assembly() {
         &[
             "semantics/assembly.ll",
             "@known",
-            "--block",
+            "--group",
             "40",
             "--grid",
             "2",
@@ -270,7 +270,7 @@ fn assembly() {
         "#]],
     );
     check(
-        &["semantics/assembly.ll", "@hangs", "--block", "64"],
+        &["semantics/assembly.ll", "@hangs", "--group", "64"],
         1,
         expect![[r#"
             semantics/assembly.ll: error: hang: 64 threads wait at barriers that cannot be satisfied
@@ -281,7 +281,7 @@ fn assembly() {
         "#]],
     );
     check(
-        &["semantics/assembly.ll", "@unknown", "--block", "4"],
+        &["semantics/assembly.ll", "@unknown", "--group", "4"],
         1,
         expect![[r#"
             semantics/assembly.ll:28:3: error: thread 0: not interpreted: a call of inline assembly `bar.sync 0; frobnicate;`
@@ -295,7 +295,7 @@ fn assembly() {
 #[test]
 fn a_barrier_that_opens_early() {
     check(
-        &["check/ll/amdgcn_barriers.ll", "@wrong_twice", "--block", "64", "--order", "turns:9"],
+        &["check/ll/amdgcn_barriers.ll", "@wrong_twice", "--group", "64", "--order", "turns:9"],
         0,
         expect![[r#"
             256 instructions, 0 group operations, 2 barriers
@@ -328,8 +328,8 @@ fn bad_usage() {
         &["semantics/hang.ll", "@hung"],
         2,
         expect![[r#"
-        error: no function @hung
-    "#]],
+            error: no function is called @hung; did you mean @hang?
+        "#]],
     );
     check(
         &["semantics/overrun.ll", "@overrun", "--arg", "u8:3"],
@@ -339,10 +339,10 @@ fn bad_usage() {
     "#]],
     );
     check(
-        &["semantics/overrun.ll", "@overrun", "--block", "0"],
+        &["semantics/overrun.ll", "@overrun", "--group", "0"],
         2,
         expect![[r#"
-            error: in --block: `0` has an extent of 0, and a launch has at least 1 in each dimension
+            error: in --group: `0` has an extent of 0, and a launch has at least 1 in each dimension
         "#]],
     );
 }

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::TargetArgs;
+use super::{SourceArgs, TargetArgs};
 
 /// Options of `phalanx check`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  phalanx check kernel.ll
+  phalanx check kernel.cu                                 a source: the clang that is installed compiles it
+  phalanx check kernel.cl -- -DTILE=16 -Iinclude          with flags of clang
+  phalanx check -p build                                  a project, by its compile_commands.json
+  phalanx check kernel.ll                                 LLVM IR
   phalanx check --group 256 --level warning kernel.ll     what is known of the launch; no notes
   phalanx check --deny PHX003 --allow PHX005 kernel.ll
   phalanx check --deny not-judged kernel.ll               fail where something could not be judged
@@ -20,16 +23,22 @@ Examples:
   phalanx check --watch kernel.ll                         again on each save
   phalanx check --explain PHX001                          what a code means
 
-Findings in C, CUDA or OpenCL lines need debug information: compile with -g (-gline-tables-only is enough).
+Sources are compiled for the device, with debug information, at -O2 unless flags say otherwise. LLVM IR needs
+debug information for findings in lines of its source: compile it with -g (-gline-tables-only is enough).
 A comment `phalanx: allow(PHX003)` on a line, or on the one before, keeps a finding from being reported.
 
 The last lines say how many kernels and barriers were judged, and what was not, and why.
 
 Exit status: 0 no errors, 1 errors, 2 bad usage or bad input.")]
 pub(crate) struct CheckArgs {
-    /// LLVM IR files; `-` is standard input.
-    #[arg(required_unless_present = "explain", value_name = "FILE")]
+    /// Sources in CUDA, HIP or OpenCL, LLVM IR, bitcode, or folders with such; `-` is LLVM IR from
+    /// standard input.
+    #[arg(required_unless_present_any = ["explain", "list_rules", "project"], value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// All sources with code for a device of a project: its `compile_commands.json`, or the folder
+    /// that this is in.
+    #[arg(long, short = 'p', value_name = "DIR", conflicts_with = "watch")]
+    pub(crate) project: Option<PathBuf>,
     /// Output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub(crate) format: CheckFormat,
@@ -78,9 +87,15 @@ pub(crate) struct CheckArgs {
     /// Also report loads that would take a cheaper way but for one obstacle.
     #[arg(long)]
     pub(crate) loads: bool,
+    /// List all rules, with their usual levels.
+    #[arg(long)]
+    pub(crate) list_rules: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,
+    /// Name source files by what follows this folder, where they are below it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) srcroot: Option<PathBuf>,
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
@@ -95,6 +110,8 @@ pub(crate) struct CheckArgs {
     pub(crate) part_of_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Output formats of `check`.
@@ -102,6 +119,10 @@ pub(crate) struct CheckArgs {
 pub(crate) enum CheckFormat {
     /// For people.
     Text,
+    /// A line for each finding, as compilers write it: for editors.
+    Line,
+    /// Annotations of GitHub's.
+    Github,
     /// For programs.
     Json,
     /// SARIF 2.1.0, for code scanning.

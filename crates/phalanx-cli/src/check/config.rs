@@ -16,7 +16,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use phalanx::{analysis::check::Rule, report::check::Diagnostic};
+use phalanx::{
+    analysis::check::Rule,
+    report::{check::Diagnostic, explain::UnknownName},
+};
 
 use crate::args::{CheckArgs, LevelArg};
 
@@ -64,7 +67,7 @@ impl Exception {
         let rules = table.get("rules").and_then(toml::Value::as_array);
         let rules = rules.context("`check.except` has no list `rules`")?.iter().map(|rule| {
             let name = rule.as_str().context("`check.except.rules` holds what is no string")?;
-            Rule::from_name(name).with_context(|| format!("no rule is called {name}"))
+            rule_named(name)
         });
         let rules: anyhow::Result<Vec<Rule>> = rules.collect();
         Ok(Exception { rules: rules?, function: name("function")?, file: name("file")? })
@@ -72,14 +75,26 @@ impl Exception {
 
     fn is_about(&self, diagnostic: &Diagnostic) -> bool {
         let location = &diagnostic.location;
-        let files = location.source.iter().chain(&location.inlined_at).map(|place| &*place.file);
-        let is_file = |pattern: &String| {
-            files.clone().any(|file| matches(pattern, file.trim_start_matches("./")))
+        let is_file =
+            |pattern: &String| location.frames().any(|place| matches(pattern, &place.file));
+        let is_function = |pattern: &String| {
+            matches(pattern, &diagnostic.function) || matches(pattern, &diagnostic.symbol)
         };
         self.rules.iter().any(|rule| rule.code() == diagnostic.code)
-            && self.function.as_ref().is_none_or(|name| matches(name, &diagnostic.function))
+            && self.function.as_ref().is_none_or(is_function)
             && self.file.as_ref().is_none_or(is_file)
     }
+}
+
+/// The rule with a code or a name.
+pub(super) fn rule_named(name: &str) -> anyhow::Result<Rule> {
+    Rule::from_name(name).map_or_else(
+        || {
+            let names = Rule::ALL.iter().flat_map(|rule| [rule.code(), rule.slug()]);
+            Err(UnknownName::among("rule", name, names.map(str::to_owned)).into())
+        },
+        Ok,
+    )
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
@@ -119,9 +134,7 @@ impl Levels {
                 self.not_judged.push(level);
                 continue;
             }
-            let rule =
-                Rule::from_name(name).with_context(|| format!("no rule is called {name}"))?;
-            self.stated.push((rule, level));
+            self.stated.push((rule_named(name)?, level));
         }
         Ok(())
     }

@@ -33,6 +33,8 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
     }
     let format = match check.args.format {
         CheckFormat::Text => None,
+        CheckFormat::Line => Some("line"),
+        CheckFormat::Github => Some("github"),
         CheckFormat::Json => Some("json"),
         CheckFormat::Sarif => Some("sarif"),
     };
@@ -72,9 +74,11 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
 impl Watched<'_> {
     fn look(&mut self, check: &Check<'_>) -> anyhow::Result<()> {
         let start = Instant::now();
-        let source = match input::read(self.path) {
+        check.reader.forget();
+        let source = match check.reader.read(self.path) {
             Ok(source) => source,
             Err(error) => {
+                check.terminal.err(&input::said(&error));
                 check.terminal.error(&format!("{error:#}; waiting for it to change"));
                 return Ok(());
             }
@@ -83,9 +87,12 @@ impl Watched<'_> {
         let read = start.elapsed();
         let mut again = String::new();
         match self.module {
-            None => match check.read(&mut self.session, &source)? {
-                Some(module) => self.module = Some(module),
-                None => return Ok(()),
+            None => match check.read(&mut self.session, &source) {
+                Ok(module) => self.module = Some(module),
+                Err(error) => {
+                    check.terminal.err(&format!("{error}"));
+                    return Ok(());
+                }
             },
             Some(module) => match self.session.reread(module, &source.text) {
                 Ok(report) => {
@@ -94,7 +101,7 @@ impl Watched<'_> {
                     again = format!("{changed} functions changed, {} did not; ", report.unchanged);
                 }
                 Err(error) => {
-                    check.terminal.err(&error.render(&source.name, &source.text));
+                    check.terminal.err(&error.render(&source.module, &source.text));
                     return Ok(());
                 }
             },
@@ -102,6 +109,7 @@ impl Watched<'_> {
         let Some(module) = self.module else { return Ok(()) };
         let parsed = start.elapsed();
         let (found, judged) = check.examine(&self.session, module, &source)?;
+        let found = check.keep(found);
         let checked = start.elapsed();
         let mut text = String::new();
         check.write(&source, &found, &mut text)?;

@@ -85,7 +85,7 @@ fn does(party: &Party) -> String {
 
 /// Races with the lines that they are about.
 pub(super) fn explain(races: &[Race], source: &Source, map: &SourceMap) -> String {
-    let text = SourceText { name: &source.name, text: &source.text };
+    let text = SourceText { name: &source.module, text: &source.text };
     let mut out = String::new();
     for race in races {
         let place = |party: &Party| map.inst(party.function, party.inst);

@@ -1,5 +1,7 @@
 //! From findings to diagnostics.
 
+use std::cell::OnceCell;
+
 use phalanx_analysis::{
     check::{Finding, Level, Rule, spaces::Lead},
     explain::{Cause, Fact, Link},
@@ -14,24 +16,28 @@ use phalanx_ir::{
     GlobalName, InstId, Opcode, Value,
     constant::ConstKind,
     flow,
-    metadata::{DebugRecord, Field, MetadataValue, kind},
+    metadata::{DebugRecord, Field, MetadataValue},
 };
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::{
     Scope, SourceSet,
     intrinsics::{self, Barrier},
 };
+use rustc_hash::FxHashMap;
 
 use super::{
-    Allowed, Diagnostic, Location, Reason, Sources, Suppression,
+    Allowed, Diagnostic, LinedText, Location, Reason, SourceFile, Sources, Suppression,
     allow::allows_in_comment,
     guarded::{Guard, guard},
-    place::line_of,
+    names::{self, demangled, source_name, symbol_name},
     words::{self, What},
 };
 use crate::{
     analyze::Lines,
-    explain::{Explainer, words as sources},
+    explain::{
+        Explainer,
+        words::{self as sources, Dialect},
+    },
 };
 
 /// How many links of a chain are told.
@@ -63,9 +69,13 @@ pub struct Checker<'a> {
     input: FunctionInput,
     explainer: Explainer<'a>,
     lines: Lines<'a>,
-    text: &'a [u8],
+    text: &'a LinedText<'a>,
     sources: &'a dyn Sources,
+    /// What the function is called in the program, and in the module.
     name: String,
+    symbol: String,
+    dialect: Dialect,
+    variables: OnceCell<FxHashMap<Value, String>>,
 }
 
 impl<'a> Checker<'a> {
@@ -74,17 +84,20 @@ impl<'a> Checker<'a> {
         db: &'a Database,
         input: FunctionInput,
         printer: &'a ModulePrinter<'a>,
-        text: &'a [u8],
+        text: &'a LinedText<'a>,
         sources: &'a dyn Sources,
     ) -> Self {
         Checker {
             db,
             input,
-            explainer: Explainer::new(db, input, printer, text),
-            lines: Lines::new(db, input, text),
+            explainer: Explainer::new(db, input, printer, text.bytes()),
+            lines: Lines::new(db, input, text.bytes()),
             text,
             sources,
-            name: name(db, input, input.header(db).name),
+            name: source_name(db, input),
+            symbol: symbol_name(db, input.module(db), input.header(db).name),
+            dialect: Dialect::of(db, input.module(db)),
+            variables: OnceCell::new(),
         }
     }
 
@@ -95,17 +108,21 @@ impl<'a> Checker<'a> {
         let mut help = words::help(skipped.as_ref().unwrap_or(finding));
         help.extend(skipped.is_some().then(|| words::LEAVES.to_owned()));
         let finding = skipped.as_ref().unwrap_or(finding);
-        let location = self.location(finding.inst);
+        let mut location = self.location(finding.inst);
+        let mut reasons = self.reasons(finding);
+        look_at(&mut location, &mut reasons);
         let is_allowed = self.is_allowed(finding.rule, finding.inst, &location);
-        let what = self.what(finding);
+        let what = self.what(finding, &location);
         let mut diagnostic = Diagnostic {
             code: finding.rule.code(),
             rule: finding.rule.slug(),
             level: finding.level.name(),
             message: words::message(finding, &what),
             function: self.name.clone(),
+            symbol: self.symbol.clone(),
+            kernel: queries::is_kernel(self.db, self.input),
             label: words::label(finding, &what),
-            reasons: self.reasons(finding),
+            reasons,
             help,
             fingerprint: String::new(),
             suppression: is_allowed.then_some(Suppression::InSource),
@@ -117,12 +134,10 @@ impl<'a> Checker<'a> {
 
     /// The same of what a comparison says.
     pub(super) fn told(&self, told: Told) -> Diagnostic {
-        let location = self.location(told.inst);
-        let is_allowed = self.is_allowed(told.rule, told.inst, &location);
+        let mut location = self.location(told.inst);
         let reason = |reason: ToldReason| Reason {
             kind: reason.kind,
             message: reason.message,
-            plain: None,
             location: reason.inst.map(|inst| self.location(inst)).unwrap_or_default(),
         };
         let mut reasons: Vec<Reason> = told.reasons.into_iter().map(reason).collect();
@@ -134,12 +149,16 @@ impl<'a> Checker<'a> {
             };
             reasons.extend(self.reasons(&finding));
         }
+        look_at(&mut location, &mut reasons);
+        let is_allowed = self.is_allowed(told.rule, told.inst, &location);
         let mut diagnostic = Diagnostic {
             code: told.rule.code(),
             rule: told.rule.slug(),
             level: told.level.name(),
             message: told.message,
             function: self.name.clone(),
+            symbol: self.symbol.clone(),
+            kernel: queries::is_kernel(self.db, self.input),
             label: told.label,
             reasons,
             help: told.help,
@@ -166,15 +185,19 @@ impl<'a> Checker<'a> {
         Some(Finding { rule, level: Level::Warning, ..finding.clone() })
     }
 
-    /// The function that is checked, by its name in the source where that is known.
-    pub(super) fn function_name(&self) -> String {
-        self.name.clone()
+    /// The function that is checked, as the program calls it, and as the module does.
+    pub(super) fn function_name(&self) -> (&str, &str) {
+        (&self.name, &self.symbol)
     }
 
-    /// What a function is called in the source, or else in the module.
+    /// What a function is called in the program, as far as that is known.
     pub(super) fn name_of(&self, callee: GlobalName) -> String {
-        let source = self.source_name(callee);
-        source.unwrap_or_else(|| name(self.db, self.input, callee))
+        let module = self.input.module(self.db);
+        let mut entries = module.functions(self.db).iter();
+        match entries.find(|entry| entry.name == callee) {
+            Some(entry) => source_name(self.db, entry.input),
+            None => demangled(&symbol_name(self.db, module, callee)),
+        }
     }
 
     pub(super) fn location(&self, inst: InstId) -> Location {
@@ -184,13 +207,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The operation, as the subject of a sentence.
-    fn what(&self, finding: &Finding) -> What {
+    fn what(&self, finding: &Finding, location: &Location) -> What {
         if let Some(callee) = finding.callee {
-            let callee = match self.source_name(callee) {
-                Some(name) => name,
-                None => format!("@{}", name(self.db, self.input, callee)),
-            };
-            return What::named(format!("the barrier in {callee}"));
+            return What::named(format!("the barrier in `{}`", self.name_of(callee)));
         }
         if let Some(symbol) = finding.access.and_then(|cost| cost.symbol) {
             let symbol = Some(self.value_name(symbol.value));
@@ -203,7 +222,9 @@ impl<'a> Checker<'a> {
         let context = self.input.module(self.db).context(self.db);
         let called = body.const_callee(finding.inst).and_then(|callee| {
             match context.const_data(callee).kind {
-                ConstKind::Global(called) => Some(name(self.db, self.input, called)),
+                ConstKind::Global(called) => {
+                    Some(symbol_name(self.db, self.input.module(self.db), called))
+                }
                 _ => None,
             }
         });
@@ -222,32 +243,45 @@ impl<'a> Checker<'a> {
                 if finding.rule == Rule::DivergentArgument
                     || barrier.is_none_or(|barrier| barrier.partial) =>
             {
-                What::named(
-                    called.map_or_else(|| "this operation".to_owned(), |name| format!("@{name}")),
-                )
+                What::named(match (self.called(location), called) {
+                    (Some(word), _) => format!("`{word}`"),
+                    (None, Some(name)) => match names::of_intrinsic(&name) {
+                        Some(word) if self.dialect == Dialect::Cuda => format!("`{word}`"),
+                        _ => format!("@{name}"),
+                    },
+                    (None, None) => "this operation".to_owned(),
+                })
             }
-            _ => What::barrier(
-                barrier.map(|barrier| Barrier { scope: of_kind(barrier, finding), ..barrier }),
-            ),
+            _ => {
+                let kind =
+                    barrier.map(|barrier| Barrier { scope: of_kind(barrier, finding), ..barrier });
+                let mut what = What::barrier(kind);
+                let inner = location.inlined.iter().rfind(|frame| !frame.is_of_system());
+                if let Some(word) = self.called(location) {
+                    what.text = format!("`{word}()`");
+                } else if let Some(inner) = inner.filter(|inner| !inner.function.is_empty()) {
+                    what.text = format!("{} in `{}`", what.text, inner.function);
+                }
+                what
+            }
         }
+    }
+
+    /// The word by which the program calls an operation, if its source is there: the one that stands
+    /// at the user's line, where what was inlined there is nobody's own code.
+    fn called(&self, location: &Location) -> Option<String> {
+        let place = location.source.as_ref()?;
+        if !location.inlined.iter().all(SourceFile::is_of_system) {
+            return None;
+        }
+        let text = self.sources.text(place)?;
+        text.called_at(place.line, place.column).map(str::to_owned)
     }
 
     /// What a value is called: in the source where that is known, or else in the module.
     fn value_name(&self, value: Value) -> String {
         let in_source = variable_of(self.db, self.input, value);
         in_source.unwrap_or_else(|| self.explainer.name(value))
-    }
-
-    /// What a function is called in the program that was compiled, if that is known.
-    fn source_name(&self, callee: GlobalName) -> Option<String> {
-        let module = self.input.module(self.db);
-        let mut entries = module.functions(self.db).iter();
-        let function = entries.find(|entry| entry.name == callee)?.input;
-        let mut attached = function.header(self.db).metadata.iter();
-        let node = attached.find(|attached| attached.kind == kind::DBG)?.node;
-        let metadata = &module.shell(self.db).metadata;
-        let symbol = metadata.field(node, Field::Name).and_then(MetadataValue::as_string)?;
-        Some(module.context(self.db).text(symbol).into_owned())
     }
 
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
@@ -264,7 +298,6 @@ impl<'a> Checker<'a> {
             reasons.push(Reason {
                 kind: "other",
                 message: message.to_owned(),
-                plain: None,
                 location: self.location(other),
             });
         }
@@ -285,8 +318,7 @@ impl<'a> Checker<'a> {
         {
             reasons.push(Reason {
                 kind: "part",
-                message: words::choice(finding.sources),
-                plain: None,
+                message: words::choice(finding.sources, self.dialect),
                 location: self.location(finding.inst),
             });
             let operand = body.operands(finding.inst).len() - 1;
@@ -306,8 +338,7 @@ impl<'a> Checker<'a> {
         if terminator != finding.inst {
             reasons.push(Reason {
                 kind: "part",
-                message: words::parting(finding, finding.sources),
-                plain: None,
+                message: words::parting(finding, finding.sources, self.dialect),
                 location: self.location(terminator),
             });
         }
@@ -328,7 +359,7 @@ impl<'a> Checker<'a> {
                 let inst = self.explainer.inst_of_place(link.place);
                 let location = inst.map(|inst| self.location(inst)).unwrap_or_default();
                 let kind = if at + 1 == count { "origin" } else { "because" };
-                reasons.push(Reason { kind, message: step.sentence, plain: None, location });
+                reasons.push(Reason { kind, message: step.sentence, location });
             }
         }
     }
@@ -339,7 +370,6 @@ impl<'a> Checker<'a> {
         let because = |message: String, place| Reason {
             kind: "because",
             message,
-            plain: None,
             location: self.location(place),
         };
         let mut reasons = vec![because(self.explainer.refusal(refusal), place)];
@@ -360,14 +390,17 @@ impl<'a> Checker<'a> {
         let chain = queries::explain_sources(self.db, self.input, subject, finding.sources);
         let steps = self.explainer.steps(&chain);
         let count = steps.len();
-        for (at, (sentence, inst)) in steps.into_iter().enumerate() {
+        for (at, ((sentence, inst), link)) in steps.into_iter().zip(&chain).enumerate() {
             // The first links and the source; what is between them is for `phalanx explain`.
             if count > LINKS && (LINKS - 2..count - 1).contains(&at) {
                 continue;
             }
             let location = inst.map(|inst| self.location(inst)).unwrap_or_default();
-            let plain = chain.get(at).map(|link| self.plain(link, inst));
-            reasons.push(Reason { kind: "because", message: sentence, plain, location });
+            let message = match location.source {
+                Some(_) => self.at_line(link, inst),
+                None => sentence,
+            };
+            reasons.push(Reason { kind: "because", message, location });
         }
         if let Some(Link { fact: fact @ Fact::Value(_), cause: Cause::Source, .. }) = chain.last()
             && self.explainer.inst_of(*fact).is_none()
@@ -408,31 +441,52 @@ impl<'a> Checker<'a> {
             Reason {
                 kind: "because",
                 message: steps[at].sentence.clone(),
-                plain: None,
                 location: location.unwrap_or_default(),
             }
         };
         shown.into_iter().map(reason).collect()
     }
 
-    /// A link of a chain in words that need no names: they stand at a line of the source.
-    fn plain(&self, link: &Link, inst: Option<InstId>) -> String {
+    /// A link of a chain in words of the program: they stand at a line of its source.
+    fn at_line(&self, link: &Link, inst: Option<InstId>) -> String {
         let opcode = inst.map(|inst| self.input.body(self.db).inst(inst).opcode);
+        let variable = inst.and_then(|inst| self.variables().get(&Value::inst(inst)));
+        let what = variable.map_or_else(|| "which".to_owned(), |name| format!("`{name}`"));
         match (&link.cause, opcode) {
-            (Cause::Source, _) => format!("{} comes from here", sources::source(link.source)),
-            (Cause::Operand(_), Some(Opcode::Load)) => "which is read from memory here".to_owned(),
+            (Cause::Source, _) => {
+                format!("{} comes from here", sources::source(link.source, self.dialect))
+            }
+            (Cause::Operand(_), Some(Opcode::Load)) => format!("{what} is read from memory here"),
             (Cause::Operand(_), Some(Opcode::Call)) => {
-                "which is the result of this call".to_owned()
+                format!("{what} is the result of this call")
             }
             (Cause::Join(_) | Cause::Control { .. }, _) => {
-                "which depends here on the way by which threads come".to_owned()
+                format!("{what} depends here on the way by which threads come")
             }
             (Cause::Temporal { .. }, _) => {
-                "which is what threads had when they left a loop, in different iterations"
-                    .to_owned()
+                format!("{what} is what threads had when they left a loop, in different iterations")
             }
-            _ => "which is computed here".to_owned(),
+            _ => format!("{what} is computed here"),
         }
+    }
+
+    /// Variables of the source by the values that they have.
+    fn variables(&self) -> &FxHashMap<Value, String> {
+        self.variables.get_or_init(|| {
+            let module = self.input.module(self.db);
+            let metadata = &module.shell(self.db).metadata;
+            let mut out = FxHashMap::default();
+            for (_, record) in &self.input.view(self.db).extras.debug_records {
+                let DebugRecord::Variable(variable) = record else { continue };
+                let name = metadata.field(variable.variable, Field::Name);
+                let Some(name) = name.and_then(MetadataValue::as_string) else { continue };
+                if let [value] = variable.value.values() {
+                    let name = || module.context(self.db).text(name).into_owned();
+                    out.entry(*value).or_insert_with(name);
+                }
+            }
+            out
+        })
     }
 
     fn is_allowed(&self, rule: Rule, inst: InstId, location: &Location) -> bool {
@@ -441,31 +495,46 @@ impl<'a> Checker<'a> {
         if Allowed::new(context, shell, self.input.view(self.db)).has(rule, inst) {
             return true;
         }
-        let allows = |text: &[u8], line: u32| {
+        let allows = |text: &LinedText<'_>, line: u32| {
             let lines = [line, line.saturating_sub(1)];
-            lines.iter().filter_map(|&l| line_of(text, l)).any(|l| allows_in_comment(l, rule))
+            lines.iter().filter_map(|&l| text.line(l)).any(|l| allows_in_comment(l, rule))
         };
-        let places = location.source.iter().chain(&location.inlined_at);
         allows(self.text, location.ir.line)
-            || places.into_iter().any(|place| {
-                let text = self.sources.text(&place.file, &place.folder);
+            || location.frames().any(|place| {
+                let text = self.sources.text(place);
                 text.is_some_and(|text| allows(&text, place.line))
             })
     }
 
     /// Of the code, the function and the line, spaces left out: what stays when a file grows elsewhere.
     fn fingerprint(&self, diagnostic: &Diagnostic) -> String {
-        let of = |text: &[u8], line| {
-            let line = line_of(text, line).unwrap_or_default();
+        let of = |text: &LinedText<'_>, line| {
+            let line = text.line(line).unwrap_or_default();
             line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect::<Vec<u8>>()
         };
         let location = &diagnostic.location;
-        let in_source = location.source.as_ref().and_then(|place| {
-            let text = self.sources.text(&place.file, &place.folder)?;
-            Some(of(&text, place.line))
-        });
+        let in_source = location
+            .source
+            .as_ref()
+            .and_then(|place| Some(of(&*self.sources.text(place)?, place.line)));
         let line = in_source.unwrap_or_else(|| of(self.text, location.ir.line));
-        format!("{:016x}", fxhash::hash64(&(diagnostic.code, &diagnostic.function, line)))
+        format!("{:016x}", fxhash::hash64(&(diagnostic.code, &diagnostic.symbol, line)))
+    }
+}
+
+/// Chooses the user's own line of each place: see [`Location`].
+fn look_at(location: &mut Location, reasons: &mut [Reason]) {
+    let is_part = |reason: &&mut Reason| reason.kind == "part";
+    if let Some(part) = reasons.iter_mut().find(is_part) {
+        location.leave_shared_calls(&mut part.location);
+    }
+    // The chain of causes is told where the rest is: `threadIdx.x` in a helper is looked for there.
+    let parting = reasons.iter().find(|reason| reason.kind == "part");
+    let shown: Vec<SourceFile> =
+        parting.map_or(&*location, |reason| &reason.location).frames().cloned().collect();
+    let shown: Vec<SourceFile> = shown.into_iter().filter(|f| !f.is_of_system()).collect();
+    for reason in reasons.iter_mut().filter(|reason| reason.kind != "part") {
+        reason.location.look_into(&shown);
     }
 }
 
@@ -495,11 +564,4 @@ fn variable_of(db: &Database, input: FunctionInput, value: Value) -> Option<Stri
         let name = metadata.field(variable.variable, Field::Name)?.as_string()?;
         is_of.then(|| module.context(db).text(name).into_owned())
     })
-}
-
-fn name(db: &Database, input: FunctionInput, name: GlobalName) -> String {
-    match name {
-        GlobalName::Named(symbol) => input.module(db).context(db).text(symbol).into_owned(),
-        GlobalName::Numbered(number) => number.to_string(),
-    }
 }

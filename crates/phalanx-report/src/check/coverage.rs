@@ -15,7 +15,7 @@ use phalanx_db::{Database, FunctionInput, ModuleInput, queries};
 use phalanx_target::{Architecture, Target};
 use serde::Serialize;
 
-use super::{Checker, Diagnostic, Location, text};
+use super::{Checker, Diagnostic, Location, place::OPENCL_BODY, text};
 
 /// The reason of a function with barriers that nobody calls.
 const NO_CALLER: &str = "no-caller";
@@ -96,17 +96,17 @@ impl Judged {
         checker: &Checker<'_>,
     ) {
         let is_executed = queries::is_executed(db, function);
-        let name = checker.function_name();
+        let (name, symbol) = checker.function_name();
         if !is_executed {
             // What clang makes of an OpenCL kernel for callers on the device: the kernel has its code.
-            let is_copy = name.starts_with("__clang_ocl_kern_imp_");
+            let is_copy = symbol.starts_with(OPENCL_BODY);
             if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
                 let message = format!("`{name}`, which no kernel of the module calls");
                 self.insert(Unjudged {
                     reason: NO_CALLER,
                     message,
                     places: 1,
-                    function: Some(name),
+                    function: Some(name.to_owned()),
                     location: None,
                 });
             }
@@ -119,7 +119,7 @@ impl Judged {
                 reason: slug(&gap.reason),
                 message: message(gap, checker),
                 places: 1,
-                function: Some(name.clone()),
+                function: Some(name.to_owned()),
                 location: Some(checker.location(gap.inst)),
             });
         }

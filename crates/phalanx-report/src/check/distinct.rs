@@ -32,7 +32,7 @@ pub fn distinct(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let Some(best) = best.filter(|&best| best != at) {
             let message = "the same holds here".to_owned();
             let location = kept[at].location.clone();
-            others.push((best, Reason { kind: "also", message, plain: None, location }));
+            others.push((best, Reason { kind: "also", message, location }));
         }
     }
     for (best, reason) in others {
@@ -91,7 +91,7 @@ fn copy_key(diagnostic: &Diagnostic) -> Option<CopyKey> {
 }
 
 fn frames(location: &Location) -> Vec<SourceFile> {
-    location.source.iter().chain(&location.inlined_at).cloned().collect()
+    location.frames().cloned().collect()
 }
 
 type CauseKey = (&'static str, String, bool, Vec<SourceFile>, (u32, u32));
@@ -125,13 +125,15 @@ mod tests {
 
     fn diagnostic(function: &str, level: &'static str, own: &[u32], part: &[u32]) -> Diagnostic {
         let location = place(part);
-        let part = Reason { kind: "part", message: String::new(), plain: None, location };
+        let part = Reason { kind: "part", message: String::new(), location };
         Diagnostic {
             code: "PHX001",
             rule: "divergent-barrier",
             level,
             message: String::new(),
             function: function.to_owned(),
+            symbol: function.to_owned(),
+            kernel: true,
             location: place(own),
             label: String::new(),
             reasons: vec![part],

@@ -12,9 +12,12 @@ mod compare;
 mod coverage;
 mod distinct;
 mod guarded;
+mod lines;
+mod names;
 mod pages;
 mod place;
 mod sarif;
+mod short;
 mod text;
 mod words;
 
@@ -26,10 +29,13 @@ pub use build::Checker;
 pub use compare::{Side, against};
 pub use coverage::{Judged, Unjudged, write_judged};
 pub use distinct::distinct;
+pub use lines::LinedText;
+pub use names::{demangled, source_name};
 pub use pages::{page, page_of};
 pub use place::{Location, SourceFile, Sources};
 pub use sarif::{LogOptions, Run, sarif};
-pub use text::{write_summary, write_text};
+pub use short::{write_github, write_line};
+pub use text::{ModuleText, write_summary, write_text};
 
 /// A finding, ready to be told.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -42,8 +48,12 @@ pub struct Diagnostic {
     pub level: &'static str,
     /// What is wrong, in a sentence.
     pub message: String,
-    /// The function that it is in.
+    /// The function that it is in, as the program calls it.
     pub function: String,
+    /// The same as the module calls it.
+    pub symbol: String,
+    /// Threads start there.
+    pub kernel: bool,
     /// Where.
     pub location: Location,
     /// What is said at the place itself.
@@ -57,6 +67,18 @@ pub struct Diagnostic {
     /// Why it is not to be told, where it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppression: Option<Suppression>,
+}
+
+impl Diagnostic {
+    /// What is wrong, and in which function.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let what = if self.kernel { "kernel" } else { "function" };
+        match self.function.is_empty() {
+            true => self.message.clone(),
+            false => format!("{}, in {what} `{}`", self.message, self.function),
+        }
+    }
 }
 
 /// Who says that a finding is known.
@@ -75,25 +97,13 @@ pub struct Reason {
     /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because` (a link of the chain of causes), `origin` (the
     /// last link of a chain about memory: where that comes in), `before` (what an earlier version did), `launch` (in which that was seen).
     pub kind: &'static str,
-    /// What holds there.
+    /// What holds there: in words of the program where its line is known, or else of the module.
     pub message: String,
-    /// The same, without names of the IR: for those who see the line of the source.
-    #[serde(skip)]
-    pub plain: Option<String>,
     /// Where.
     pub location: Location,
 }
 
 impl Reason {
-    /// What to say where the line of the source is shown, or else that of the IR.
-    #[must_use]
-    pub fn words(&self) -> &str {
-        match &self.plain {
-            Some(plain) if self.location.source.is_some() => plain,
-            _ => &self.message,
-        }
-    }
-
     /// Whether it is a link of the chain of causes.
     #[must_use]
     pub fn is_link(&self) -> bool {

@@ -3,16 +3,25 @@
 use phalanx_ir::{
     Context, InstId,
     function::FunctionRef,
-    metadata::{Field, Metadata, MetadataId, MetadataValue, kind},
+    metadata::{Field, Metadata, MetadataId, MetadataValue, NodeKind, kind},
 };
 use serde::Serialize;
 
+use super::LinedText;
 use crate::analyze::{Lines, Place};
+
+/// How the function begins that clang keeps the body of an OpenCL kernel in.
+pub(super) const OPENCL_BODY: &str = "__clang_ocl_kern_imp_";
 
 /// How many scopes, and calls that were inlined, are followed.
 const DEPTH: usize = 64;
 
 /// A place.
+///
+/// Code that was inlined has a place in each function on the way: its frames. The one that
+/// [`Location::source`] names is the user's own line: the outermost frame that is not in a header of
+/// the system. [`Checker`](super::Checker) chooses an inner one where the calls around it have nothing
+/// to do with a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Location {
     /// In the text of the module.
@@ -20,7 +29,10 @@ pub struct Location {
     /// In the program that was compiled, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceFile>,
-    /// Where the code was inlined, the innermost call first.
+    /// Where the code is that was inlined at `source`, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inlined: Vec<SourceFile>,
+    /// Where the code around `source` was inlined, the innermost call first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlined_at: Vec<SourceFile>,
 }
@@ -33,21 +45,94 @@ pub struct SourceFile {
     /// The folder in which the compiler ran, if that is known.
     #[serde(skip)]
     pub folder: String,
+    /// The checksum of the file that was compiled, if that is known: MD5 in hexadecimal digits.
+    #[serde(skip)]
+    pub checksum: String,
+    /// The function that the place is in, if that is known.
+    #[serde(skip)]
+    pub function: String,
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1; 0 when unknown.
     pub column: u32,
 }
 
+impl SourceFile {
+    /// Whether the file is a header of the compiler, of a toolkit or of the system, by its name.
+    #[must_use]
+    pub fn is_of_system(&self) -> bool {
+        let file = &*self.file;
+        // What is below the folder that the compiler ran in has a name that is relative to it.
+        let has = |part: &str| file.contains(part) || file.starts_with(&part[1..]);
+        file.starts_with("/usr/")
+            || file.starts_with("/opt/")
+            || has("/lib/clang/")
+            || has("/phalanx-headers-")
+            || has("/site-packages/nvidia/")
+            || has("/dist-packages/nvidia/")
+    }
+}
+
 /// Gives the contents of source files.
 pub trait Sources {
-    /// The text of a file, by its name and the folder that it is relative to; none when it is not there.
-    fn text(&self, file: &str, folder: &str) -> Option<std::sync::Arc<Vec<u8>>>;
+    /// The text of a file, by its name and the folder that it is relative to; none when it is not
+    /// there, or is not what was compiled.
+    fn text(&self, place: &SourceFile) -> Option<std::sync::Arc<LinedText<'static>>>;
+
+    /// Whether the file has changed since it was compiled: its lines are no longer those of places.
+    fn is_stale(&self, _place: &SourceFile) -> bool {
+        false
+    }
 }
 
 impl Location {
-    /// The places of an instruction: that of its own line, then those of the calls by which it was inlined. Without `lines` its place in
-    /// the text is left out.
+    /// A place by its frames, the innermost first.
+    #[must_use]
+    pub fn new(ir: Place, frames: Vec<SourceFile>) -> Location {
+        let at = frames.iter().rposition(|frame| !frame.is_of_system());
+        let mut location = Location { ir, ..Location::default() };
+        let last = frames.len().saturating_sub(1);
+        location.set(frames, at.unwrap_or(last));
+        location
+    }
+
+    fn set(&mut self, mut frames: Vec<SourceFile>, at: usize) {
+        self.inlined_at = frames.split_off((at + 1).min(frames.len()));
+        self.source = frames.pop();
+        self.inlined = frames;
+    }
+
+    /// All frames, the innermost first.
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = &SourceFile> {
+        self.inlined.iter().chain(&self.source).chain(&self.inlined_at)
+    }
+
+    /// The user's own line of an operation, seen from where threads part before it, and the reverse:
+    /// calls by which both were inlined have nothing to do with it.
+    pub(super) fn leave_shared_calls(&mut self, other: &mut Location) {
+        let own: Vec<SourceFile> = self.frames().cloned().collect();
+        let others: Vec<SourceFile> = other.frames().cloned().collect();
+        let shared = own.iter().rev().zip(others.iter().rev()).take_while(|(a, b)| a == b).count();
+        for (location, frames) in [(self, own), (other, others)] {
+            let inner = frames.len().saturating_sub(shared).max(1);
+            let at = frames.iter().take(inner).rposition(|frame| !frame.is_of_system());
+            if let Some(at) = at {
+                location.set(frames, at);
+            }
+        }
+    }
+
+    /// Chooses the innermost frame that is in one of some files; none of them changes nothing.
+    pub(super) fn look_into(&mut self, files: &[SourceFile]) {
+        let is_near = |frame: &&SourceFile| files.iter().any(|other| other.file == frame.file);
+        let at = self.frames().position(|frame| is_near(&frame));
+        if let Some(at) = at {
+            let frames = self.frames().cloned().collect();
+            self.set(frames, at);
+        }
+    }
+
+    /// The place of an instruction. Without `lines` its place in the text is left out.
     pub(super) fn of(
         function: FunctionRef<'_>,
         (metadata, context): (&Metadata, &Context),
@@ -57,55 +142,56 @@ impl Location {
         let mut attachments = function.extras.attachments_of(inst);
         let mut at = attachments.find(|a| a.kind == kind::DBG).map(|a| a.node);
         let mut places = Vec::new();
+        let ir = lines.map(|lines| lines.inst(inst)).unwrap_or_default();
         while let Some(location) = at.filter(|_| places.len() < DEPTH) {
-            places.extend(place(metadata, context, location));
+            let (frame, is_stub) = place(metadata, context, location);
+            places.extend(frame);
+            // What calls the body of an OpenCL kernel is made by clang; nobody wrote it.
+            if is_stub {
+                break;
+            }
             at = metadata.field(location, Field::InlinedAt).and_then(MetadataValue::as_node);
         }
-        let mut places = places.into_iter();
-        let ir = lines.map(|lines| lines.inst(inst)).unwrap_or_default();
-        Location { ir, source: places.next(), inlined_at: places.collect() }
+        Location::new(ir, places)
     }
 }
 
-fn place(metadata: &Metadata, context: &Context, location: MetadataId) -> Option<SourceFile> {
+/// A debug location, and whether it is in the body of an OpenCL kernel that clang put aside.
+fn place(
+    metadata: &Metadata,
+    context: &Context,
+    location: MetadataId,
+) -> (Option<SourceFile>, bool) {
     let number = |field| {
         let value = metadata.field(location, field).and_then(|value| value.as_int(context));
         u32::try_from(value.unwrap_or(0)).unwrap_or(0)
     };
-    let line = number(Field::Line);
-    let (file, folder) = file_of(metadata, context, location).unwrap_or_default();
-    (line != 0 && !file.is_empty()).then(|| SourceFile {
-        file,
-        folder,
-        line,
-        column: number(Field::Column),
-    })
-}
-
-/// File and folder of a debug location: those of the nearest scope that has some.
-fn file_of(
-    metadata: &Metadata,
-    context: &Context,
-    location: MetadataId,
-) -> Option<(String, String)> {
+    let text = |node, field| {
+        let symbol = metadata.field(node, field).and_then(MetadataValue::as_string);
+        symbol.map(|symbol| context.text(symbol).into_owned()).unwrap_or_default()
+    };
     let node = |at, field| metadata.field(at, field).and_then(MetadataValue::as_node);
-    let mut at = location;
+    let mut place = SourceFile {
+        line: number(Field::Line),
+        column: number(Field::Column),
+        ..SourceFile::default()
+    };
+    let mut at = Some(location);
+    let mut is_stub = false;
     for _ in 0..DEPTH {
-        if let Some(file) = node(at, Field::File) {
-            let text = |field| {
-                let symbol = metadata.field(file, field).and_then(MetadataValue::as_string);
-                symbol.map(|symbol| context.text(symbol).into_owned()).unwrap_or_default()
-            };
-            return Some((text(Field::Filename), text(Field::Directory)));
+        let Some(scope) = at else { break };
+        if let Some(file) = node(scope, Field::File).filter(|_| place.file.is_empty()) {
+            let name = text(file, Field::Filename);
+            place.file = name.trim_start_matches("./").to_owned();
+            place.folder = text(file, Field::Directory);
+            place.checksum = text(file, Field::Checksum);
         }
-        at = node(at, Field::Scope)?;
+        if metadata.node_kind(scope) == NodeKind::Subprogram {
+            place.function = text(scope, Field::Name);
+            is_stub = text(scope, Field::LinkageName).starts_with(OPENCL_BODY);
+            break;
+        }
+        at = node(scope, Field::Scope);
     }
-    None
-}
-
-/// A line of a text, from 1, without its end.
-pub(super) fn line_of(text: &[u8], line: u32) -> Option<&[u8]> {
-    let wanted = line.checked_sub(1)? as usize;
-    let line = text.split(|&byte| byte == b'\n').nth(wanted)?;
-    Some(line.strip_suffix(b"\r").unwrap_or(line))
+    ((place.line != 0 && !place.file.is_empty()).then_some(place), is_stub)
 }

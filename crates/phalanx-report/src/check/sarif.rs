@@ -12,17 +12,21 @@ use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
 
 use super::{
-    Diagnostic, Judged, Location, Reason, Sources, Suppression, Unjudged, page_of, place::line_of,
-    text::word_end,
+    Diagnostic, Judged, LinedText, Location, Reason, Sources, Suppression, Unjudged, page_of,
+    text::{calls, word_end},
 };
 
 /// What a log is about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// What each diagnostic was found in: the name of the module.
     pub module: &'a str,
     /// Its text.
-    pub text: &'a [u8],
+    pub text: &'a LinedText<'a>,
+    /// It was compiled from the source that it is named by: lines of the text are nobody's.
+    pub is_compiled: bool,
+    /// The files that it was compiled from.
+    pub sources: &'a dyn Sources,
     /// What was found.
     pub diagnostics: &'a [Diagnostic],
     /// What was judged, where that was asked for.
@@ -41,13 +45,13 @@ pub struct LogOptions<'a> {
 /// The base of relative names.
 const BASE: &str = "SRCROOT";
 
-/// The log of one or more modules. `sources` has the files that they were compiled from.
+/// The log of one or more modules.
 #[must_use]
-pub fn sarif(runs: &[Run<'_>], sources: &dyn Sources, options: LogOptions<'_>) -> Value {
+pub fn sarif(runs: &[Run<'_>], options: LogOptions<'_>) -> Value {
     let mut results: Vec<Value> = Vec::new();
     let mut notifications: Vec<Value> = Vec::new();
     for run in runs {
-        let writer = Writer { run: *run, sources };
+        let writer = Writer { run: *run };
         let not_judged = run.judged.into_iter().flat_map(|judged| &judged.not_judged);
         notifications.extend(not_judged.map(|one| writer.notification(one)));
         results.extend(run.diagnostics.iter().map(|diagnostic| writer.result(diagnostic)));
@@ -84,7 +88,7 @@ fn folder<'a>(runs: &[Run<'a>]) -> Option<&'a str> {
     let places = runs.iter().flat_map(|run| run.diagnostics).flat_map(|diagnostic| {
         let reasons = diagnostic.reasons.iter().map(|reason| &reason.location);
         let locations = reasons.chain([&diagnostic.location]);
-        locations.flat_map(|location| location.source.iter().chain(&location.inlined_at))
+        locations.flat_map(Location::frames).filter(|frame| !frame.is_of_system())
     });
     let mut folders = places.filter(|place| !is_absolute(&place.file)).map(|place| &*place.folder);
     let first = folders.next()?;
@@ -111,7 +115,6 @@ fn rule(rule: Rule, options: LogOptions<'_>) -> Value {
 
 struct Writer<'a> {
     run: Run<'a>,
-    sources: &'a dyn Sources,
 }
 
 impl Writer<'_> {
@@ -138,9 +141,9 @@ impl Writer<'_> {
         let reasons = diagnostic.reasons.iter().filter(|reason| !reason.is_link());
         let mut related: Vec<Value> =
             reasons.map(|reason| self.location(&reason.location, &reason.message)).collect();
-        related.extend(diagnostic.location.inlined_at.iter().map(|at| {
+        related.extend(calls(&diagnostic.location).into_iter().map(|(what, at)| {
             let at = Location { source: Some(at.clone()), ..Location::default() };
-            self.location(&at, "inlined here")
+            self.location(&at, &what)
         }));
         for (id, place) in related.iter_mut().enumerate() {
             place["id"] = json!(id);
@@ -149,7 +152,7 @@ impl Writer<'_> {
             "ruleId": diagnostic.code,
             "ruleIndex": index,
             "level": diagnostic.level,
-            "message": { "text": format!("{}: {}.{help}", diagnostic.message, diagnostic.label) },
+            "message": { "text": format!("{}: {}.{help}", diagnostic.headline(), diagnostic.label) },
             "locations": [place],
             "relatedLocations": related,
             "partialFingerprints": { "phalanx/v1": diagnostic.fingerprint },
@@ -173,7 +176,7 @@ impl Writer<'_> {
         let parting = diagnostic.reasons.iter().filter(|reason| reason.kind == "part");
         let steps = links.chain(parting);
         let mut locations: Vec<Value> =
-            steps.map(|step| self.location(&step.location, step.words())).collect();
+            steps.map(|step| self.location(&step.location, &step.message)).collect();
         locations.push(self.location(&diagnostic.location, &diagnostic.label));
         let locations: Vec<Value> =
             locations.into_iter().map(|location| json!({ "location": location })).collect();
@@ -190,15 +193,14 @@ impl Writer<'_> {
             artifact["uriBaseId"] = json!(BASE);
         }
         let mut place = json!({ "artifactLocation": artifact });
-        if line > 0 {
+        if line > 0 && (location.source.is_some() || !self.run.is_compiled) {
             place["region"] = json!({ "startLine": line });
-            let source = location.source.as_ref();
-            let source = source.map(|place| self.sources.text(&place.file, &place.folder));
+            let source = location.source.as_ref().map(|place| self.run.sources.text(place));
             let text = match &source {
-                Some(text) => text.as_ref().map(|text| text.as_slice()),
+                Some(text) => text.as_deref(),
                 None => Some(self.run.text),
             };
-            let (start, end) = columns(text.and_then(|text| line_of(text, line)), column);
+            let (start, end) = columns(text.and_then(|text| text.line(line)), column);
             for (name, at) in [("startColumn", start), ("endColumn", end)] {
                 if let Some(at) = at {
                     place["region"][name] = json!(at);

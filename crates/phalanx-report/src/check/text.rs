@@ -4,11 +4,20 @@ use std::fmt::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Location, SourceFile, Sources, place::line_of};
-use crate::diagnostics::{SourceText, window_of};
+use super::{Diagnostic, LinedText, Location, SourceFile, Sources};
+use crate::diagnostics::window_of;
 
 /// How many further places are shown.
 const ALSO: usize = 3;
+
+/// The text of a module, and what it is called.
+#[derive(Clone, Copy, Debug)]
+pub struct ModuleText<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its lines.
+    pub text: &'a LinedText<'a>,
+}
 
 /// Writes a diagnostic, with ANSI colours. `module` is the text that was read.
 ///
@@ -16,7 +25,7 @@ const ALSO: usize = 3;
 /// Those of `out`.
 pub fn write_text(
     diagnostic: &Diagnostic,
-    module: SourceText<'_>,
+    module: ModuleText<'_>,
     sources: &dyn Sources,
     out: &mut dyn Write,
 ) -> fmt::Result {
@@ -25,16 +34,16 @@ pub fn write_text(
         "warning" => Level::WARNING,
         _ => Level::NOTE,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let title = level.primary_title(diagnostic.headline()).id(diagnostic.code);
     let mut groups = vec![with_place(
         Group::with_title(title),
         &diagnostic.location,
         &diagnostic.label,
         (module, sources),
     )];
-    for place in &diagnostic.location.inlined_at {
+    for (title, place) in calls(&diagnostic.location) {
         let location = Location { source: Some(place.clone()), ..Location::default() };
-        let title = Level::NOTE.secondary_title("inlined here");
+        let title = Level::NOTE.secondary_title(title);
         groups.push(with_place(Group::with_title(title), &location, "", (module, sources)));
     }
     let mut further = 0;
@@ -69,30 +78,41 @@ pub fn write_text(
     writeln!(out, "{}\n", Renderer::styled().render(&groups))
 }
 
-/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that are shown already are left out. Of code that was inlined
-/// from a file that the rest is not about, the call counts: whoever reads this looks for `threadIdx.x`, not for its definition.
+/// What was inlined on the way to a place, and where: code of the user in functions that are called
+/// there, then the calls of the function that it is in. Headers of the system are left out.
+pub(super) fn calls(location: &Location) -> Vec<(String, &SourceFile)> {
+    let quoted = |name: &str| match name {
+        "" => "the function".to_owned(),
+        name => format!("`{name}`"),
+    };
+    let mut out = Vec::new();
+    for frame in location.inlined.iter().rev().filter(|frame| !frame.is_of_system()) {
+        out.push((format!("in {}, which is inlined there", quoted(&frame.function)), frame));
+    }
+    let mut callee = location.source.as_ref();
+    for frame in &location.inlined_at {
+        let name = callee.map(|callee| callee.function.as_str()).unwrap_or_default();
+        out.push((format!("{} is inlined here", quoted(name)), frame));
+        callee = Some(frame);
+    }
+    out
+}
+
+/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that are
+/// shown already are left out.
 fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
-    let frames = |location: &'_ Location| -> Vec<SourceFile> {
-        location.source.iter().chain(&location.inlined_at).cloned().collect()
-    };
     let parting = diagnostic.reasons.iter().find(|reason| reason.kind == "part");
-    let shown: Vec<SourceFile> = match parting {
-        Some(parting) => frames(&parting.location),
-        None => frames(&diagnostic.location),
-    };
-    let is_near = |place: &&SourceFile| shown.iter().any(|other| other.file == place.file);
-    let mut last = shown.first().cloned();
+    let mut last = parting.map_or(&diagnostic.location, |part| &part.location).source.clone();
     let mut lines = Vec::new();
     for reason in diagnostic.reasons.iter().filter(|reason| reason.is_link()) {
-        let frames = frames(&reason.location);
-        let Some(place) = frames.iter().find(is_near).or(frames.last()) else { continue };
+        let Some(place) = &reason.location.source else { continue };
         let is_new = last.as_ref().is_none_or(|l| (&l.file, l.line) != (&place.file, place.line));
         if is_new {
-            lines.push((reason.words(), place.clone()));
+            lines.push((reason.message.as_str(), place.clone()));
             last = Some(place.clone());
         } else if let Some((message, at)) = lines.last_mut() {
             // The last word about a line is nearest to the source.
-            (*message, *at) = (reason.words(), place.clone());
+            (*message, *at) = (reason.message.as_str(), place.clone());
         }
     }
     lines
@@ -112,12 +132,12 @@ fn with_place<'a>(
     group: Group<'a>,
     location: &Location,
     label: &str,
-    (module, sources): (SourceText<'_>, &dyn Sources),
+    (module, sources): (ModuleText<'_>, &dyn Sources),
 ) -> Group<'a> {
     let label = (!label.is_empty()).then(|| label.to_owned());
     let from_source = location.source.as_ref().and_then(|place| {
-        let text = sources.text(&place.file, &place.folder)?;
-        let line = line_of(&text, place.line)?;
+        let text = sources.text(place)?;
+        let line = text.line(place.line)?;
         let start = (place.column.max(1) as usize - 1).min(line.len());
         Some(snippet(&place.file, place.line, line, start..word_end(line, start), label.clone()))
     });
@@ -131,13 +151,17 @@ fn with_place<'a>(
             0 => origin,
             column => origin.char_column(column as usize),
         };
-        let group = group.element(origin);
+        let mut group = group.element(origin);
+        if sources.is_stale(place) {
+            let said = "the file has changed since it was compiled: its line is not shown";
+            group = group.element(Level::NOTE.message(said));
+        }
         return match label {
             Some(label) => group.element(Level::NOTE.message(label)),
             None => group,
         };
     }
-    let Some(line) = line_of(module.text, location.ir.line) else { return group };
+    let Some(line) = module.text.line(location.ir.line) else { return group };
     let start = (location.ir.column.max(1) as usize - 1).min(line.len());
     let end = crate::diagnostics::statement_end(line, start);
     group.element(snippet(module.name, location.ir.line, line, start..end, label))

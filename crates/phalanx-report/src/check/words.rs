@@ -13,7 +13,7 @@ use phalanx_target::{
     intrinsics::{Barrier, BarrierPhase, Role},
 };
 
-use crate::explain::words as sources;
+use crate::explain::words::{self as sources, Dialect};
 use crate::spaces::words as memories;
 
 /// The operation that a diagnostic is about.
@@ -74,8 +74,8 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             format!("which {threads} take part in {what} depends on divergent control")
         }
         Rule::MissingMembers => match is_sure {
-            true => format!("{what} names {threads} that do not come to it"),
-            false => format!("{what} names {threads} that may not come to it"),
+            true => format!("the mask of {what} includes lanes that do not execute it"),
+            false => format!("the mask of {what} includes lanes that may not execute it"),
         },
         Rule::UnstatedLaunch => {
             format!("{threads} part at this branch, but not if more were said of launches")
@@ -281,8 +281,8 @@ fn access(rule: Rule, AccessCost { stride, size, waves, .. }: AccessCost) -> Str
 }
 
 /// What is said where threads part.
-pub(super) fn parting(finding: &Finding, sources: SourceSet) -> String {
-    let names: Vec<&str> = sources.iter().map(sources::source).collect();
+pub(super) fn parting(finding: &Finding, sources: SourceSet, dialect: Dialect) -> String {
+    let names: Vec<&str> = sources.iter().map(|one| sources::source(one, dialect)).collect();
     let how = match finding.rule {
         Rule::BarrierAfterExit => "some return after this",
         _ => "threads part here",
@@ -291,8 +291,8 @@ pub(super) fn parting(finding: &Finding, sources: SourceSet) -> String {
 }
 
 /// What is said where threads call different functions.
-pub(super) fn choice(sources: SourceSet) -> String {
-    let names: Vec<&str> = sources.iter().map(sources::source).collect();
+pub(super) fn choice(sources: SourceSet, dialect: Dialect) -> String {
+    let names: Vec<&str> = sources.iter().map(|one| sources::source(one, dialect)).collect();
     format!("threads may call different functions here: which one depends on {}", list(&names))
 }
 

@@ -23,7 +23,7 @@ use phalanx_ir::{
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::{DebugPlace, Explanation, Step, UnknownName};
+use super::{DebugPlace, Explanation, Step, UnknownName, words::Dialect};
 use crate::analyze::{Lines, Place, names};
 use crate::loads::{LoadExplanation, Words};
 
@@ -42,6 +42,7 @@ pub struct Explainer<'a> {
     lines: Lines<'a>,
     source: &'a [u8],
     assumed: Option<Assumptions>,
+    pub(super) dialect: Dialect,
     /// See [`queries::CallLink::memory`].
     memory: Option<Arc<[MemoryVersion]>>,
 }
@@ -65,6 +66,7 @@ impl<'a> Explainer<'a> {
             lines: Lines::new(db, input, source),
             source,
             assumed: None,
+            dialect: Dialect::of(db, input.module(db)),
             memory: None,
         }
     }

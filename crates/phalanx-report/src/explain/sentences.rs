@@ -48,7 +48,7 @@ impl Explainer<'_> {
     }
 
     fn say_source(&self, link: &Link, what: &str) -> String {
-        let source = words::source(link.source);
+        let source = words::source(link.source, self.dialect);
         let opcode = self.inst_of(link.fact).map(|inst| self.function.body.inst(inst).opcode);
         match (link.fact, opcode) {
             (Fact::Terminator(_), _) => {

@@ -1,22 +1,65 @@
 //! What sources and links are called in a sentence.
 
+use phalanx_db::{Database, ModuleInput};
+use phalanx_ir::metadata::Field;
 use phalanx_target::{Scope, SourceSet};
 
+/// Whose words are used for indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dialect {
+    /// CUDA's, which are HIP's too.
+    Cuda,
+    /// OpenCL's.
+    OpenCl,
+    /// Nobody's: the language is not known.
+    None,
+}
+
+impl Dialect {
+    /// That of the language that a module was compiled from, by its debug information.
+    pub(crate) fn of(db: &Database, module: ModuleInput) -> Dialect {
+        let (context, metadata) = (module.context(db), &module.shell(db).metadata);
+        let operands = |name: &[u8]| {
+            let name = context.find_symbol(name);
+            name.map(|name| metadata.named_operands(name)).unwrap_or_default()
+        };
+        if !operands(b"opencl.ocl.version").is_empty() {
+            return Dialect::OpenCl;
+        }
+        let language = operands(b"llvm.dbg.cu").first().and_then(|&unit| {
+            metadata.field(unit, Field::Language).and_then(|value| value.as_int(context))
+        });
+        match language {
+            // The versions of C++, and HIP.
+            Some(0x4 | 0x19 | 0x1a | 0x21 | 0x2a | 0x2b | 0x30) => Dialect::Cuda,
+            Some(0x15 | 0x37 | 0x38) => Dialect::OpenCl,
+            _ => Dialect::None,
+        }
+    }
+}
+
 /// What a source is, as in "it depends on ...".
-pub(crate) fn source(source: SourceSet) -> &'static str {
+pub(crate) fn source(source: SourceSet, dialect: Dialect) -> &'static str {
+    let own = |cuda, open_cl, other| match dialect {
+        Dialect::Cuda => cuda,
+        Dialect::OpenCl => open_cl,
+        Dialect::None => other,
+    };
     match source {
-        SourceSet::X => "the thread's index x",
-        SourceSet::Y => "the thread's index y",
-        SourceSet::Z => "the thread's index z",
+        SourceSet::X => own("`threadIdx.x`", "`get_local_id(0)`", "the thread's index x"),
+        SourceSet::Y => own("`threadIdx.y`", "`get_local_id(1)`", "the thread's index y"),
+        SourceSet::Z => own("`threadIdx.z`", "`get_local_id(2)`", "the thread's index z"),
         SourceSet::LANE => "the number of the lane",
-        SourceSet::WAVE => "the number of the wave",
-        SourceSet::BLOCK_X => "the workgroup's index x",
-        SourceSet::BLOCK_Y => "the workgroup's index y",
-        SourceSet::BLOCK_Z => "the workgroup's index z",
+        SourceSet::WAVE => {
+            own("the number of the warp", "the number of the wave", "the number of the wave")
+        }
+        SourceSet::BLOCK_X => own("`blockIdx.x`", "`get_group_id(0)`", "the workgroup's index x"),
+        SourceSet::BLOCK_Y => own("`blockIdx.y`", "`get_group_id(1)`", "the workgroup's index y"),
+        SourceSet::BLOCK_Z => own("`blockIdx.z`", "`get_group_id(2)`", "the workgroup's index z"),
         SourceSet::CLUSTER => "the workgroup's rank in its cluster",
-        SourceSet::OPAQUE_WAVE => "something that is only known to be equal within a wave",
-        SourceSet::OPAQUE_GROUP => "something that is only known to be equal within a workgroup",
-        _ => "something that may differ between any two threads",
+        SourceSet::OPAQUE_WAVE => "a value loaded from memory",
+        SourceSet::OPAQUE_GROUP => "a value that may differ between workgroups",
+        _ => "a value that may differ between any two threads",
     }
 }
 

@@ -167,12 +167,12 @@ impl Session {
     /// where [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so; [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
     ///
     /// ```
-    /// use phalanx::{prelude::*, report::{check::{Checker, SourceFile, Sources, write_text}, diagnostics::SourceText}};
+    /// use phalanx::{prelude::*, report::check::{Checker, LinedText, ModuleText, SourceFile, Sources, write_text}};
     ///
     /// /// The files that were compiled: none here.
     /// struct NoFiles;
     /// impl Sources for NoFiles {
-    ///     fn text(&self, _file: &str, _folder: &str) -> Option<std::sync::Arc<Vec<u8>>> {
+    ///     fn text(&self, _place: &SourceFile) -> Option<std::sync::Arc<LinedText<'static>>> {
     ///         None
     ///     }
     /// }
@@ -193,11 +193,12 @@ impl Session {
     /// let mut session = Session::new();
     /// let module = session.read(text)?;
     /// // Of a module that was built, `session.print(module)` takes the place of the text.
-    /// let source = SourceText { name: "kernel.ll", text };
+    /// let lines = LinedText::new(&text[..]);
+    /// let source = ModuleText { name: "kernel.ll", text: &lines };
     /// let printer = session.printer(module);
     /// let mut out = String::new();
     /// for function in session.functions(module) {
-    ///     let checker = Checker::new(session.database(), function.input(), &printer, text, &NoFiles);
+    ///     let checker = Checker::new(session.database(), function.input(), &printer, &lines, &NoFiles);
     ///     for finding in session.diagnostics(function) {
     ///         let diagnostic = checker.diagnostic(finding);
     ///         assert_eq!((diagnostic.code, diagnostic.location.ir.line), ("PHX001", 8));

@@ -261,5 +261,13 @@ fn frames(db: &Database, input: FunctionInput, inst: InstId) -> Frames {
     let module = input.module(db);
     let known = (&module.shell(db).metadata, &**module.context(db));
     let location = Location::of(input.view(db), known, None, inst);
-    location.source.into_iter().chain(location.inlined_at).collect()
+    // What a function or a file is in another version makes no difference.
+    let frames = location.frames().map(|frame| SourceFile {
+        file: frame.file.clone(),
+        folder: frame.folder.clone(),
+        line: frame.line,
+        column: frame.column,
+        ..SourceFile::default()
+    });
+    frames.collect()
 }

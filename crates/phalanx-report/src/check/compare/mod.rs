@@ -109,6 +109,8 @@ fn nothing_in_common(is_empty: bool) -> Diagnostic {
         level: Level::Warning.name(),
         message: message.to_owned(),
         function: String::new(),
+        symbol: String::new(),
+        kernel: false,
         location: super::Location::default(),
         label: String::new(),
         reasons: Vec::new(),
