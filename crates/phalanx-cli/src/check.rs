@@ -245,10 +245,10 @@ impl<'a> Check<'a> {
         let program = std::env::current_exe().and_then(std::fs::metadata);
         let program = program.and_then(|program| Ok((program.len(), program.modified()?)));
         Hasher::default()
-            .add(b"findings")
-            .add(origin.digest.to_string().as_bytes())
-            .add(options.as_bytes())
-            .add(format!("{program:?}").as_bytes())
+            .with(b"findings")
+            .with(origin.digest.to_string().as_bytes())
+            .with(options.as_bytes())
+            .with(format!("{program:?}").as_bytes())
             .finish()
     }
 

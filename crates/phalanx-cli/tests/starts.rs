@@ -109,6 +109,20 @@ fn the_size_of_workgroups() {
     }
 }
 
+/// Its old name still works where it was one, and says so.
+#[test]
+fn the_old_name_of_the_size_of_workgroups() {
+    let kernel = b"define ptx_kernel void @f() { ret void }";
+    let program = Program::new(env!("CARGO_BIN_EXE_phalanx"));
+    for command in [&["analyze", "-"][..], &["run", "-", "@f"]] {
+        let args = [command, &["--mtriple", "nvptx64", "--block", "32x8"]].concat();
+        let output = program.run(&args, kernel).expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status, Some(0), "{args:?}: {text}");
+        assert!(text.contains("warning: --block is now --group"), "{args:?}: {text}");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let output = phalanx(&["analyze", "nowhere.ll"]);

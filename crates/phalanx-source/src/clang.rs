@@ -120,9 +120,9 @@ fn identity_of(program: &Path, version: &[u8]) -> Digest {
     let metadata = fs::metadata(program).ok();
     let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
     Hasher::default()
-        .add(program.to_string_lossy().as_bytes())
-        .add(version)
-        .add(format!("{:?} {modified:?}", metadata.map(|metadata| metadata.len())).as_bytes())
+        .with(program.to_string_lossy().as_bytes())
+        .with(version)
+        .with(format!("{:?} {modified:?}", metadata.map(|metadata| metadata.len())).as_bytes())
         .finish()
 }
 

@@ -67,10 +67,10 @@ impl Compiled {
     /// The digest of the module and of everything that it was made from.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let mut hasher = crate::Hasher::default().add(&self.text);
+        let mut hasher = crate::Hasher::default().with(&self.text);
         for (path, digest) in &self.reads {
             let path = path.to_string_lossy();
-            hasher = hasher.add(path.as_bytes()).add(digest.to_string().as_bytes());
+            hasher = hasher.with(path.as_bytes()).with(digest.to_string().as_bytes());
         }
         hasher.finish()
     }
@@ -171,11 +171,11 @@ fn arguments(
 
 fn key(compiler: &Compiler, unit: &Unit, arguments: &[String]) -> Digest {
     let mut hasher = crate::Hasher::default()
-        .add(compiler.identity().to_string().as_bytes())
-        .add(unit.folder.to_string_lossy().as_bytes())
-        .add(unit.file.to_string_lossy().as_bytes());
+        .with(compiler.identity().to_string().as_bytes())
+        .with(unit.folder.to_string_lossy().as_bytes())
+        .with(unit.file.to_string_lossy().as_bytes());
     for argument in arguments {
-        hasher = hasher.add(argument.as_bytes());
+        hasher = hasher.with(argument.as_bytes());
     }
     hasher.finish()
 }
@@ -238,6 +238,9 @@ fn hint(unit: &Unit, about: &About) -> String {
         true => ", with phalanx's own HIP header, which has ordinary kernels in mind: ROCm \
              (--rocm-path) has the rest"
             .to_owned(),
+        false if unit.language == Language::Cuda => {
+            format!(", with {} (`--cuda-path none` takes phalanx's own)", about.headers)
+        }
         false => format!(", with {}", about.headers),
     }
 }

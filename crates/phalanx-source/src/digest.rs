@@ -19,7 +19,7 @@ impl Digest {
     /// That of some bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Digest {
-        Hasher::default().add(bytes).finish()
+        Hasher::default().with(bytes).finish()
     }
 
     /// The digest that [`fmt::Display`] wrote.
@@ -51,7 +51,7 @@ impl Default for Hasher {
 impl Hasher {
     /// Adds a part.
     #[must_use]
-    pub fn add(mut self, part: &[u8]) -> Self {
+    pub fn with(mut self, part: &[u8]) -> Self {
         for hasher in &mut self.0 {
             hasher.write_usize(part.len());
             hasher.write(part);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn parts_are_kept_apart() {
         let of = |parts: &[&str]| {
-            let add = |hasher: Hasher, part: &&str| hasher.add(part.as_bytes());
+            let add = |hasher: Hasher, part: &&str| hasher.with(part.as_bytes());
             parts.iter().fold(Hasher::default(), add).finish()
         };
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));

@@ -263,14 +263,14 @@ impl Flags {
             self.brings_headers = true;
         } else if is_level(word) {
             self.level = Some(word.to_owned());
-        } else if ALONE.contains(&word) {
         } else if KEPT_WITH_ARGUMENT.contains(&word) {
             self.kept.push(word.to_owned());
             self.kept.extend(rest.next().map(str::to_owned));
         } else if WITH_ARGUMENT.contains(&word) {
             rest.next();
-        } else if MEANING.iter().any(|start| word.starts_with(start))
-            || !BEGINNINGS.iter().any(|start| word.starts_with(start))
+        } else if !ALONE.contains(&word)
+            && (MEANING.iter().any(|start| word.starts_with(start))
+                || !BEGINNINGS.iter().any(|start| word.starts_with(start)))
         {
             self.kept.push(word.to_owned());
         }
@@ -279,7 +279,7 @@ impl Flags {
     /// The arguments of nvcc, without its name.
     #[must_use]
     pub fn of_nvcc(words: &[String]) -> Flags {
-        let mut flags = Flags { language: None, ..Flags::default() };
+        let mut flags = Flags::default();
         let mut rest = words.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             let (name, attached) = match word.split_once('=') {
@@ -529,7 +529,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, expected: Expect) {
+    fn check(line: &str, expected: &Expect) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let flags = Flags::of(Dialect::of_program(&words[0]), &words[1..]);
         let language = flags.language.map_or("-", Language::name);
@@ -543,11 +543,11 @@ mod tests {
     fn what_decides_about_the_meaning_is_kept() {
         check(
             "clang++ -O3 -g -Wall -Werror -Iinc -I more -DN=4 -std=c++17 -fPIC -MD -MF k.d -c -o k.o k.cu",
-            expect!["-Iinc -I more -DN=4 -std=c++17 | - - -O3 | k.cu"],
+            &expect!["-Iinc -I more -DN=4 -std=c++17 | - - -O3 | k.cu"],
         );
         check(
             "clang -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx900 -Xclang -finclude-default-header k",
-            expect!["-cl-std=CL2.0 -Xclang -finclude-default-header | OpenCL gfx900 - | k"],
+            &expect!["-cl-std=CL2.0 -Xclang -finclude-default-header | OpenCL gfx900 - | k"],
         );
     }
 
@@ -558,13 +558,13 @@ mod tests {
              -O3 -DNDEBUG -std=c++17 --generate-code=arch=compute_75,code=[compute_75,sm_75] \
              --generate-code=arch=compute_86,code=[sm_86] --expt-relaxed-constexpr -Xcompiler=-fPIC,-DHOST \
              -use_fast_math -lineinfo -MD -MT k.o -MF k.d -x cu -rdc=true -c k.cu -o k.o",
-            expect![
+            &expect![
                 "-DA=1 -Iinc -Imore -DNDEBUG -std=c++17 -DHOST -ffast-math -fcuda-approx-transcendentals -fgpu-rdc | CUDA sm_86 - | k.cu"
             ],
         );
         check(
             "nvcc -arch sm_90a -Xptxas -v --threads 4 -isystem sys k.cu",
-            expect!["-isystem sys | - sm_90a - | k.cu"],
+            &expect!["-isystem sys | - sm_90a - | k.cu"],
         );
     }
 
@@ -572,7 +572,7 @@ mod tests {
     fn hipcc_is_clang() {
         check(
             "hipcc --offload-arch=gfx906:xnack- --offload-arch=gfx1030 -fgpu-rdc -std=c++20 -x hip k.cpp -o k.o",
-            expect!["-fgpu-rdc -std=c++20 | HIP gfx1030 - | k.cpp"],
+            &expect!["-fgpu-rdc -std=c++20 | HIP gfx1030 - | k.cpp"],
         );
     }
 }

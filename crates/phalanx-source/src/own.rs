@@ -76,7 +76,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
 
 fn digest() -> Digest {
     let add = |hasher: Hasher, (name, text): &(&str, &str)| {
-        hasher.add(name.as_bytes()).add(text.as_bytes())
+        hasher.with(name.as_bytes()).with(text.as_bytes())
     };
     FILES.iter().fold(Hasher::default(), add).finish()
 }

@@ -54,7 +54,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// What `check --format line` says about files, without the lines about how they were compiled.
 #[track_caller]
-fn check(files: &[(&str, &str)], command: &str, expected: Expect) {
+fn check(files: &[(&str, &str)], command: &str, expected: &Expect) {
     let Some(folder) = project(files) else { return };
     let outcome = run(folder.path(), &format!("check --format line {command}"));
     let all = text(&outcome.stdout) + &outcome.errors();
@@ -69,7 +69,7 @@ fn three_languages() {
     check(
         &[("k.cu", WRONG), ("k.hip", WRONG), ("k.cl", opencl), ("k.cpp", &hip)],
         "k.cu k.hip k.cl k.cpp",
-        expect![[r#"
+        &expect![[r#"
             k.cu:3:5: error: `__syncthreads()` is not executed by all threads of a workgroup, in kernel `wrong` [PHX001]
             k.hip:3:5: error: `__syncthreads()` is not executed by all threads of a workgroup, in kernel `wrong` [PHX001]
             k.cl:3:5: error: `barrier()` is not executed by all threads of a workgroup, in kernel `wrong` [PHX001]
@@ -103,7 +103,7 @@ fn our_header_is_enough_for_ordinary_kernels() {
     check(
         &[("k.cu", source)],
         "k.cu",
-        expect![[r#"
+        &expect![[r#"
             nothing found; judged: 1 kernel, 1 barrier
         "#]],
     );
@@ -120,7 +120,7 @@ fn places_are_those_of_the_user() {
     check(
         &[("k.cu", source), ("meet.h", header)],
         "k.cu",
-        expect![[r#"
+        &expect![[r#"
             k.cu:4:5: error: the barrier in `meet` is not executed by all threads of a workgroup, in kernel `calls` [PHX001]
             meet.h:5:5: error: `__syncthreads()` is not executed by all threads of a workgroup, in kernel `both` [PHX001]
             k.cu:13:12: note: the mask of `__shfl_down_sync` includes lanes that may not execute it, in kernel `lanes` [PHX006]
@@ -153,7 +153,7 @@ fn stores_to_constant_memory() {
     check(
         &[("k.cu", source)],
         "k.cu",
-        expect![[r#"
+        &expect![[r#"
             k.cu:3:26: error: constant memory is written, in kernel `k` [PHX030]
             1 error; judged: 1 kernel, 0 barriers
         "#]],
@@ -319,7 +319,7 @@ fn folders_are_looked_through() {
     check(
         &[("src/b/k.cu", WRONG), ("src/a.cu", RIGHT), ("src/.git/x.cu", WRONG), ("src/t.txt", "")],
         "src",
-        expect![[r#"
+        &expect![[r#"
             src/b/k.cu:3:5: error: `__syncthreads()` is not executed by all threads of a workgroup, in kernel `wrong` [PHX001]
             1 error; judged: 2 kernels, 2 barriers
         "#]],
@@ -395,7 +395,7 @@ fn the_headers_of_packages() {
     let wheels = wheels.to_string_lossy();
     let arguments =
         ["check", "k.cu", "--cuda-path", &wheels, "--cache-dir", "cache", "--format", "line"];
-    let outcome = crate::phalanx().run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+    let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
     let said = text(&outcome.expect("it starts").stdout);
     assert!(said.starts_with("k.cu:5:5: error: `__syncthreads()` is not executed"), "{said}");
     assert!(said.contains("with the CUDA headers in "), "{said}");
