@@ -130,6 +130,10 @@ pub(crate) struct RunArgs {
     /// In which order threads advance: `lockstep`, `turns:N` or `random:SEED`.
     #[arg(long, default_value = "lockstep", value_name = "ORDER")]
     pub(crate) order: String,
+    /// Where threads of a wave are together again that parted at a branch: as early as cycles allow,
+    /// or at the immediate post-dominator of the branch, as on hardware with a stack of masks.
+    #[arg(long, value_enum, default_value_t = Reconverge::Maximal, value_name = "MODEL")]
+    pub(crate) reconverge: Reconverge,
     /// Chooses what memory holds that nobody wrote.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
@@ -150,6 +154,15 @@ pub(crate) struct RunArgs {
     pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+}
+
+/// Models of reconvergence.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Reconverge {
+    /// As early as cycles allow.
+    Maximal,
+    /// At immediate post-dominators.
+    PostDominator,
 }
 
 /// Options that say what the code runs on.

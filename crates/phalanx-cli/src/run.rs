@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::{
     Status,
     analyze::overrides,
-    args::{Format, RunArgs},
+    args::{Format, Reconverge, RunArgs},
     functions,
     input::{self, Source},
     terminal::Terminal,
@@ -74,6 +74,10 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         shared: args.shared,
         fuel: args.fuel,
         order: order(&args.order)?,
+        reconvergence: match args.reconverge {
+            Reconverge::Maximal => simt::Reconvergence::Maximal,
+            Reconverge::PostDominator => simt::Reconvergence::PostDominator,
+        },
         seed: args.seed,
         frozen,
         ..Launch::default()

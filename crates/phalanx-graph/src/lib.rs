@@ -14,6 +14,7 @@
 //! | post-dominator tree | [`PostDomTree`] | the same, see there for infinite loops | `O(n)` |
 //! | dominance frontier | [`DominanceFrontier`] | `O(n + m)`, a query pays for its answer | `O(n + m)` |
 //! | control dependence | [`ControlDependence`] | `O(n + m)`, a query pays for its answer | `O(n + m)` |
+//! | joins of parted threads | [`Joins`] | as post-dominators, a query pays for its search | `O(n + m)` |
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
 //! | strongly connected components | [`Components`] | `O(n + m)` | `O(n)` |
 //!
@@ -42,6 +43,7 @@ pub mod dfs;
 pub mod dom;
 pub mod frontier;
 pub mod graph;
+pub mod joins;
 pub mod node;
 pub mod postdom;
 mod scratch;
@@ -59,5 +61,6 @@ pub use dfs::Dfs;
 pub use dom::DomTree;
 pub use frontier::DominanceFrontier;
 pub use graph::Graph;
+pub use joins::{Joins, Reconvergence};
 pub use node::{Node, NodeSet, NodeVec};
 pub use postdom::PostDomTree;

@@ -1,5 +1,6 @@
 //! A launch: geometry, arguments, and what came of it.
 
+use phalanx_graph::Reconvergence;
 use phalanx_ir::attributes::AttrKind;
 
 use crate::{
@@ -67,6 +68,8 @@ pub struct Launch {
     pub blocks: Option<u32>,
     /// In which order threads advance.
     pub order: Order,
+    /// Where threads that part are together again.
+    pub reconvergence: Reconvergence,
     /// Chooses bits of memory that nobody wrote.
     pub seed: u64,
     /// Bits that `freeze` makes of poison, in all threads; see also [`Program::set_undef`].
@@ -90,6 +93,7 @@ impl Default for Launch {
             fuel: 100_000_000,
             blocks: None,
             order: Order::default(),
+            reconvergence: Reconvergence::default(),
             seed: 0,
             frozen: 0,
             follow_frozen: None,

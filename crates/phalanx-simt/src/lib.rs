@@ -1,4 +1,5 @@
-//! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence.
+//! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence, or on
+//! a machine that reconverges at post-dominators.
 //!
 //! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread executes a block, the
 //! instance has a [`convergence`] key, and two threads are converged there when their keys are equal (the closed form of
@@ -17,6 +18,7 @@
 //! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
+//! | `reconverge` | keys of machines that reconverge at post-dominators |
 //! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
 //! | [`versions`] | two versions of a kernel: whether groups, barriers and memory are what they were |
 //! | [`observe`], [`trace`], [`races`] | watching: the table of converged dynamic instances, data races |
@@ -39,6 +41,7 @@ pub mod program;
 mod promises;
 pub mod races;
 pub mod reach;
+mod reconverge;
 mod schedule;
 pub mod shape;
 mod split;
@@ -52,6 +55,7 @@ pub use fault::{Failure, Fault, FaultKind};
 pub use launch::{Arg, Geometry, Launch, Report, run};
 pub use memory::Memory;
 pub use observe::{Observer, Silent};
+pub use phalanx_graph::Reconvergence;
 pub use program::Program;
 pub use races::Races;
 pub use value::Value;

@@ -8,8 +8,12 @@
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
 //! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
 //! When nobody can advance and no group is complete, threads hang.
+//!
+//! On a machine that reconverges at post-dominators ([`crate::reconverge`]) groups have other keys, and one path of a wave
+//! runs at a time. Barriers still wait for all threads, so one that part of a wave comes to hangs: the path that waits keeps the others of its wave from running.
 
-use phalanx_ir::{InstFlags, InstId, Opcode, ValueKind, inst::Ordering};
+use phalanx_graph::Reconvergence;
+use phalanx_ir::{BlockId, InstFlags, InstId, Opcode, ValueKind, inst::Ordering};
 use phalanx_target::Architecture;
 use rand_like::Sequence;
 
@@ -22,6 +26,7 @@ use crate::{
     observe::{Access, AccessKind, Moment, Observer},
     program::Program,
     reach::Reach,
+    reconverge::Paths,
     split::{Extent, Splits},
     thread::{Frame, Group, Step, Thread, World},
     unknown::Frozen,
@@ -74,6 +79,8 @@ struct Seat {
 struct Run<'a, 'o> {
     program: &'a Program<'a>,
     keys: Keys,
+    /// Where threads reconverge at post-dominators.
+    paths: Option<Paths>,
     memory: &'a mut Memory,
     observer: &'o mut dyn Observer,
     wants_operands: bool,
@@ -102,6 +109,7 @@ pub(crate) fn run(
     let mut run = Run {
         program,
         keys: Keys::default(),
+        paths: (launch.reconvergence == Reconvergence::PostDominator).then(Paths::default),
         memory,
         observer,
         wants_operands,
@@ -150,7 +158,7 @@ pub(crate) fn run(
         let mut live = false;
         for (seats, shared) in &mut groups {
             let before = run.report;
-            run.turn(seats, shared, launch.order, &mut random)?;
+            run.turn(seats, shared, launch, &mut random)?;
             run.release(seats, launch.wave as usize)?;
             // Others may have opened it, whose turn came later.
             progress |= run.release_splits(seats)? || run.report != before;
@@ -167,13 +175,38 @@ pub(crate) fn run(
 
 impl Run<'_, '_> {
     fn begin(&mut self, seat: &mut Seat) {
-        if let Some(frame) = seat.thread.frames.last_mut() {
-            self.keys.enter(self.program, frame);
-        }
+        self.enter(&mut seat.thread, None);
         self.tell_block(seat, None);
     }
 
-    fn tell_block(&mut self, seat: &Seat, from: Option<phalanx_ir::BlockId>) {
+    /// A thread enters the block in which it stands.
+    fn enter(&mut self, thread: &mut Thread, from: Option<BlockId>) {
+        let Some(frame) = thread.frames.last_mut() else { return };
+        match &mut self.paths {
+            Some(paths) => paths.enter(self.program, &mut self.keys, frame, from),
+            None => self.keys.enter(self.program, frame),
+        }
+    }
+
+    /// Whether a thread can still execute an instruction in an instance.
+    fn can_reach(&mut self, thread: &Thread, key: Key, inst: InstId) -> bool {
+        match &self.paths {
+            Some(paths) => paths.can_reach(self.program, &self.keys, thread, (key, inst)),
+            None => self.keys.can_reach(self.program, thread, key, inst),
+        }
+    }
+
+    /// The instance of each wave whose threads run; none where all may.
+    fn running(&self, seats: &[Seat], wave: usize) -> Vec<Option<Key>> {
+        let Some(paths) = &self.paths else { return Vec::new() };
+        let of = |seats: &[Seat]| {
+            let live = seats.iter().filter(|seat| !matches!(seat.state, State::Ended));
+            paths.running(self.program, &self.keys, live.map(|seat| &seat.thread))
+        };
+        seats.chunks(wave).map(of).collect()
+    }
+
+    fn tell_block(&mut self, seat: &Seat, from: Option<BlockId>) {
         let Some(frame) = seat.thread.top() else { return };
         let (function, key) = (frame.code, frame.now);
         let at = Moment { thread: &seat.thread.at, function, inst: frame.inst, key };
@@ -190,9 +223,15 @@ impl Run<'_, '_> {
         &mut self,
         seats: &mut [Seat],
         shared: &mut Segment,
-        order: Order,
+        &Launch { order, wave, .. }: &Launch,
         random: &mut Sequence,
     ) -> Result<(), Failure> {
+        let running = self.running(seats, wave as usize);
+        let may_run = |index: usize, seat: &Seat| {
+            let key = running.get(index / wave as usize).copied().flatten();
+            matches!(seat.state, State::Running)
+                && (running.is_empty() || seat.thread.top().map(|top| top.now) == key)
+        };
         for index in 0..seats.len() {
             let (index, steps) = match order {
                 Order::Lockstep => (index, 1),
@@ -203,7 +242,7 @@ impl Run<'_, '_> {
             };
             let seat = &mut seats[index];
             for _ in 0..steps {
-                if !matches!(seat.state, State::Running) {
+                if !may_run(index, seat) {
                     break;
                 }
                 self.advance(seat, shared)?;
@@ -211,9 +250,9 @@ impl Run<'_, '_> {
         }
         // A random turn may miss the only thread that runs.
         if matches!(order, Order::Random(_))
-            && let Some(seat) = seats.iter_mut().find(|s| matches!(s.state, State::Running))
+            && let Some(index) = (0..seats.len()).find(|&index| may_run(index, &seats[index]))
         {
-            self.advance(seat, shared)?;
+            self.advance(&mut seats[index], shared)?;
         }
         Ok(())
     }
@@ -275,7 +314,11 @@ impl Run<'_, '_> {
             Step::Call => {
                 let token = self.call_token(&seat.thread).map_err(fault)?;
                 let token = token.and_then(|token| self.keys.of_token(&token));
-                self.keys.enter_call(self.program, &mut seat.thread.frames, token);
+                let frames = &mut seat.thread.frames;
+                match &mut self.paths {
+                    Some(paths) => paths.enter_call(self.program, &mut self.keys, frames),
+                    None => self.keys.enter_call(self.program, frames, token),
+                }
                 self.tell_block(seat, None);
             }
             Step::Return { call, from } => {
@@ -297,6 +340,8 @@ impl Run<'_, '_> {
             }
             Step::Group(group) => {
                 let token = self.control_token(&seat.thread).map_err(fault)?;
+                // Machines with a stack know nothing of tokens.
+                let token = token.filter(|_| self.paths.is_none());
                 let key = token.and_then(|token| self.keys.of_token(&token)).unwrap_or(key);
                 seat.state = State::Waiting { group, key, inst };
                 if let Group::Split(split) = group {
@@ -347,14 +392,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn branch(
-        &mut self,
-        seat: &mut Seat,
-        function: usize,
-        inst: InstId,
-        key: Key,
-        from: phalanx_ir::BlockId,
-    ) {
+    fn branch(&mut self, seat: &mut Seat, function: usize, inst: InstId, key: Key, from: BlockId) {
         let Some(frame) = seat.thread.frames.last_mut() else { return };
         if let Some(blocks) = &mut seat.blocks {
             *blocks = blocks.saturating_sub(1);
@@ -365,7 +403,7 @@ impl Run<'_, '_> {
         }
         let at = Moment { thread: &seat.thread.at, function, inst, key };
         self.observer.branch(at, frame.block);
-        self.keys.enter(self.program, frame);
+        self.enter(&mut seat.thread, Some(from));
         self.tell_block(seat, Some(from));
     }
 
@@ -448,7 +486,7 @@ impl Run<'_, '_> {
             let mut others = seats.iter().enumerate().filter(|(index, seat)| {
                 !members.contains(index) && !matches!(seat.state, State::Ended)
             });
-            if others.any(|(_, seat)| self.keys.can_reach(self.program, &seat.thread, key, inst)) {
+            if others.any(|(_, seat)| self.can_reach(&seat.thread, key, inst)) {
                 continue;
             }
             self.perform(seats, &members)?;

@@ -17,7 +17,7 @@
 //! the definition asks for. Cost: O(n³) with sets as words for each of at most n² rounds; n is at most 128.
 
 use phalanx_graph::{Cycles, Node};
-use phalanx_simt::launch::Order;
+use phalanx_simt::{Reconvergence, launch::Order};
 use phalanx_testing::{
     abstract_oracle::hierarchies,
     generate::{self, Options},
@@ -190,7 +190,12 @@ pub fn convergence(data: &[u8]) {
     let Some(twins) = translate(&program) else { return };
     let seed = fxhash::hash64(data);
     let threads = 2 + (seed % 5) as u32;
-    let setting = Setting { threads, args: [seed as u32, 5], fuel: LIMIT as u32 / threads.max(5) };
+    let setting = Setting {
+        threads,
+        args: [seed as u32, 5],
+        fuel: LIMIT as u32 / threads.max(5),
+        reconvergence: Reconvergence::Maximal,
+    };
     for cycles in hierarchies(&program.cfg(), seed, 2) {
         let execution = execute(&twins.llvm, &cycles, setting, Order::Turns(13));
         let pairs = Pairs::compare(&execution, &cycles);

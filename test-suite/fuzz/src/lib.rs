@@ -25,6 +25,7 @@ pub mod reference;
 pub mod refine;
 pub mod spaces;
 pub mod stable;
+pub mod stack;
 pub mod strides;
 mod text;
 pub mod tokens;

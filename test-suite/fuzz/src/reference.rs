@@ -21,7 +21,8 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use phalanx::ir::{BlockId, Context, InstId, flow::node_of};
 use phalanx_graph::{Cfg, Cycles, Node};
 use phalanx_simt::{
-    Arg, Launch, Observer, Program, Value, convergence::Key, launch::Order, observe::Moment,
+    Arg, Launch, Observer, Program, Reconvergence, Value, convergence::Key, launch::Order,
+    observe::Moment,
 };
 use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation, Terminator};
 use rustc_hash::FxHashMap;
@@ -44,6 +45,8 @@ pub struct Setting {
     pub args: [u32; 2],
     /// How many blocks each thread executes.
     pub fuel: u32,
+    /// Where threads that part are together again.
+    pub reconvergence: Reconvergence,
 }
 
 const HEAD: &str = r#"target triple = "amdgcn-amd-amdhsa"
@@ -339,6 +342,7 @@ pub fn execute(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> E
         args: setting.args.iter().map(|&arg| Arg::bits(arg)).collect(),
         blocks: Some(setting.fuel),
         order,
+        reconvergence: setting.reconvergence,
         ..Launch::default()
     };
     let mut memory = program.memory(0).expect("there is nothing to place");

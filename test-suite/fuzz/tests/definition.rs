@@ -5,7 +5,7 @@ use phalanx_fuzz::{
     reference::{Execution, Setting, execute, translate},
 };
 use phalanx_graph::{Cfg, Cycles, Node};
-use phalanx_simt::launch::Order;
+use phalanx_simt::{Reconvergence, launch::Order};
 use phalanx_testing::{
     abstract_oracle::hierarchies,
     generate::{self, Options, Shape},
@@ -19,7 +19,12 @@ fn run(seed: u64, under: usize) -> Option<(Execution, Vec<Cycles>)> {
     let program = generate::program(seed, Options { shape: Some(shape), blocks, undef: false });
     let hierarchies = hierarchies(&program.cfg(), seed, 4);
     let threads = 2 + (seed % 4) as u32;
-    let setting = Setting { threads, args: [seed as u32, 5], fuel: 120 / threads.max(6) };
+    let setting = Setting {
+        threads,
+        args: [seed as u32, 5],
+        fuel: 120 / threads.max(6),
+        reconvergence: Reconvergence::Maximal,
+    };
     let twins = translate(&program)?;
     let execution = execute(&twins.llvm, hierarchies.get(under)?, setting, Order::Turns(13));
     Some((execution, hierarchies))

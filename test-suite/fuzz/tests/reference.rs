@@ -7,7 +7,7 @@ use std::{
 };
 
 use phalanx_fuzz::reference::{Setting, execute, hierarchy, translate};
-use phalanx_simt::launch::Order;
+use phalanx_simt::{Reconvergence, launch::Order};
 use phalanx_testing::{
     abstract_oracle::hierarchies,
     generate::{self, Options, Shape},
@@ -65,13 +65,14 @@ fn batch(seeds: std::ops::Range<u64>, shift: usize) -> Batch {
                 threads: 2 + salt % 7,
                 args: [salt.wrapping_mul(0x9e37_79b1), salt % 8],
                 fuel: 30 + salt % 40,
+                reconvergence: Reconvergence::Maximal,
             };
             let orders = [Order::Lockstep, Order::Turns(9), Order::Random(seed)];
             let order = orders[(seed / 3 % 3) as usize];
             let found = execute(&twins.llvm, cycles, setting, order).text();
             batch.runs += 1;
             batch.instances += found.matches('#').count();
-            let Setting { threads, args: [a0, a1], fuel } = setting;
+            let Setting { threads, args: [a0, a1], fuel, .. } = setting;
             let told = hierarchy(&hierarchies[(number + shift) % hierarchies.len()]);
             let text = format!("hierarchy {told}\nrun {threads} {a0} {a1} {fuel}\n");
             batch.questions.push(Question { text, expected: found + "end\n" });
@@ -148,7 +149,12 @@ fn executions_differ_where_hierarchies_do() {
         let options = Options { shape: Some(Shape::Random), ..Options::default() };
         let program = generate::program(seed, options);
         let twins = translate(&program).expect("there is no undefined value");
-        let setting = Setting { threads: 4, args: [seed as u32, 3], fuel: 40 };
+        let setting = Setting {
+            threads: 4,
+            args: [seed as u32, 3],
+            fuel: 40,
+            reconvergence: Reconvergence::Maximal,
+        };
         let mut found: Vec<String> = hierarchies(&program.cfg(), seed, 3)
             .iter()
             .map(|cycles| execute(&twins.llvm, cycles, setting, Order::Lockstep).text())
