@@ -39,6 +39,13 @@
 //! - With *a header split in two*, rounds that began by one edge back are rounds of an inner cycle, and those who came back by different edges
 //!   from the same round are in different numbers of it.
 //!
+//! # Machines
+//!
+//! All this is about maximal convergence. On a machine that reconverges at immediate post-dominators
+//! a motion is legal as well if no branch mixes rounds there ([`machines`] has the argument), and a
+//! split header changes nothing, since no machine of that kind knows of cycles. Answers are for both
+//! models, unless [`Legality::under`] asks for one.
+//!
 //! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
 //! between, what may fault, and what may not come back. The last concerns groups as well: `same_set`, and so `hoist`, `sink` and `cse`,
 //! are about the graph, where a thread ends in a block without successors only. If a call between the two places may end threads or not come
@@ -46,15 +53,17 @@
 //! see [`same_set::between`].
 
 pub mod edges;
+pub mod machines;
 pub mod same_set;
 
 use std::fmt;
 
-use phalanx_graph::{CycleId, Node};
+use phalanx_graph::{CycleId, Node, Reconvergence};
 use phalanx_target::SourceSet;
 
 use crate::divergence::{Divergence, Flow};
 use edges::EdgeDivergence;
+use machines::{Machines, Rounds};
 use same_set::{Arrival, Convergence};
 
 /// Why a motion is not legal, or not known to be.
@@ -143,6 +152,23 @@ pub enum Refusal {
         /// The block.
         block: Node,
     },
+    /// On machines that reconverge at post-dominators, threads of several rounds meet, so that
+    /// facts of uniformity are not for them.
+    MixesRounds {
+        /// Where threads part.
+        branch: Node,
+        /// Where they join.
+        join: Node,
+    },
+    /// On machines that reconverge at post-dominators, the sides of a branch come to the block apart.
+    Parted {
+        /// Where threads part.
+        branch: Node,
+        /// The block.
+        block: Node,
+    },
+    /// The function has more divergent branches and blocks than are looked at.
+    TooLarge,
     /// More blocks are between the places than are looked at.
     TooFar {
         /// The upper place.
@@ -214,6 +240,17 @@ impl Refusal {
                 name(block),
                 name(header)
             ),
+            Self::MixesRounds { branch, join } => format!(
+                "where threads join at post-dominators, those that part at the divergent branch of {} join at {} after different numbers of rounds",
+                name(branch),
+                name(join)
+            ),
+            Self::Parted { branch, block } => format!(
+                "where threads join at post-dominators, the sides of the divergent branch of {} come to {} apart",
+                name(branch),
+                name(block)
+            ),
+            Self::TooLarge => "the function is too large to tell where threads join".to_owned(),
             Self::NoSuchBlock { block } => format!("there is no block {block}"),
             Self::TooFar { above, below } => {
                 format!("too many blocks are between {} and {}", name(above), name(below))
@@ -250,9 +287,27 @@ pub struct Legality<'a> {
     pub edges: &'a EdgeDivergence,
     /// The sources that vary within the scope of the operation.
     pub varying: SourceSet,
+    /// Whether machines that reconverge at post-dominators mix rounds.
+    pub rounds: Rounds,
+    /// Which machines a motion has to be legal for.
+    pub machines: Machines,
 }
 
 impl Legality<'_> {
+    /// The same questions for some machines.
+    #[must_use]
+    pub fn under(self, machines: Machines) -> Self {
+        Legality { machines, ..self }
+    }
+
+    /// Whether facts of uniformity hold on all machines that are asked for.
+    fn facts_hold(&self) -> Result<(), Refusal> {
+        match self.machines.include(Reconvergence::PostDominator) {
+            true => self.rounds.are_apart(),
+            false => Ok(()),
+        }
+    }
+
     /// Whether there are such blocks.
     fn have(&self, blocks: &[Node]) -> Result<(), Refusal> {
         let count = self.flow.cfg.node_count();
@@ -281,6 +336,9 @@ impl Legality<'_> {
 
     fn arrival(&self, above: Node, below: Node) -> Result<Arrival, Refusal> {
         self.have(&[above, below])?;
+        if above != below {
+            self.facts_hold()?;
+        }
         let Flow { cfg, dom, cycles, .. } = self.flow;
         let is_divergent = |node: Node| self.is_divergent(node);
         Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.arrival(above, below)
@@ -351,6 +409,7 @@ impl Legality<'_> {
     /// Why not.
     pub fn duplicate(&self, block: Node) -> Result<(), Refusal> {
         self.have(&[block])?;
+        self.facts_hold()?;
         match self.edges.into_block(block).intersects(self.varying) {
             true => Err(Refusal::DivergentEdges { block }),
             false => Ok(()),
@@ -396,6 +455,7 @@ impl Legality<'_> {
     }
 
     fn uniform(&self, branch: Node) -> Result<(), Refusal> {
+        self.facts_hold()?;
         match self.is_divergent(branch) {
             true => Err(Refusal::DivergentBranch { branch }),
             false => Ok(()),
@@ -412,7 +472,12 @@ impl Legality<'_> {
         branch: Node,
         is_convergent: &dyn Fn(Node) -> bool,
     ) -> Result<(), Refusal> {
-        self.without_convergent(cycle, is_convergent).or_else(|_| self.uniform(branch))
+        self.without_convergent(cycle, is_convergent).or_else(|_| self.uniform(branch))?;
+        // Threads that part before the copies come to what is behind different exits apart.
+        match self.concerns_stacks(is_convergent) {
+            true => self.uniform(branch),
+            false => Ok(()),
+        }
     }
 
     /// Whether a cycle may be unrolled.
@@ -425,7 +490,9 @@ impl Legality<'_> {
         how: Unroll,
         is_convergent: &dyn Fn(Node) -> bool,
     ) -> Result<(), Refusal> {
-        if how == Unroll::WithExits || self.without_convergent(cycle, is_convergent).is_ok() {
+        let is_free = self.without_convergent(cycle, is_convergent).is_ok()
+            && !self.concerns_stacks(is_convergent);
+        if how == Unroll::WithExits || is_free {
             return self.peel(cycle);
         }
         let header = self.flow.cycles.header(cycle);
@@ -443,6 +510,7 @@ impl Legality<'_> {
     /// # Errors
     /// Why not.
     pub fn peel(&self, cycle: CycleId) -> Result<(), Refusal> {
+        self.facts_hold()?;
         let cycles = self.flow.cycles;
         match cycles.is_reducible(cycle) {
             true => Ok(()),
@@ -479,7 +547,16 @@ impl Legality<'_> {
         cycle: CycleId,
         is_convergent: &dyn Fn(Node) -> bool,
     ) -> Result<(), Refusal> {
+        if self.machines == Machines::Only(Reconvergence::PostDominator) {
+            return self.peel(cycle);
+        }
         self.without_convergent(cycle, is_convergent)
+    }
+
+    /// Whether machines that reconverge at post-dominators are asked for, and there is a convergent operation. O(blocks).
+    fn concerns_stacks(&self, is_convergent: &dyn Fn(Node) -> bool) -> bool {
+        self.machines.include(Reconvergence::PostDominator)
+            && self.flow.cfg.nodes().any(is_convergent)
     }
 
     /// O(blocks of the cycle).

@@ -18,17 +18,18 @@
 
 use std::cell::OnceCell;
 
-use phalanx_analysis::{User, lower::Numbering};
+use phalanx_analysis::{User, legality::machines::Machines, lower::Numbering};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{InstBuilder as _, InstId, Opcode, Value, edit::Transaction, flow::node_of};
 use phalanx_target::{Scope, intrinsics::Family, varying};
 use rustc_hash::FxHashSet;
 
 use crate::{
+    answers::Answers,
     code::Code,
     convergent::Operation,
     ends::{Ends, Place},
-    pass::{Outcome, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError},
 };
 
 /// How often votes are combined again.
@@ -46,7 +47,20 @@ const IDEMPOTENT: [&str; 6] = [
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
-pub struct CombineBallots;
+pub struct CombineBallots {
+    /// For which machines groups are kept.
+    pub machines: Machines,
+}
+
+impl CombineBallots {
+    /// With what a pipeline says: `machines=maximal` or `machines=post-dominator`.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<CombineBallots, String> {
+        Ok(CombineBallots { machines: parameters.machines_alone("combine-ballots")? })
+    }
+}
 
 impl Pass for CombineBallots {
     fn name(&self) -> &str {
@@ -62,7 +76,7 @@ impl Pass for CombineBallots {
         }
         let mut changed = !reductions.is_empty();
         for _ in 0..ROUNDS {
-            let pairs = pairs(db, function);
+            let pairs = pairs(db, function, self.machines);
             if pairs.is_empty() {
                 break;
             }
@@ -128,7 +142,8 @@ struct Pair {
 }
 
 /// Ballots that may become one, by what the same threads execute.
-fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
+fn pairs(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Pair> {
+    let answers = Answers::new(db, function, machines);
     let code = Code::of(db, function);
     let body = code.body;
     let ends = OnceCell::new();
@@ -152,7 +167,7 @@ fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
         {
             continue;
         }
-        let Some((earlier, later)) = in_order(db, function, &code, one, other) else { continue };
+        let Some((earlier, later)) = in_order(&answers, &code, one, other) else { continue };
         let (Some(cfg), Some(cycles)) = (queries::cfg(db, function), queries::cycles(db, function))
         else {
             continue;
@@ -172,8 +187,7 @@ fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
 
 /// Two votes of the same threads by the graph, the earlier one first.
 fn in_order(
-    db: &Database,
-    function: FunctionInput,
+    answers: &Answers<'_>,
     code: &Code<'_>,
     one: InstId,
     other: InstId,
@@ -183,7 +197,7 @@ fn in_order(
         let first = code.body.block_insts(above).find(|&inst| inst == one || inst == other)?;
         return Some(if first == one { (one, other) } else { (other, one) });
     }
-    let legality = queries::legality(db, function, Scope::Wave)?;
+    let legality = answers.at(Scope::Wave)?;
     let (above, below) = (node_of(above), node_of(below));
     if legality.cse(above, below).is_ok() {
         return Some((one, other));

@@ -18,7 +18,7 @@
 
 use std::cell::OnceCell;
 
-use phalanx_analysis::legality::same_set::Convergence;
+use phalanx_analysis::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{DomTree, Node};
 use phalanx_ir::{
@@ -26,10 +26,11 @@ use phalanx_ir::{
     edit::Transaction,
     flow::{block_of, node_of},
 };
-use phalanx_target::{Scope, varying};
+use phalanx_target::Scope;
 use rustc_hash::FxHashMap;
 
 use crate::{
+    answers::Answers,
     code::Code,
     ends::{Ends, Place},
     equal::{Key, stand_for},
@@ -135,6 +136,7 @@ struct Search<'a> {
     last_generation: u32,
     replaced: Vec<Replaced>,
     ends: OnceCell<Ends>,
+    answers: Answers<'a>,
     /// At which place of its block an instruction stands, by number, from 1; 0 before the block is visited.
     visited: Vec<u32>,
 }
@@ -159,6 +161,7 @@ impl<'a> Search<'a> {
             last_generation: 0,
             replaced: Vec::new(),
             ends: OnceCell::new(),
+            answers: Answers::new(db, function, Machines::All),
         }
     }
 
@@ -321,11 +324,9 @@ impl<'a> Search<'a> {
     fn same_group(&self, earlier: InstId, later: InstId) -> bool {
         let place = |inst| self.code.body.block_of(inst).map(node_of);
         let (Some(above), Some(below)) = (place(earlier), place(later)) else { return false };
-        let (Some(cfg), Some(dom), Some(cycles)) = (
-            queries::cfg(self.db, self.function),
-            queries::dom_tree(self.db, self.function),
-            queries::cycles(self.db, self.function),
-        ) else {
+        let (Some(cfg), Some(cycles)) =
+            (queries::cfg(self.db, self.function), queries::cycles(self.db, self.function))
+        else {
             return false;
         };
         let ends = self.ends.get_or_init(|| Ends::new(&self.code));
@@ -334,12 +335,7 @@ impl<'a> Search<'a> {
             return all_come();
         }
         // Of the scopes of such operations the largest.
-        let varying = varying(Scope::Workgroup, queries::launch_facts(self.db, self.function));
-        let is_divergent = |node: Node| match queries::divergence(self.db, self.function) {
-            Some(facts) => facts.terminator(node).intersects(varying),
-            None => true,
-        };
-        let convergence = Convergence { cfg, dom, cycles, is_divergent: &is_divergent };
-        convergence.same_set(above, below).is_ok() && all_come()
+        let legality = self.answers.at(Scope::Workgroup);
+        legality.is_some_and(|legality| legality.cse(above, below).is_ok()) && all_come()
     }
 }

@@ -36,6 +36,7 @@
 //! Read first: [`Pass`], [`Manager`], [`code::Code`].
 
 pub mod annotate_uniform;
+mod answers;
 pub mod code;
 pub mod combine_ballots;
 pub mod convergence_tokens;
@@ -67,6 +68,7 @@ pub mod redundant_barriers;
 pub mod simplify_cfg;
 mod speculated;
 mod ssa;
+mod stacks;
 mod statistics;
 
 pub use manager::{Event, Manager, Options};

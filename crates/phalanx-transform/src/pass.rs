@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use phalanx_analysis::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 
@@ -101,11 +102,30 @@ impl Parameters {
         self.items.iter().map(|(key, value)| (key.as_str(), value.as_deref()))
     }
 
+    /// The machines that a pass works for, which has no other parameters.
+    pub(crate) fn machines_alone(&self, pass: &str) -> Result<Machines, String> {
+        let mut found = Machines::default();
+        for (key, value) in self.iter() {
+            match (key, value) {
+                ("machines", Some(name)) => found = machines(pass, name)?,
+                _ => return Err(format!("{pass} has no parameter `{key}`")),
+            }
+        }
+        Ok(found)
+    }
+
     /// Nothing is given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
+}
+
+/// The machines that a parameter names.
+pub(crate) fn machines(pass: &str, name: &str) -> Result<Machines, String> {
+    let known = "`all`, `maximal` and `post-dominator`";
+    Machines::from_name(name)
+        .ok_or_else(|| format!("{pass}: there are no machines `{name}`, only {known}"))
 }
 
 type Make = Box<dyn Fn(&Parameters) -> Result<Arc<dyn Pass>, String> + Send + Sync>;
@@ -154,8 +174,12 @@ impl Registry {
         registry.add_with("jump-threading", |parameters| {
             Ok(Arc::new(JumpThreading::with_parameters(parameters)?))
         });
-        registry.add(Arc::new(MoveConvergent));
-        registry.add(Arc::new(CombineBallots));
+        registry.add_with("move-convergent", |parameters| {
+            Ok(Arc::new(MoveConvergent::with_parameters(parameters)?))
+        });
+        registry.add_with("combine-ballots", |parameters| {
+            Ok(Arc::new(CombineBallots::with_parameters(parameters)?))
+        });
         registry.add_with("remove-redundant-barriers", |parameters| {
             Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
         });

@@ -25,7 +25,7 @@ use phalanx::{
     report::check::{Checker, LinedText, Side, SourceFile, Sources, against},
     transform::{Manager, Options, Pipeline, Registry, code::Code},
 };
-use phalanx_simt::{Observer, races::Races};
+use phalanx_simt::{Observer, Reconvergence, races::Races};
 use phalanx_testing::llvm_tools::Program;
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 
@@ -292,8 +292,11 @@ pub fn differ(before: &str, after: &str, seed: u64, launches: u64) -> Option<Opt
     };
     let (old, new) = (ready(before)?, ready(after)?);
     let run = |(module, classes): &(Module, crate::motions::Classes), seed: u64, fuel: u64| {
-        let watch = |f| Both { together: Together::new(f, classes), races: Races::new() };
-        let (bytes, both) = launch_watched(module, seed, fuel, watch)?;
+        let watch = |f| Both {
+            together: Together::new(f, classes, Reconvergence::Maximal),
+            races: Races::new(),
+        };
+        let (bytes, both) = launch_watched(module, (seed, Reconvergence::Maximal), fuel, watch)?;
         Some((bytes, both.together.company(), both.races.found().len()))
     };
     let mut any = false;

@@ -15,6 +15,7 @@ use phalanx::{
     ir::{InstId, Value},
     transform::{Manager, Options, PassError, Pipeline, Registry},
 };
+use phalanx_simt::Reconvergence;
 use phalanx_testing::generate::{self, Options as ProgramOptions};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng};
 use rustc_hash::FxHashMap;
@@ -172,10 +173,12 @@ pub fn check(text: &str, seed: u64, launches: u64, distort: bool) -> Tally {
     for number in 0..launches {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         // What faults, hangs or has no end may do anything.
-        let Some(old) = launch(&before, seed, &watched, 8_000) else { continue };
+        let Some(old) = launch(&before, (seed, Reconvergence::Maximal), &watched, 8_000) else {
+            continue;
+        };
         tally.launches += 1;
         tally.groups += old.partition.len() as u64;
-        let new = launch(&after, seed, &watched, 20_000);
+        let new = launch(&after, (seed, Reconvergence::Maximal), &watched, 20_000);
         let is_same = new.is_some_and(|new| {
             let same_value = |(place, value): (&(InstId, u32, u32), &phalanx_simt::Value)| {
                 value.has_poison() || new.values.get(place) == Some(value)

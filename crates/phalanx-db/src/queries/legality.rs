@@ -1,6 +1,10 @@
 //! Queries on which motions of convergent operations are legal.
 
-use phalanx_analysis::legality::{Legality, edges::EdgeDivergence};
+use phalanx_analysis::legality::{
+    Legality,
+    edges::EdgeDivergence,
+    machines::{self, Machine, Machines, Rounds},
+};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::facts::flow_facts;
@@ -24,13 +28,21 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
 /// They are about the graph: whether a call between two places comes back in all threads is for who moves something to see
 /// ([`same_set`](phalanx_analysis::legality::same_set)).
 ///
-/// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`] and the graph facts.
+/// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow. *Cost* that of a post-dominator tree, and of a search
+/// from each divergent branch that joins in a cycle, so ask once for many motions.
 pub fn legality(db: &dyn Db, function: FunctionInput, scope: Scope) -> Option<Legality<'_>> {
     let varying: SourceSet = varying(scope, launch_facts(db, function));
-    Some(Legality {
-        flow: flow_facts(db, function)?,
-        divergence: divergence(db, function).as_ref()?,
-        edges: edge_divergence(db, function).as_ref()?,
-        varying,
-    })
+    let flow = flow_facts(db, function)?;
+    let divergence = divergence(db, function).as_ref()?;
+    let rounds = match flow.cycles.is_empty() {
+        true => Rounds::Apart,
+        false => {
+            let joins = machines::joins(function.flow(db), function.body(db))?;
+            let within = phalanx_target::varying(Scope::Wave, launch_facts(db, function));
+            let is_divergent = |node| divergence.terminator(node).intersects(within);
+            Machine { joins: &joins, cycles: flow.cycles, is_divergent: &is_divergent }.rounds()
+        }
+    };
+    let edges = edge_divergence(db, function).as_ref()?;
+    Some(Legality { flow, divergence, edges, varying, rounds, machines: Machines::All })
 }

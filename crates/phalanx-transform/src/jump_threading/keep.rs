@@ -5,10 +5,19 @@
 //! does not lead to the other successors: who came to a vote in a cycle by an edge that is never taken may fall out of that cycle. So the
 //! graph with the copies is compared with that in which they lead on ([`crate::groups`]).
 //!
-//! O(blocks + edges) for all, and where that fails for each of a bounded number.
+//! On machines that reconverge at post-dominators the copy takes away a place where the sides of a branch join. There groups are kept where
+//! they are whole for all convergent operations, before and after ([`phalanx_analysis::legality::machines`]).
+//!
+//! O(blocks + edges) for all, and where that fails for each of a bounded number; on the second kind of machines for each divergent branch.
 
-use phalanx_graph::{Cfg, Cycles, Node};
-use phalanx_ir::flow::node_of;
+use phalanx_analysis::legality::machines::{Machine, Machines};
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{Cfg, Cycles, Joins, Node, Reconvergence};
+use phalanx_ir::{
+    Opcode,
+    flow::{block_of, node_of},
+};
+use phalanx_target::{Scope, varying};
 use rustc_hash::FxHashMap;
 
 use super::Plan;
@@ -17,41 +26,105 @@ use crate::{code::Code, groups::disturbed};
 /// How many plans are looked at one by one.
 const SINGLE: usize = 16;
 
-/// The plans that change no group.
+/// The plans that change no group on some machines.
 pub(super) fn keeping_groups(
+    (db, function): (&Database, FunctionInput),
     code: &Code<'_>,
-    (cfg, cycles): (&Cfg, &Cycles),
+    machines: Machines,
     plans: Vec<Plan>,
 ) -> Vec<Plan> {
-    if cycles.is_empty() {
+    let (Some(cfg), Some(cycles)) = (queries::cfg(db, function), queries::cycles(db, function))
+    else {
+        return Vec::new();
+    };
+    let convergent: Vec<Node> = code.convergent_blocks().map(node_of).collect();
+    if convergent.is_empty() || plans.is_empty() {
         return plans;
     }
-    let convergent: Vec<Node> = code.convergent_blocks().map(node_of).collect();
-    if convergent.is_empty() || keeps(cfg, &convergent, &plans) {
+    let Some(facts) = queries::divergence(db, function) else { return Vec::new() };
+    let within = varying(Scope::Wave, queries::launch_facts(db, function));
+    let is_divergent = |node| facts.terminator(node).intersects(within);
+    let graph = Graph { code, cfg, convergent, is_divergent: &is_divergent };
+    let has_stacks = machines.include(Reconvergence::PostDominator);
+    if has_stacks && !graph.is_whole(&[]) {
+        return Vec::new();
+    }
+    let keeps = |plans: &[Plan]| {
+        let keeps_rounds = !machines.include(Reconvergence::Maximal)
+            || cycles.is_empty()
+            || graph.keeps_rounds(plans);
+        keeps_rounds && (!has_stacks || graph.is_whole(plans))
+    };
+    if keeps(&plans) {
         return plans;
     }
     let mut kept: Vec<Plan> = Vec::new();
     for plan in plans.into_iter().take(SINGLE) {
         kept.push(plan);
-        if !keeps(cfg, &convergent, &kept) {
+        if !keeps(&kept) {
             kept.pop();
         }
     }
     kept
 }
 
-fn keeps(cfg: &Cfg, convergent: &[Node], plans: &[Plan]) -> bool {
-    let (before, after) = (with(cfg, plans, false), with(cfg, plans, true));
-    let (cycles_before, cycles_after) = (Cycles::new(&before), Cycles::new(&after));
-    let copies = (cfg.node_count()..).zip(plans);
-    let copied = copies.filter(|(_, plan)| convergent.contains(&node_of(plan.block)));
-    let watched: Vec<Node> =
-        convergent.iter().copied().chain(copied.map(|(at, _)| Node::new(at))).collect();
-    disturbed((&before, &cycles_before), (&after, &cycles_after), &watched).is_empty()
+struct Graph<'a> {
+    code: &'a Code<'a>,
+    cfg: &'a Cfg,
+    /// Blocks with convergent operations.
+    convergent: Vec<Node>,
+    is_divergent: &'a dyn Fn(Node) -> bool,
 }
 
-/// The graph with a copy of its block for each plan, which leads on as the block does, or where it is known to.
-fn with(cfg: &Cfg, plans: &[Plan], is_known: bool) -> Cfg {
+impl Graph<'_> {
+    /// Blocks with convergent operations, copies included.
+    fn watched(&self, plans: &[Plan]) -> Vec<Node> {
+        let copies = (self.cfg.node_count()..).zip(plans);
+        let copied = copies.filter(|(_, plan)| self.convergent.contains(&node_of(plan.block)));
+        self.convergent.iter().copied().chain(copied.map(|(at, _)| Node::new(at))).collect()
+    }
+
+    fn keeps_rounds(&self, plans: &[Plan]) -> bool {
+        let (before, after) =
+            (with(self.cfg, plans, Ways::None), with(self.cfg, plans, Ways::OfCopies));
+        let (cycles_before, cycles_after) = (Cycles::new(&before), Cycles::new(&after));
+        let (before, after) = ((&before, &cycles_before), (&after, &cycles_after));
+        disturbed(before, after, &self.watched(plans)).is_empty()
+    }
+
+    /// Whether groups are kept whole behind the plans.
+    fn is_whole(&self, plans: &[Plan]) -> bool {
+        let after = with(self.cfg, plans, Ways::All);
+        let original = |node: Node| match node.index().checked_sub(self.cfg.node_count()) {
+            Some(at) => node_of(plans[at].block),
+            None => node,
+        };
+        let body = self.code.body;
+        let is_unreachable = |node: Node| {
+            let end = body.terminator(block_of(original(node)));
+            end.is_none_or(|end| body.inst(end).opcode == Opcode::Unreachable)
+        };
+        let joins = Joins::new(&after, &is_unreachable);
+        let cycles = Cycles::new(&after);
+        let is_divergent = |node: Node| (self.is_divergent)(original(node));
+        let machine = Machine { joins: &joins, cycles: &cycles, is_divergent: &is_divergent };
+        machine.whole(&self.watched(plans)).is_ok()
+    }
+}
+
+/// Which ways are known in a graph.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Ways {
+    /// Copies lead on as their blocks do.
+    None,
+    /// Copies lead where they are known to.
+    OfCopies,
+    /// Blocks that were copied lead only where those may go who are left.
+    All,
+}
+
+/// The graph with a copy of its block for each plan.
+fn with(cfg: &Cfg, plans: &[Plan], ways: Ways) -> Cfg {
     let mut entered: FxHashMap<(Node, Node), Node> = FxHashMap::default();
     let mut jumps: FxHashMap<Node, Node> = FxHashMap::default();
     for (at, plan) in (cfg.node_count()..).zip(plans) {
@@ -64,15 +137,20 @@ fn with(cfg: &Cfg, plans: &[Plan], is_known: bool) -> Cfg {
     }
     let lists = cfg.nodes().chain((cfg.node_count()..).zip(plans).map(|(at, _)| Node::new(at)));
     let lists = lists.map(|node| -> Vec<Node> {
-        if let Some(&to) = jumps.get(&node).filter(|_| is_known) {
+        if let Some(&to) = jumps.get(&node).filter(|_| ways != Ways::None) {
             return vec![to];
         }
         let original = match node.index().checked_sub(cfg.node_count()) {
             Some(at) => node_of(plans[at].block),
             None => node,
         };
-        let successors = cfg.successors(original).iter();
-        successors.map(|&next| entered.get(&(node, next)).copied().unwrap_or(next)).collect()
+        let is_copied = |plan: &&Plan| node_of(plan.block) == node && !plan.from.is_empty();
+        let successors = match plans.iter().find(is_copied).filter(|_| ways == Ways::All) {
+            Some(plan) => plan.rest.iter().map(|&to| node_of(to)).collect(),
+            None => cfg.successors(original).to_vec(),
+        };
+        let entered = |next| entered.get(&(node, next)).copied().unwrap_or(next);
+        successors.into_iter().map(entered).collect()
     });
     Cfg::new(cfg.entry(), lists)
 }

@@ -17,9 +17,8 @@
 //! that are together in it came by one edge
 //! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation:
 //! behind uniform branches they did. That the copy leads one way must not take anybody out of a
-//! cycle ([`keep`]). Nor may it give a block with a convergent operation a second way in from a
-//! divergent branch: machines that reconverge at post-dominators would part its threads
-//! ([`reconverge`]).
+//! cycle, nor may the sides of a divergent branch no longer join before a convergent operation, on
+//! machines that reconverge at post-dominators ([`keep`]).
 //!
 //! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as they are, so none with several entries
 //! comes to be. Blocks with tokens stay.
@@ -32,15 +31,15 @@
 //! | parameter | meaning |
 //! |---|---|
 //! | `size=N` | at most so many instructions of a block are copied (6) |
+//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
 
 mod implied;
 mod keep;
 mod known;
-mod reconverge;
 
 pub(crate) use self::implied::implied;
 
-use phalanx_analysis::convergence::tokens::Tokens;
+use phalanx_analysis::{convergence::tokens::Tokens, legality::machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::Cycles;
 use phalanx_ir::{
@@ -52,12 +51,13 @@ use phalanx_target::Scope;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use self::{keep::keeping_groups, known::Known, reconverge::keeping_reconvergence};
+use self::{keep::keeping_groups, known::Known};
 use crate::{
+    answers::Answers,
     code::Code,
     convergent::Operation,
     copies::{check_block, redirect, unmark},
-    pass::{Outcome, Parameters, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError, machines},
     simplify_cfg::{replace_trivial, take_all},
     ssa::{Variable, is_read_outside, repair},
 };
@@ -73,6 +73,8 @@ const PREDECESSORS: usize = 32;
 pub struct JumpThreading {
     /// How many instructions of a block are copied.
     pub size: usize,
+    /// For which machines groups are kept.
+    pub machines: Machines,
     /// Copies and takes away whatever becomes of groups: so that tests can see that this is found out.
     #[doc(hidden)]
     pub distorted: bool,
@@ -80,7 +82,7 @@ pub struct JumpThreading {
 
 impl Default for JumpThreading {
     fn default() -> Self {
-        JumpThreading { size: 6, distorted: false }
+        JumpThreading { size: 6, machines: Machines::All, distorted: false }
     }
 }
 
@@ -108,6 +110,7 @@ impl JumpThreading {
                     let wrong = || format!("jump-threading: `{size}` is no number");
                     pass.size = size.parse().map_err(|_| wrong())?;
                 }
+                ("machines", Some(name)) => pass.machines = machines("jump-threading", name)?,
                 _ => return Err(format!("jump-threading has no parameter `{key}`")),
             }
         }
@@ -128,6 +131,7 @@ impl JumpThreading {
             return Vec::new();
         };
         let known = Known { code, cfg, dom };
+        let answers = Answers::new(db, function, self.machines);
         // A plan holds as long as blocks around it are what they were.
         let mut touched: FxHashSet<BlockId> = FxHashSet::default();
         let mut plans = Vec::new();
@@ -142,7 +146,7 @@ impl JumpThreading {
             preds.dedup();
             let plan = match known.always(block) {
                 Some(to) => Some(Plan { block, from: Vec::new(), to, rest: Vec::new() }),
-                None => self.thread((db, function), &known, cycles, block, &preds),
+                None => self.thread((db, function), &answers, &known, cycles, block, &preds),
             };
             let Some(plan) = plan else { continue };
             let own = [plan.block, plan.to].into_iter().chain(plan.from.iter().copied());
@@ -155,10 +159,7 @@ impl JumpThreading {
         }
         match self.distorted {
             true => plans,
-            false => {
-                let plans = keeping_groups(&code, (cfg, cycles), plans);
-                keeping_reconvergence((db, function), &code, cfg, plans)
-            }
+            false => keeping_groups((db, function), &code, self.machines, plans),
         }
     }
 
@@ -166,6 +167,7 @@ impl JumpThreading {
     fn thread(
         &self,
         (db, function): (&Database, FunctionInput),
+        answers: &Answers<'_>,
         known: &Known<'_>,
         cycles: &Cycles,
         block: BlockId,
@@ -186,7 +188,7 @@ impl JumpThreading {
         if targets.iter().all(|&to| to == Some(first)) {
             return Some(Plan { block, from: Vec::new(), to: first, rest: Vec::new() });
         }
-        if !self.can_copy((db, function), code, block) {
+        if !self.can_copy((db, function), answers, code, block) {
             return None;
         }
         let mut candidates: SmallVec<[BlockId; 2]> = targets.iter().flatten().copied().collect();
@@ -202,13 +204,18 @@ impl JumpThreading {
             let opcode = code.body.terminator(pred).map(|t| code.body.inst(t).opcode);
             matches!(opcode, Some(Opcode::Br | Opcode::Switch))
         };
-        let rest = reconverge::rest(code, block, &targets, to);
+        let others = || targets.iter().filter(|&&target| target != Some(to));
+        let rest: Vec<BlockId> = match others().any(Option::is_none) {
+            true => code.flow.successors(block).to_vec(),
+            false => others().flatten().copied().collect(),
+        };
         from.iter().all(leads_elsewhere).then_some(Plan { block, from, to, rest })
     }
 
     fn can_copy(
         &self,
         (db, function): (&Database, FunctionInput),
+        answers: &Answers<'_>,
         code: &Code<'_>,
         block: BlockId,
     ) -> bool {
@@ -230,8 +237,7 @@ impl JumpThreading {
             || insts().filter(|&inst| code.is_convergent(inst)).all(|inst| {
                 // What is called may concern anybody.
                 let scope = Operation::of(code, inst).map_or(Scope::Grid, |found| found.scope);
-                queries::legality(db, function, scope)
-                    .is_some_and(|legality| legality.duplicate(node_of(block)).is_ok())
+                answers.at(scope).is_some_and(|legality| legality.duplicate(node_of(block)).is_ok())
             })
     }
 }

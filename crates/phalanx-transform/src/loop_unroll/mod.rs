@@ -26,6 +26,7 @@
 //! | parameter | meaning |
 //! |---|---|
 //! | `full-size=N` | at most so many instructions in all rounds together when a loop is unrolled in full (256); 0: never |
+//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
 //! | `count=N` | other loops without loops in them are unrolled by this factor, unless they are larger than that (1: they are not) |
 
 mod copy;
@@ -35,6 +36,7 @@ mod wishes;
 
 pub use self::shape::Reason;
 
+use phalanx_analysis::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, edit::Transaction};
 use rustc_hash::FxHashSet;
@@ -47,7 +49,7 @@ use self::{
 };
 use crate::{
     code::Code,
-    pass::{Outcome, Parameters, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError, machines},
     simplify_cfg::{replace_trivial, take, take_all},
     ssa::repair,
 };
@@ -71,6 +73,8 @@ pub struct LoopUnroll {
     pub full_size: usize,
     /// By what factor other loops are unrolled.
     pub count: usize,
+    /// For which machines groups are kept.
+    pub machines: Machines,
     /// Edges that are never taken go whatever depends on them: so that tests can see that this is found out.
     #[doc(hidden)]
     pub distorted: bool,
@@ -78,7 +82,7 @@ pub struct LoopUnroll {
 
 impl Default for LoopUnroll {
     fn default() -> Self {
-        LoopUnroll { full_size: 256, count: 1, distorted: false }
+        LoopUnroll { full_size: 256, count: 1, machines: Machines::All, distorted: false }
     }
 }
 
@@ -113,6 +117,7 @@ impl LoopUnroll {
             match (key, value) {
                 ("full-size", Some(size)) => pass.full_size = number(size)?,
                 ("count", Some(count)) => pass.count = number(count)?,
+                ("machines", Some(name)) => pass.machines = machines("loop-unroll", name)?,
                 _ => return Err(format!("loop-unroll has no parameter `{key}`")),
             }
         }
@@ -143,7 +148,7 @@ impl LoopUnroll {
         if wishes.disable {
             return Err(Reason::Disabled);
         }
-        graph.check(place, code, found)?;
+        graph.check(place, code, found, self.machines)?;
         let is_asked = wishes.full || wishes.enable;
         let allowed = if is_asked { ASKED } else { self.full_size };
         let is_innermost = graph.cycles.children(found.cycle).next().is_none();

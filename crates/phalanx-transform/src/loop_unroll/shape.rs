@@ -4,10 +4,10 @@ use std::fmt;
 
 use phalanx_analysis::{
     convergence::tokens::{TokenKind, Tokens},
-    legality::{Refusal, Unroll},
+    legality::{Legality, Refusal, Unroll, machines::Machines},
 };
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_graph::{Cfg, CycleId, Cycles};
+use phalanx_graph::{Cfg, CycleId, Cycles, Reconvergence};
 use phalanx_ir::{
     BlockId, InstId, Opcode, Type,
     flow::{block_of, node_of},
@@ -15,7 +15,7 @@ use phalanx_ir::{
 use phalanx_target::Scope;
 use rustc_hash::FxHashSet;
 
-use crate::{code::Code, copies};
+use crate::{code::Code, copies, stacks::Stacks};
 
 /// Why a loop is left as it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,9 @@ pub enum Reason {
     Token(InstId),
     /// It would change who executes a convergent operation together.
     Groups(Refusal),
+    /// On machines that reconverge at post-dominators some convergent operation is executed apart by
+    /// threads that would be together under maximal convergence, or the other way round.
+    Parted,
     /// It is not known how many rounds it makes, and nobody asked for copies with exits.
     UnknownCount,
     /// All rounds together have more instructions than are allowed.
@@ -56,6 +59,9 @@ impl fmt::Display for Reason {
                 f.write_str("a convergence token comes into it, or is used outside of it")
             }
             Reason::Groups(refusal) => write!(f, "{refusal}"),
+            Reason::Parted => f.write_str(
+                "threads are together at other operations where they join at post-dominators",
+            ),
             Reason::UnknownCount => f.write_str("how many rounds it makes is not known"),
             Reason::TooLarge { size } => write!(f, "all rounds have {size} instructions"),
         }
@@ -126,6 +132,7 @@ impl<'a> Graph<'a> {
         (db, function): (&Database, FunctionInput),
         code: &Code<'_>,
         found: &Loop,
+        machines: Machines,
     ) -> Result<(), Reason> {
         if !self.cycles.is_reducible(found.cycle) {
             return Err(Reason::Irreducible);
@@ -138,6 +145,12 @@ impl<'a> Graph<'a> {
             })?;
         }
         check_tokens(code, found)?;
+        // Edges that are never taken go, after which sides may join earlier.
+        if machines.include(Reconvergence::PostDominator)
+            && Stacks::before(db, function).is_some_and(|stacks| !stacks.are_whole())
+        {
+            return Err(Reason::Parted);
+        }
         let is_convergent =
             |node| code.body.block_insts(block_of(node)).any(|inst| code.is_convergent(inst));
         if !found.blocks.iter().any(|&block| is_convergent(node_of(block))) {
@@ -145,7 +158,10 @@ impl<'a> Graph<'a> {
         }
         // Every round keeps its exits, or those that are never taken go where that changes no group: the scope does not matter.
         let legality = queries::legality(db, function, Scope::Grid);
-        match legality.map(|l| l.unroll(found.cycle, Unroll::WithExits, &is_convergent)) {
+        let ask = |l: Legality<'_>| {
+            l.under(machines).unroll(found.cycle, Unroll::WithExits, &is_convergent)
+        };
+        match legality.map(ask) {
             None | Some(Ok(())) => Ok(()),
             Some(Err(refusal)) => Err(Reason::Groups(refusal)),
         }

@@ -14,7 +14,10 @@ use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, ValueKind, edit::Transact
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{Answers, carry_out};
+use phalanx_analysis::legality::machines::Machines;
+
+use super::carry_out;
+use crate::answers::Answers;
 use crate::{
     code::Code,
     convergent::Operation,
@@ -41,8 +44,12 @@ struct Moves {
     phis: Vec<(InstId, InstId, usize)>,
 }
 
-pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
-    let moves = search(db, function);
+pub(super) fn run(
+    db: &mut Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> Result<bool, PassError> {
+    let moves = search(db, function, machines);
     carry_out(db, function, &moves, apply)
 }
 
@@ -93,9 +100,9 @@ fn apply(
     Ok(())
 }
 
-fn search(db: &Database, function: FunctionInput) -> Vec<Moves> {
+fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Moves> {
     let code = Code::of(db, function);
-    let answers = Answers { db, function };
+    let answers = Answers::new(db, function, machines);
     let has = |block| code.body.block_insts(block).any(|i| Operation::of(&code, i).is_some());
     // The sides that lead to a block, by that block.
     let mut sides: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();

@@ -11,7 +11,10 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Answers, carry_out};
+use phalanx_analysis::legality::machines::Machines;
+
+use super::carry_out;
+use crate::answers::Answers;
 use crate::{
     code::Code,
     convergent::Operation,
@@ -30,8 +33,12 @@ struct Moves {
     pairs: Vec<(InstId, InstId)>,
 }
 
-pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
-    let moves = search(db, function);
+pub(super) fn run(
+    db: &mut Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> Result<bool, PassError> {
+    let moves = search(db, function, machines);
     carry_out(db, function, &moves, apply)
 }
 
@@ -49,9 +56,9 @@ fn apply(
     Ok(())
 }
 
-fn search(db: &Database, function: FunctionInput) -> Vec<Moves> {
+fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Moves> {
     let code = Code::of(db, function);
-    let answers = Answers { db, function };
+    let answers = Answers::new(db, function, machines);
     let mut all = Vec::new();
     // A side that changes is no branch of the same plan.
     let mut touched: FxHashSet<BlockId> = FxHashSet::default();

@@ -7,7 +7,9 @@
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{BlockId, Body, InstId, Opcode, edit::Transaction, flow::node_of};
 
-use super::Answers;
+use phalanx_analysis::legality::machines::Machines;
+
+use crate::answers::Answers;
 use crate::{
     code::Code,
     convergent::Operation,
@@ -22,7 +24,11 @@ struct Move {
     to: BlockId,
 }
 
-pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
+pub(super) fn run(
+    db: &mut Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> Result<bool, PassError> {
     let candidates: Vec<InstId> = {
         let code = Code::of(db, function);
         let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
@@ -40,7 +46,7 @@ pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, Pa
     })?;
     let moves: Vec<Move> = {
         let code = Code::of(db, function);
-        let answers = Answers { db, function };
+        let answers = Answers::new(db, function, machines);
         let ends = Ends::new(&code);
         let all_come = |found: &Move| all_come(&code, &answers, &ends, found);
         let is_worth = |found: &Move| is_worth(&code, &answers, found) && all_come(found);

@@ -21,16 +21,15 @@ mod both_sides;
 mod down;
 mod out_of_loops;
 
-use phalanx_analysis::legality::Legality;
-use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_ir::{BlockId, edit::Transaction, flow::node_of};
-use phalanx_target::Scope;
+use phalanx_analysis::legality::machines::Machines;
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::edit::Transaction;
 
 use crate::{
     code::Code,
     convergent::Operation,
     locations::Locations,
-    pass::{Outcome, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError},
 };
 
 /// How often the steps repeat at most.
@@ -38,7 +37,20 @@ const ROUNDS: usize = 8;
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
-pub struct MoveConvergent;
+pub struct MoveConvergent {
+    /// For which machines groups are kept.
+    pub machines: Machines,
+}
+
+impl MoveConvergent {
+    /// With what a pipeline says: `machines=maximal` or `machines=post-dominator`.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<MoveConvergent, String> {
+        Ok(MoveConvergent { machines: parameters.machines_alone("move-convergent")? })
+    }
+}
 
 impl Pass for MoveConvergent {
     fn name(&self) -> &str {
@@ -51,10 +63,11 @@ impl Pass for MoveConvergent {
             if !has_operations(db, function) {
                 break;
             }
-            let mut again = both_sides::run(db, function)?;
-            again |= behind::run(db, function)?;
-            again |= out_of_loops::run(db, function)?;
-            again |= down::run(db, function)?;
+            let machines = self.machines;
+            let mut again = both_sides::run(db, function, machines)?;
+            again |= behind::run(db, function, machines)?;
+            again |= out_of_loops::run(db, function, machines)?;
+            again |= down::run(db, function, machines)?;
             if !again {
                 break;
             }
@@ -85,24 +98,4 @@ fn carry_out<M>(
     db.edit(function, |edit| plan.iter().try_for_each(|one| make(edit, one, &mut locations)))?;
     locations.finish(db, function)?;
     Ok(true)
-}
-
-/// Answers about motions, by scope.
-struct Answers<'a> {
-    db: &'a Database,
-    function: FunctionInput,
-}
-
-impl<'a> Answers<'a> {
-    /// Those for what communicates within a scope.
-    fn at(&self, scope: Scope) -> Option<Legality<'a>> {
-        queries::legality(self.db, self.function, scope)
-    }
-
-    /// Whether what both sides of a branch do together, at a scope, may be done above it or behind it: whoever executes the one there
-    /// together executed one of the two together.
-    fn can_merge(&self, scope: Scope, [one, other]: [BlockId; 2]) -> bool {
-        let legality = self.at(scope);
-        legality.is_some_and(|l| l.merge(node_of(one), node_of(other)).is_ok())
-    }
 }

@@ -12,18 +12,25 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{Answers, carry_out};
+use phalanx_analysis::legality::machines::Machines;
+
+use super::carry_out;
+use crate::answers::Answers;
 use crate::{code::Code, convergent::Operation, pass::PassError};
 
-pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
-    let moves = search(db, function);
+pub(super) fn run(
+    db: &mut Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> Result<bool, PassError> {
+    let moves = search(db, function, machines);
     carry_out(db, function, &moves, |edit, &(inst, to), locations| {
         locations.drop(edit, inst)?;
         Ok(edit.move_to_end(inst, to)?)
     })
 }
 
-fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {
+fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<(InstId, BlockId)> {
     let mut moves = Vec::new();
     let (Some(cfg), Some(cycles), Some(dfs)) =
         (queries::cfg(db, function), queries::cycles(db, function), queries::dfs(db, function))
@@ -31,7 +38,7 @@ fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {
         return moves;
     };
     let code = Code::of(db, function);
-    let answers = Answers { db, function };
+    let answers = Answers::new(db, function, machines);
     // Before which cycle an operation will be.
     let mut moved: FxHashMap<InstId, CycleId> = FxHashMap::default();
     // Inner cycles first: what leaves one may leave the next the next time.

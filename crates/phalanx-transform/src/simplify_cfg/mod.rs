@@ -8,6 +8,9 @@
 //! | [`select`] | small branches without effects become selections | what is executed unconditionally then is no convergent operation |
 //! | [`common`] | two branches one after the other with a common target become one | likewise |
 //!
+//! On machines that reconverge at post-dominators, fewer edges and fewer branches can let threads meet that came apart before. Where that concerns a
+//! convergent operation ([`crate::stacks`]) branches are not folded and not joined; the other steps leave every join where it is.
+//!
 //! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times, in one transaction; each is
 //! near-linear.
 //!
@@ -18,6 +21,7 @@
 //! | `speculate=N` | a side of a branch, or what is before a second branch, with at most so many instructions may become a selection (2) |
 //! | `select-uniform` | also branches that are uniform in the wave, which skip work as they are |
 //! | `no-select` | no selections at all |
+//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
 
 mod branches;
 mod common;
@@ -30,16 +34,18 @@ pub(crate) use self::{
     straight::{only_value, replace_trivial},
 };
 
+use phalanx_analysis::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_graph::{Cfg, Cycles, Dfs};
-use phalanx_ir::{BlockId, InstId, edit::Transaction, metadata::kind};
+use phalanx_graph::{Cfg, Cycles, Dfs, Reconvergence};
+use phalanx_ir::{BlockId, BuildError, InstId, edit::Transaction, metadata::kind};
 use phalanx_target::{Scope, SourceSet, varying};
 use smallvec::SmallVec;
 
 use crate::{
     code::Code,
     locations::Locations,
-    pass::{Outcome, Parameters, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError, machines},
+    stacks::Stacks,
 };
 
 /// How often the steps repeat at most; what is left then is left for the next time.
@@ -54,11 +60,18 @@ pub struct SimplifyCfg {
     pub selects_uniform: bool,
     /// How many instructions a side of such a branch may have.
     pub speculated: usize,
+    /// For which machines groups are kept.
+    pub machines: Machines,
 }
 
 impl Default for SimplifyCfg {
     fn default() -> Self {
-        SimplifyCfg { selects: true, selects_uniform: false, speculated: 2 }
+        SimplifyCfg {
+            selects: true,
+            selects_uniform: false,
+            speculated: 2,
+            machines: Machines::All,
+        }
     }
 }
 
@@ -77,6 +90,7 @@ impl SimplifyCfg {
                     let wrong = || format!("simplifycfg: `{count}` is no number of instructions");
                     pass.speculated = count.parse().map_err(|_| wrong())?;
                 }
+                ("machines", Some(name)) => pass.machines = machines("simplifycfg", name)?,
                 _ => return Err(format!("simplifycfg has no parameter `{key}`")),
             }
         }
@@ -91,23 +105,71 @@ impl Pass for SimplifyCfg {
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let kept = self.kept_branches(db, function);
+        let stacks = match self.machines.include(Reconvergence::PostDominator) {
+            true => Stacks::before(db, function),
+            false => None,
+        };
+        let is_kept = |edit: &Transaction<'_>| stacks.as_ref().is_none_or(|s| s.are_kept(edit));
+        match self.simplify(db, function, &kept, true, &is_kept) {
+            Err(Stop::Parts) => self.simplify(db, function, &kept, false, &|_| true),
+            done => done,
+        }
+        .map_err(|stop| match stop {
+            Stop::Fails(error) => error,
+            Stop::Parts => PassError::Other("simplifycfg: groups are not kept".to_owned()),
+        })
+    }
+}
+
+/// Why nothing was done.
+enum Stop {
+    Fails(PassError),
+    /// Machines that reconverge at post-dominators would have other groups.
+    Parts,
+}
+
+impl From<PassError> for Stop {
+    fn from(error: PassError) -> Stop {
+        Stop::Fails(error)
+    }
+}
+
+impl From<BuildError> for Stop {
+    fn from(error: BuildError) -> Stop {
+        Stop::Fails(error.into())
+    }
+}
+
+impl SimplifyCfg {
+    /// Repeats the steps; all of them, or those that leave every join where it is.
+    fn simplify(
+        &self,
+        db: &mut Database,
+        function: FunctionInput,
+        kept: &[bool],
+        all: bool,
+        is_kept: &dyn Fn(&Transaction<'_>) -> bool,
+    ) -> Result<Outcome, Stop> {
         let mut locations = Locations::new();
         let changed = db.edit(function, |edit| {
             let mut changed = false;
             for _ in 0..ROUNDS {
-                let mut again = branches::run(edit)?;
+                let mut again = all && branches::run(edit)?;
                 again |= straight::run(edit)?;
                 again |= thread::run(edit)?;
                 if self.selects {
-                    again |= select::run(edit, self.speculated, &kept, &mut locations)?;
-                    again |= common::run(edit, self.speculated, &kept, &mut locations)?;
+                    again |= select::run(edit, self.speculated, kept, &mut locations)?;
+                    again |= all && common::run(edit, self.speculated, kept, &mut locations)?;
                 }
                 if !again {
                     break;
                 }
                 changed = true;
             }
-            Ok::<_, PassError>(changed)
+            match !changed || is_kept(edit) {
+                true => Ok(changed),
+                false => Err(Stop::Parts),
+            }
         })?;
         locations.finish(db, function)?;
         Ok(Outcome::changed(changed))

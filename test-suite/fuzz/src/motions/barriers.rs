@@ -10,7 +10,7 @@ use phalanx::{
     ir::Module,
     transform::{Manager, Options, Pipeline, Registry},
 };
-use phalanx_simt::races::Races;
+use phalanx_simt::{Reconvergence, races::Races};
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 
 use crate::transforms::{launch_watched, module_of};
@@ -217,7 +217,7 @@ pub fn check(
     }
     let after = module_of(&session, module);
     let run = |module: &Module, seed: u64| {
-        launch_watched(module, seed, 20_000, |_| Races::new())
+        launch_watched(module, (seed, Reconvergence::Maximal), 20_000, |_| Races::new())
             .map(|(bytes, races)| (bytes, races.found().len()))
     };
     for number in 0..launches {

@@ -1,7 +1,7 @@
 //! Groups, and what votes give, before a motion and after it.
 
 use phalanx::ir::{InstId, Module};
-use phalanx_simt::{Observer, Value as Seen, observe::Moment};
+use phalanx_simt::{Observer, Reconvergence, Value as Seen, observe::Moment};
 use rustc_hash::FxHashMap;
 
 use super::{Classes, Company, FUEL, Together};
@@ -67,14 +67,16 @@ pub(super) fn compare(
     after: &Module,
     made: &Made,
     scope: usize,
-    seed: u64,
+    launch: (u64, Reconvergence),
 ) -> (u64, bool) {
+    let (seed, model) = launch;
     let classes = |probes: &[InstId]| -> Classes {
         probes.iter().map(|&probe| (probe, (0, scope))).collect()
     };
     let run = |module: &Module, probes: &[InstId], seed: u64, fuel: u64| {
         let classes = classes(probes);
-        let launched = launch_watched(module, seed, fuel, |f| Together::new(f, &classes));
+        let watch = |f| Together::new(f, &classes, model);
+        let launched = launch_watched(module, (seed, model), fuel, watch);
         launched.map(|(_, watch)| watch.company())
     };
     let (mut groups, mut holds) = (0, true);
@@ -89,7 +91,11 @@ pub(super) fn compare(
 }
 
 /// As [`compare`], for the value of one probe instead of that of another.
-pub(super) fn compare_values(module: &Module, probes: [InstId; 2], seed: u64) -> (u64, bool) {
+pub(super) fn compare_values(
+    module: &Module,
+    probes: [InstId; 2],
+    (seed, model): (u64, Reconvergence),
+) -> (u64, bool) {
     let (mut compared, mut holds) = (0, true);
     for number in 0..3 {
         let watch = |function| Again {
@@ -99,7 +105,9 @@ pub(super) fn compare_values(module: &Module, probes: [InstId; 2], seed: u64) ->
             compared: 0,
             is_wrong: false,
         };
-        if let Some((_, watch)) = launch_watched(module, seed.wrapping_add(number), FUEL, watch) {
+        if let Some((_, watch)) =
+            launch_watched(module, (seed.wrapping_add(number), model), FUEL, watch)
+        {
             compared += watch.compared;
             holds &= !watch.is_wrong;
         }

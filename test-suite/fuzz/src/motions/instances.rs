@@ -11,6 +11,8 @@
 //! | sink | those after are among those before |
 //! | reuse | the later vote gives each thread what the earlier one gave it |
 //!
+//! Groups are those of all models of reconvergence that a motion has to be legal under.
+//!
 //! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are. And it is counted
 //! for each [reason](Reason): one that never hides a change is no rule.
 
@@ -23,7 +25,7 @@ use phalanx::{
     },
     target::Scope,
 };
-use phalanx_analysis::legality::{Legality, Refusal, Unroll};
+use phalanx_analysis::legality::{Legality, Refusal, Unroll, machines::Machines};
 use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
@@ -31,7 +33,7 @@ use super::compare::{Made, Relation, compare, compare_values};
 use super::tally::name_of;
 use super::{counted, demote, voting_for};
 use crate::oracle::programs::Kind;
-use crate::transforms::module_of;
+use crate::transforms::{MODELS, module_of};
 
 pub use super::tally::{Count, Question, Reason, Tally};
 
@@ -416,6 +418,21 @@ impl Subject<'_> {
 pub fn check_random(
     seed: u64,
     questions: &[Question],
+    machines: Machines,
+    distort: &dyn Fn(Question, Refusal) -> bool,
+) -> Tally {
+    check_random_under(seed, questions, (machines, machines), distort)
+}
+
+/// As [`check_random`], asked for some machines and executed on others.
+///
+/// # Panics
+/// As [`check`].
+#[must_use]
+pub fn check_random_under(
+    seed: u64,
+    questions: &[Question],
+    machines: (Machines, Machines),
     distort: &dyn Fn(Question, Refusal) -> bool,
 ) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
@@ -424,7 +441,7 @@ pub fn check_random(
         0 => voting_for(Kind::Amdgcn, rng, 12),
         _ => counted::random(rng),
     };
-    check(&text, seed, questions, distort)
+    check(&text, seed, questions, machines, distort)
 }
 
 /// As [`check_random`], in a program that is given: its kernel `@f` has a line that begins with `%uni.0.n = ` in the entry, and a ballot.
@@ -436,6 +453,7 @@ pub fn check(
     text: &str,
     seed: u64,
     questions: &[Question],
+    (asked, executed): (Machines, Machines),
     distort: &dyn Fn(Question, Refusal) -> bool,
 ) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(!seed);
@@ -478,16 +496,22 @@ pub fn check(
             // Votes are of a wave.
             let scope = if question == Question::Reuse { Scope::Wave } else { scope };
             let Some(legality) = session.legality(function, scope) else { continue };
-            let answer = subject.answer(&legality, case);
+            let answer = subject.answer(&legality.under(asked), case);
             let Some((before, after, made)) = subject.make(case) else { continue };
             let launch = rng.next_u64();
             let number = usize::from(scope != Scope::Wave);
-            let (groups, holds) = match made.before[..] {
-                [first, second] if question == Question::Reuse => {
-                    compare_values(&before, [first, second], launch)
-                }
-                _ => compare(&before, &after, &made, number, launch),
-            };
+            let (mut groups, mut holds) = (0, true);
+            for model in MODELS.into_iter().filter(|&model| executed.include(model)) {
+                let launch = (launch, model);
+                let found = match made.before[..] {
+                    [first, second] if question == Question::Reuse => {
+                        compare_values(&before, [first, second], launch)
+                    }
+                    _ => compare(&before, &after, &made, number, launch),
+                };
+                groups += found.0;
+                holds &= found.1;
+            }
             if groups == 0 {
                 continue;
             }

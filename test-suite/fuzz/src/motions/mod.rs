@@ -1,5 +1,7 @@
 //! Transforms that move, merge and copy convergent operations, held against execution.
 //!
+//! All of it under maximal convergence and on a machine that reconverges at post-dominators.
+//!
 //! Such a transform need not leave an operation where it was, so operations are compared by *class*: what is called. A random kernel
 //! is executed before and after; of each class it is seen by which sets of threads its operations were executed, at the scope at
 //! which they communicate, and how often by each set.
@@ -24,7 +26,7 @@ use phalanx::{
     target::{Scope, intrinsics},
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
 };
-use phalanx_simt::{Observer, Value, convergence::Key, observe::Moment};
+use phalanx_simt::{Observer, Reconvergence, Value, convergence::Key, observe::Moment};
 use phalanx_testing::generate::{self, Options as ProgramOptions};
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 use rustc_hash::FxHashMap;
@@ -34,7 +36,7 @@ use crate::{
     edits::facts_are_right,
     oracle,
     oracle::programs::{Kind, runnable_alone},
-    transforms::{comparable, launch_watched, module_of},
+    transforms::{MODELS, comparable, launch_watched, module_of},
 };
 
 /// Pipelines that move convergent operations, and whether they keep every execution of each.
@@ -58,12 +60,15 @@ pub(crate) type Company = FxHashMap<(u32, Vec<u32>), u32>;
 pub(crate) struct Together<'w> {
     function: usize,
     classes: &'w Classes,
+    /// Whether waves are looked at one by one: at post-dominators they do not wait for each other.
+    by_wave: bool,
     groups: FxHashMap<(InstId, Key, u32), Vec<u32>>,
 }
 
 impl<'w> Together<'w> {
-    pub(crate) fn new(function: usize, classes: &'w Classes) -> Self {
-        Together { function, classes, groups: FxHashMap::default() }
+    pub(crate) fn new(function: usize, classes: &'w Classes, model: Reconvergence) -> Self {
+        let by_wave = model == Reconvergence::PostDominator;
+        Together { function, classes, by_wave, groups: FxHashMap::default() }
     }
 
     pub(crate) fn company(self) -> Company {
@@ -82,6 +87,7 @@ impl Observer for Together<'_> {
             return;
         }
         let Some(&(_, scope)) = self.classes.get(&at.inst) else { return };
+        let scope = if self.by_wave { 0 } else { scope };
         let group = oracle::group(&at, [Scope::Wave, Scope::Workgroup][scope]);
         self.groups.entry((at.inst, at.key, group)).or_default().push(at.thread.number);
     }
@@ -154,9 +160,23 @@ impl Tally {
 pub fn check(
     registry: &Registry,
     text: &str,
-    (pipeline, keeps_all): (&str, bool),
+    pipeline: (&str, bool),
     seed: u64,
     launches: u64,
+) -> Result<Tally, String> {
+    check_under(registry, text, pipeline, (seed, launches), &MODELS)
+}
+
+/// As [`check`], under some models of reconvergence.
+///
+/// # Errors
+/// What is not as it has to be.
+pub fn check_under(
+    registry: &Registry,
+    text: &str,
+    (pipeline, keeps_all): (&str, bool),
+    (seed, launches): (u64, u64),
+    models: &[Reconvergence],
 ) -> Result<Tally, String> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
@@ -191,18 +211,25 @@ pub fn check(
     facts_are_right(&session, module, function);
     let after = module_of(&session, module);
     let classes_after = classes(&session, &mut names);
-    let run = |module: &Module, classes: &Classes, seed: u64, fuel: u64| {
-        let (bytes, watch) = launch_watched(module, seed, fuel, |f| Together::new(f, classes))?;
+    let run = |module: &Module, classes: &Classes, launch: (u64, Reconvergence), fuel: u64| {
+        let watch = |f| Together::new(f, classes, launch.1);
+        let (bytes, watch) = launch_watched(module, launch, fuel, watch)?;
         Some((bytes, watch.company()))
     };
-    for number in 0..launches {
+    let models = models.iter().copied();
+    for (number, model) in (0..launches).flat_map(|number| models.clone().map(move |m| (number, m)))
+    {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let say = |what: &str| {
-            Err(format!("{what}: {pipeline}, launch {seed}\n{text}\n; becomes\n{printed}"))
+            Err(format!(
+                "{what}: {pipeline}, launch {seed}, {model:?}\n{text}\n; becomes\n{printed}"
+            ))
         };
         // What faults, hangs or has no end may do anything.
-        let Some((old_bytes, old)) = run(&before, &classes_before, seed, FUEL) else { continue };
-        let Some((new_bytes, new)) = run(&after, &classes_after, seed, 5 * FUEL) else {
+        let Some((old_bytes, old)) = run(&before, &classes_before, (seed, model), FUEL) else {
+            continue;
+        };
+        let Some((new_bytes, new)) = run(&after, &classes_after, (seed, model), 5 * FUEL) else {
             return say("no longer ends well");
         };
         if old_bytes != new_bytes {
@@ -235,7 +262,9 @@ pub fn groups(text: &str, seed: u64) -> Option<Groups> {
     let code = Code::of(session.database(), function.input());
     let classes = Names::default().classes(&code);
     let module = module_of(&session, module);
-    let (_, watch) = launch_watched(&module, seed, FUEL, |f| Together::new(f, &classes))?;
+    let model = Reconvergence::Maximal;
+    let watch = |f| Together::new(f, &classes, model);
+    let (_, watch) = launch_watched(&module, (seed, model), FUEL, watch)?;
     Some(watch.company().into_iter().collect())
 }
 
