@@ -11,12 +11,15 @@ use phalanx_ir::{BlockId, flow::node_of};
 use phalanx_target::Scope;
 use smallvec::SmallVec;
 
+/// Answers by scope, as they were asked for.
+type Known<'a> = SmallVec<[(Scope, Option<Legality<'a>>); 2]>;
+
 /// See the [module documentation](self).
 pub(crate) struct Answers<'a> {
     pub(crate) db: &'a Database,
     pub(crate) function: FunctionInput,
     machines: Machines,
-    known: RefCell<SmallVec<[(Scope, Option<Legality<'a>>); 2]>>,
+    known: RefCell<Known<'a>>,
 }
 
 impl<'a> Answers<'a> {
