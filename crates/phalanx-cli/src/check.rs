@@ -111,7 +111,7 @@ struct Outcome {
 struct Checked {
     source: Source,
     found: Vec<Diagnostic>,
-    /// What was judged; nothing is in a comparison.
+    /// What was judged.
     judged: Option<Judged>,
 }
 
@@ -167,8 +167,8 @@ impl<'a> Check<'a> {
             Item::Unit(unit) => self.reader.unit(unit, None)?,
         };
         if let Some(before) = &self.args.against {
-            let found = self.against(&source, before)?;
-            return Ok(Checked { source, found, judged: None });
+            let (found, judged) = self.against(&source, before)?;
+            return Ok(Checked { source, found, judged: Some(judged) });
         }
         let key = source.compiled.as_ref().map(|origin| self.key(origin));
         let known = key
@@ -341,7 +341,7 @@ impl<'a> Check<'a> {
     }
 
     /// What became worse since another version of a module.
-    fn against(&self, source: &Source, before: &Path) -> anyhow::Result<Vec<Diagnostic>> {
+    fn against(&self, source: &Source, before: &Path) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
         let module = self.read(&mut session, source)?;
         let before = self.reader.read(before)?;
@@ -358,7 +358,7 @@ impl<'a> Check<'a> {
         let (text, files) = (LinedText::new(&source.text[..]), self.files_of(source));
         let checker = |function| Checker::new(db, function, &printer, &text, &files);
         let found = against(sides.0, sides.1, &selected, &checker);
-        Ok(self.keep(distinct(found)))
+        Ok((self.keep(distinct(found.diagnostics)), found.judged))
     }
 
     /// The files that a module was compiled from.

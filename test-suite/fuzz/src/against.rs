@@ -239,7 +239,7 @@ pub fn reported(
         Side { db: new.database(), module: new_module.input() },
     );
     let found = against(sides.0, sides.1, &selected, &checker);
-    Ok(found.into_iter().map(|d| (d.code, d.level, d.message)).collect())
+    Ok(found.diagnostics.into_iter().map(|d| (d.code, d.level, d.message)).collect())
 }
 
 /// Watches groups and races at once.

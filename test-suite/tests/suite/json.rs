@@ -120,9 +120,10 @@ fn of_explained_addresses() {
 
 #[test]
 fn of_check() {
-    const COMMANDS: [&str; 2] = [
+    const COMMANDS: [&str; 3] = [
         "check --format json check/ll/nvptx_barriers.ll check/guarded.ll",
         "check --format json --performance --loads --suggest-launch ll/protocol_debug.nvptx.ll",
+        "check --format json --against check/against/unreached.before.ll check/against/unreached.after.ll",
     ];
     const INLINED: [&str; 12] = [
         "[].diagnostics[].location.inlined[]",

@@ -27,6 +27,9 @@ pub struct Judged {
     pub kernels: usize,
     /// Barriers that were judged.
     pub barriers: usize,
+    /// In a comparison: operations among threads that were compared, barriers among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<usize>,
     /// What was not judged.
     pub not_judged: Vec<Unjudged>,
 }
@@ -35,7 +38,8 @@ pub struct Judged {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
     /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
-    /// `mask`, `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`.
+    /// `mask`, `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`; in a
+    /// comparison `not-executed`, `not-reached`, `new-operation`, `gone-operation`.
     pub reason: &'static str,
     /// What is not judged, and why.
     pub message: String,
@@ -47,6 +51,13 @@ pub struct Unjudged {
     /// The first place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
+}
+
+impl Unjudged {
+    /// Something in a function.
+    pub(super) fn of_function(reason: &'static str, message: String, function: String) -> Unjudged {
+        Unjudged { reason, message, places: 1, function: Some(function), location: None }
+    }
 }
 
 impl Judged {
@@ -79,7 +90,7 @@ impl Judged {
         self.insert(Unjudged { reason, message, places: 1, function: None, location: None });
     }
 
-    fn insert(&mut self, new: Unjudged) {
+    pub(super) fn insert(&mut self, new: Unjudged) {
         let same = |old: &&mut Unjudged| old.reason == new.reason && old.message == new.message;
         match self.not_judged.iter_mut().find(same) {
             Some(old) => old.places += new.places,
@@ -102,13 +113,7 @@ impl Judged {
             let is_copy = symbol.starts_with(OPENCL_BODY);
             if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
                 let message = format!("`{name}`, which no kernel of the module calls");
-                self.insert(Unjudged {
-                    reason: NO_CALLER,
-                    message,
-                    places: 1,
-                    function: Some(name.to_owned()),
-                    location: None,
-                });
+                self.insert(Unjudged::of_function(NO_CALLER, message, name.to_owned()));
             }
             return;
         }
@@ -129,6 +134,9 @@ impl Judged {
     pub fn merge(&mut self, other: Judged) {
         self.kernels += other.kernels;
         self.barriers += other.barriers;
+        if let Some(operations) = other.operations {
+            *self.operations.get_or_insert_default() += operations;
+        }
         other.not_judged.into_iter().for_each(|one| self.insert(one));
     }
 
@@ -194,8 +202,16 @@ pub fn write_judged(
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    write!(out, "{}; judged: {}", text::summary(diagnostics), counted(judged.kernels, "kernel"))?;
-    writeln!(out, ", {}", counted(judged.barriers, "barrier"))?;
+    let (summary, kernels) = (text::summary(diagnostics), counted(judged.kernels, "kernel"));
+    match judged.operations {
+        Some(operations) => {
+            let operations = counted(operations, "operation");
+            writeln!(out, "{summary}; compared: {kernels}, {operations} among threads")?;
+        }
+        None => {
+            writeln!(out, "{summary}; judged: {kernels}, {}", counted(judged.barriers, "barrier"))?;
+        }
+    }
     // Functions without a caller are one line, however many.
     let is_uncalled = |one: &&Unjudged| one.reason == NO_CALLER;
     let uncalled: Vec<&Unjudged> = judged.not_judged.iter().filter(is_uncalled).collect();

@@ -26,7 +26,7 @@ use serde::Serialize;
 pub use crate::analyze::Place;
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
-pub use compare::{Side, against};
+pub use compare::{Comparison, Side, against};
 pub use coverage::{Judged, Unjudged, write_judged};
 pub use distinct::distinct;
 pub use lines::LinedText;

@@ -169,6 +169,8 @@ pub struct Compared {
     pub seen: Vec<Seen>,
     /// Operations of the later version that were executed in a launch that was compared.
     pub executed: FxHashSet<Place>,
+    /// Operations of the earlier version that were, likewise.
+    pub executed_before: FxHashSet<Place>,
     /// Why launches could not be compared, one that was met last.
     pub obstacle: Option<String>,
 }
@@ -207,7 +209,8 @@ pub fn compare(
             break;
         }
         match once((name, facts, &named), before, after, (number, limits.fuel, &mut spent)) {
-            Ok((launch, changes, executed)) => {
+            Ok((launch, changes, [before, executed])) => {
+                compared.executed_before.extend(before);
                 compared.launches += 1;
                 compared.executed.extend(executed);
                 for change in changes {
@@ -267,7 +270,8 @@ enum Obstacle {
     Launch(String),
 }
 
-type Differences = (Described, Vec<Change>, FxHashSet<Place>);
+/// What differs in a launch, and the operations that both versions executed.
+type Differences = (Described, Vec<Change>, [FxHashSet<Place>; 2]);
 
 fn once(
     (name, facts, named): (&str, &LaunchFacts, &[u64]),
@@ -317,7 +321,7 @@ fn once(
         Launch { order: LONG, fuel: 8 * fuel.min(PER_THREAD * u64::from(threads)), ..made.launch };
     match execute(after, (name, false), made, &mut 0) {
         Ok(record) => {
-            let executed = record.executed();
+            let executed = [stable.executed(), record.executed()];
             Ok((described, differences::between(&stable, &record), executed))
         }
         Err(Failure::Fault(fault)) if matches!(fault.kind, FaultKind::Unsupported(_)) => {
@@ -325,7 +329,7 @@ fn once(
         }
         Err(Failure::Launch(what)) => Err(Obstacle::Never(what)),
         Err(failure @ Failure::Fuel(_)) => Err(Obstacle::Launch(failure.to_string())),
-        Err(failure) => Ok((described, vec![Change::Failure(failure)], FxHashSet::default())),
+        Err(failure) => Ok((described, vec![Change::Failure(failure)], Default::default())),
     }
 }
 

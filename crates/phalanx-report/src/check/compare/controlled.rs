@@ -19,6 +19,9 @@
 //! | barrier | error | nothing |
 //! | operation of a wave | warning | note |
 //!
+//! Where neither is more, the versions are compared by the [conditions](super::conditions) that each operation is under. If these are the same,
+//! so are the threads that come; if they are not, or cannot be told, the operation is not judged, and that is said.
+//!
 //! O(instructions), and one divergence of each version.
 
 use phalanx_analysis::check::{Finding, Level, Operation, Rule};
@@ -28,7 +31,7 @@ use phalanx_ir::InstId;
 use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
-use super::{is_dead, parted::Graph};
+use super::{conditions::conditions, is_dead, parted::Graph};
 use crate::check::{Location, SourceFile};
 
 /// Where an operation is: its own line, then the calls by which it was inlined.
@@ -44,18 +47,21 @@ struct Entry {
 }
 
 /// What is asked about an operation, of all those that stand for it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Depends {
     /// What its execution depends on.
     controlled: SourceSet,
     /// A branch from which threads come to it apart: see [`super::parted`].
     parted: Option<Node>,
+    /// The conditions that it is under, one list for each operation that stands for it.
+    conditions: Vec<Option<Vec<String>>>,
 }
 
 impl Depends {
-    fn join(&mut self, other: Depends) {
+    fn join(&mut self, other: &Depends) {
         self.controlled |= other.controlled;
         self.parted = self.parted.or(other.parted);
+        self.conditions.extend_from_slice(&other.conditions);
     }
 }
 
@@ -84,7 +90,7 @@ impl Earlier {
             let entries = entries(db, function);
             for entry in entries.iter().filter(|entry| !entry.frames.is_empty()) {
                 let key = (entry.name.clone(), entry.frames.clone());
-                earlier.located.entry(key).or_default().join(entry.depends);
+                earlier.located.entry(key).or_default().join(&entry.depends);
             }
             for (frames, controlled) in calls(db, function) {
                 *earlier.calls.entry(frames).or_default() |= controlled;
@@ -94,12 +100,32 @@ impl Earlier {
         earlier
     }
 
+    /// Operations of a function, by name, that no launch reached, and of which the later version has fewer.
+    fn gone(
+        &self,
+        function: &str,
+        new: &[Entry],
+        was_executed: &dyn Fn(InstId) -> bool,
+    ) -> Vec<String> {
+        let olds = self.functions.get(function).map(Vec::as_slice).unwrap_or_default();
+        let count = |all: &[Entry], name: &str| all.iter().filter(|e| e.name == name).count();
+        let is_gone = |entry: &&Entry| {
+            !was_executed(entry.operation.inst)
+                && count(new, &entry.name) < count(olds, &entry.name)
+        };
+        let mut names: Vec<String> =
+            olds.iter().filter(is_gone).map(|entry| entry.name.clone()).collect();
+        names.dedup();
+        names
+    }
+
     /// What controlled the operations that one in a function comes from; none if there are none.
     fn counterpart(&self, function: &str, new: &[Entry], at: usize) -> Option<Depends> {
         let Entry { name, frames, .. } = &new[at];
         for inner in (1..=frames.len()).rev() {
             let (own, around) = frames.split_at(inner);
-            if let Some(&(mut depends)) = self.located.get(&(name.clone(), own.to_vec())) {
+            if let Some(depends) = self.located.get(&(name.clone(), own.to_vec())) {
+                let mut depends = depends.clone();
                 depends.controlled |= self.around(around);
                 return Some(depends);
             }
@@ -111,11 +137,11 @@ impl Earlier {
         let olds: Vec<&Entry> = self.functions.get(function)?.iter().filter(same).collect();
         let position = new[..at].iter().filter(same).count();
         match new.iter().filter(same).count() == olds.len() {
-            true => olds.get(position).map(|entry| entry.depends),
+            true => olds.get(position).map(|entry| entry.depends.clone()),
             false if olds.is_empty() => None,
             false => {
                 let mut all = Depends::default();
-                olds.iter().for_each(|entry| all.join(entry.depends));
+                olds.iter().for_each(|entry| all.join(&entry.depends));
                 Some(all)
             }
         }
@@ -136,31 +162,82 @@ impl Earlier {
     }
 }
 
+/// What came of a comparison.
+#[derive(Default)]
+pub(super) struct Compared {
+    /// What is told.
+    pub(super) findings: Vec<Finding>,
+    /// Operations that were compared, barriers among them.
+    pub(super) operations: usize,
+    pub(super) barriers: usize,
+    /// Operations of the earlier version that are fewer, and that no launch reached, by name.
+    pub(super) gone: Vec<String>,
+    /// Operations that could not be judged, their names, and why.
+    pub(super) not_judged: Vec<(InstId, String, NotCompared)>,
+}
+
+/// Why an operation is not judged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotCompared {
+    /// It has no counterpart in the earlier version.
+    New,
+    /// No launch reached it, and its conditions are not known to be the same.
+    NotReached,
+}
+
+impl NotCompared {
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            NotCompared::New => "new-operation",
+            NotCompared::NotReached => "not-reached",
+        }
+    }
+
+    pub(super) fn message(self, what: &str) -> String {
+        match self {
+            NotCompared::New => format!(
+                "{what}: it has no counterpart in the earlier version, and no launch that was tried reaches it"
+            ),
+            NotCompared::NotReached => format!(
+                "{what}: no launch that was tried reaches it, and its conditions are not known to be those of the earlier version"
+            ),
+        }
+    }
+}
+
 /// Operations of a function, and its name, that are controlled by something else than those of the earlier version that they come from, where these are not
 /// settled otherwise; and those that threads come to apart.
 #[must_use]
 pub(super) fn compare(
     earlier: &Earlier,
     name: &str,
-    db: &Database,
-    function: FunctionInput,
+    (db, function): (&Database, FunctionInput),
     is_settled: &dyn Fn(InstId) -> bool,
-) -> Vec<Finding> {
+    was_executed: &dyn Fn(InstId) -> bool,
+) -> Compared {
+    let mut compared = Compared::default();
     if is_dead(db, function) {
-        return Vec::new();
+        return compared;
     }
     let launch = queries::launch_facts(db, function);
     let new = entries(db, function);
-    let mut findings = Vec::new();
+    compared.gone = earlier.gone(name, &new, was_executed);
     for (at, entry) in new.iter().enumerate() {
-        let Some(was) = earlier.counterpart(name, &new, at) else { continue };
         let Operation { inst, scope, is_barrier, .. } = entry.operation;
+        compared.operations += 1;
+        compared.barriers += usize::from(is_barrier);
+        let Some(was) = earlier.counterpart(name, &new, at) else {
+            if !is_settled(inst) {
+                compared.not_judged.push((inst, entry.name.clone(), NotCompared::New));
+            }
+            continue;
+        };
         let within = varying(scope, launch);
         if let (Some(branch), None) = (entry.depends.parted, was.parted) {
             let sources = queries::divergence(db, function)
                 .as_ref()
                 .map_or(SourceSet::EMPTY, |divergence| divergence.terminator(branch) & within);
-            findings.push(Finding {
+            compared.findings.push(Finding {
                 sources,
                 branch: Some(branch),
                 ..Finding::new(Rule::GroupParted, Level::Warning, inst, scope)
@@ -169,21 +246,33 @@ pub(super) fn compare(
         if is_settled(inst) {
             continue;
         }
-        let (is, was) = (entry.depends.controlled & within, was.controlled & within);
-        let (more, less) = (is - was, was - is);
+        let (is, before) = (entry.depends.controlled & within, was.controlled & within);
+        let (more, less) = (is - before, before - is);
         let (rule, level) = match (is_barrier, more.is_empty(), less.is_empty()) {
             (true, false, _) => (Rule::BarrierBecameDivergent, Level::Error),
             (false, false, _) => (Rule::GroupChanged, Level::Warning),
             (false, true, false) => (Rule::GroupChanged, Level::Note),
-            _ => continue,
+            // Who comes differs in nothing.
+            _ if is.is_empty() => continue,
+            _ => {
+                let own = entry.depends.conditions.first().cloned().flatten();
+                let is_same = own.is_some_and(|own| {
+                    was.conditions.iter().all(|conditions| conditions.as_ref() == Some(&own))
+                });
+                if !is_same {
+                    let why = NotCompared::NotReached;
+                    compared.not_judged.push((inst, entry.name.clone(), why));
+                }
+                continue;
+            }
         };
-        findings.push(Finding {
+        compared.findings.push(Finding {
             sources: if more.is_empty() { less } else { more },
             branch: nearest(db, function, entry.operation.block, more),
             ..Finding::new(rule, level, inst, scope)
         });
     }
-    findings
+    compared
 }
 
 /// A branch that decides about an operation, by something that varies among the threads that it is for.
@@ -218,7 +307,11 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
         .map(|operation| Entry {
             name: operation.name.clone(),
             frames: frames(db, input, operation.inst),
-            depends: Depends { controlled: graph.controlled(operation.block), parted: None },
+            depends: Depends {
+                controlled: graph.controlled(operation.block),
+                parted: None,
+                conditions: vec![conditions((db, input), &graph, operation.block)],
+            },
             operation,
         })
         .collect();

@@ -26,6 +26,12 @@ pub(super) struct Found {
     pub(super) told: Vec<(FunctionInput, Told)>,
     /// Operations of the later version that were executed.
     pub(super) executed: FxHashSet<(FunctionInput, InstId)>,
+    /// Operations of the earlier version that were, likewise.
+    pub(super) executed_before: FxHashSet<(FunctionInput, InstId)>,
+    /// Kernels that were compared.
+    pub(super) kernels: usize,
+    /// Kernels that could not be executed, and why.
+    pub(super) not_executed: Vec<(FunctionInput, String)>,
 }
 
 /// A version that can be executed.
@@ -103,9 +109,13 @@ pub(super) fn compare(before: Side<'_>, after: Side<'_>, selected: &[FunctionInp
         let compared = versions::compare(&name, facts, versions.0, versions.1, Limits::default());
         let executed = compared.executed.iter();
         found.executed.extend(executed.map(|&(number, inst)| (new.inputs[number], inst)));
+        let before = compared.executed_before.iter();
+        found.executed_before.extend(before.map(|&(number, inst)| (old.inputs[number], inst)));
+        found.kernels += usize::from(compared.launches > 0);
         if compared.launches == 0 {
             let why = compared.obstacle.unwrap_or_else(|| "no launch is known".to_owned());
             found.told.extend(not_executed(&new, entry.input, &name, &why));
+            found.not_executed.push((entry.input, why));
         }
         for seen in &compared.seen {
             if matches!(seen.change, Change::Memory { .. }) && !is_exact {

@@ -7,6 +7,7 @@
 //! | do threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator? | [`parted`]: by the graph | PHX024 |
 //! | are these versions of one module? | by names | PHX025 |
 //! | what was not executed? | | PHX026 |
+//! | what was not judged? | what no launch reached, and whose [`conditions`] are not known to be the same | [`Judged`] |
 //!
 //! A difference that was executed is a fact, and names threads; what the launches do not reach is judged by the code, and may be a false alarm.
 //!
@@ -19,6 +20,7 @@
 //! Cost: launches are bounded by [`phalanx_simt::versions::Limits`], for each kernel with operations among threads; the rest is O(instructions), and
 //! one divergence of each version.
 
+mod conditions;
 mod controlled;
 mod executed;
 mod parted;
@@ -29,7 +31,7 @@ use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_ir::{GlobalName, InstId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Checker, Diagnostic, build::Told};
+use super::{Checker, Diagnostic, Judged, Unjudged, build::Told};
 use controlled::Earlier;
 
 /// A version of a module.
@@ -55,6 +57,15 @@ impl<'a> Side<'a> {
     }
 }
 
+/// What came of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// What is told.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What was compared, and what was not.
+    pub judged: Judged,
+}
+
 /// Everything that there is to say about `after`, of its functions that are `selected`. `checker` makes diagnostics of a function of `after`.
 #[must_use]
 pub fn against<'a>(
@@ -62,14 +73,18 @@ pub fn against<'a>(
     after: Side<'_>,
     selected: &[FunctionInput],
     checker: &dyn Fn(FunctionInput) -> Checker<'a>,
-) -> Vec<Diagnostic> {
+) -> Comparison {
     let names: FxHashSet<String> = before.definitions().map(|e| before.name(e.name)).collect();
     let is_common = |entry: &FunctionEntry| names.contains(&after.name(entry.name));
     let mut shared = after.definitions().filter(is_common).peekable();
     if shared.peek().is_none() {
-        return vec![nothing_in_common(names.is_empty())];
+        return Comparison {
+            diagnostics: vec![nothing_in_common(names.is_empty())],
+            judged: Judged { operations: Some(0), ..Judged::default() },
+        };
     }
     let found = executed::compare(before, after, selected);
+    let mut judged = Judged { kernels: found.kernels, operations: Some(0), ..Judged::default() };
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut changed: FxHashSet<(FunctionInput, InstId)> = FxHashSet::default();
     let mut checkers: FxHashMap<FunctionInput, Checker<'a>> = FxHashMap::default();
@@ -81,21 +96,48 @@ pub fn against<'a>(
         let checker = checkers.entry(function).or_insert_with(|| checker(function));
         diagnostics.push(checker.told(told));
     }
+    let earlier_inputs: FxHashMap<String, FunctionInput> =
+        before.definitions().map(|entry| (before.name(entry.name), entry.input)).collect();
     let named = before.definitions().map(|entry| (before.name(entry.name), entry.input));
     let earlier = Earlier::new(before.db, named);
+    for (function, why) in &found.not_executed {
+        let name = checkers.entry(*function).or_insert_with(|| checker(*function)).function_name();
+        let message = format!("launches of `{name}`: {why}");
+        judged.insert(Unjudged::of_function("not-executed", message, name));
+    }
     for entry in after.definitions().filter(|entry| selected.contains(&entry.input)) {
         let (name, function) = (after.name(entry.name), entry.input);
         let is_settled = |inst: InstId| found.executed.contains(&(function, inst));
-        for finding in controlled::compare(&earlier, &name, after.db, function, &is_settled) {
+        let old = earlier_inputs.get(&name).copied();
+        let was_executed =
+            |inst: InstId| old.is_some_and(|old| found.executed_before.contains(&(old, inst)));
+        let compared =
+            controlled::compare(&earlier, &name, (after.db, function), &is_settled, &was_executed);
+        *judged.operations.get_or_insert_default() += compared.operations;
+        judged.barriers += compared.barriers;
+        let is_changed = |inst: InstId| changed.contains(&(function, inst));
+        for gone in compared.gone {
+            let message =
+                format!("`{gone}`: it is gone, and no launch that was tried reached it before");
+            judged.insert(Unjudged::of_function("gone-operation", message, name.clone()));
+        }
+        for (inst, what, why) in compared.not_judged.into_iter().filter(|one| !is_changed(one.0)) {
+            let checker = checkers.entry(function).or_insert_with(|| checker(function));
+            let message = why.message(&format!("`{what}`"));
+            let mut one = Unjudged::of_function(why.slug(), message, name.clone());
+            one.location = Some(checker.location(inst));
+            judged.insert(one);
+        }
+        for finding in compared.findings {
             // Groups that have changed are told already.
-            if changed.contains(&(function, finding.inst)) {
+            if is_changed(finding.inst) {
                 continue;
             }
             let checker = checkers.entry(function).or_insert_with(|| checker(function));
             diagnostics.push(checker.diagnostic(&finding));
         }
     }
-    diagnostics
+    Comparison { diagnostics, judged }
 }
 
 fn nothing_in_common(is_empty: bool) -> Diagnostic {
