@@ -51,7 +51,15 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Vec<Diagnostic>, Judged)> {
     let not_judged: Option<Vec<Unjudged>> =
         value[2].as_array()?.iter().map(read_unjudged).collect();
     let count = |at: usize| usize::try_from(value[1][at].as_u64()?).ok();
-    Some((found?, Judged { kernels: count(0)?, barriers: count(1)?, not_judged: not_judged? }))
+    Some((
+        found?,
+        Judged {
+            kernels: count(0)?,
+            barriers: count(1)?,
+            operations: None,
+            not_judged: not_judged?,
+        },
+    ))
 }
 
 fn diagnostic(d: &Diagnostic) -> Value {
@@ -214,7 +222,7 @@ mod tests {
             function: None,
             location: Some(Location::default()),
         }];
-        let judged = Judged { kernels: 1, barriers: 2, not_judged };
+        let judged = Judged { kernels: 1, barriers: 2, operations: None, not_judged };
         let bytes = write(std::slice::from_ref(&found), &judged);
         assert_eq!(read(&bytes), Some((vec![found], judged)));
         let other = String::from_utf8(bytes).expect("text").replace("\"part\"", "\"some\"");

@@ -435,7 +435,7 @@ impl<'a> Checker<'a> {
             };
             let module = self.input.module(self.db);
             let known = (&module.shell(self.db).metadata, &**module.context(self.db));
-            let lines = Lines::new(self.db, function, self.text);
+            let lines = Lines::new(self.db, function, self.text.bytes());
             let location =
                 inst.map(|inst| Location::of(function.view(self.db), known, Some(&lines), inst));
             Reason {

@@ -101,7 +101,8 @@ pub fn against<'a>(
     let named = before.definitions().map(|entry| (before.name(entry.name), entry.input));
     let earlier = Earlier::new(before.db, named);
     for (function, why) in &found.not_executed {
-        let name = checkers.entry(*function).or_insert_with(|| checker(*function)).function_name();
+        let checker = checkers.entry(*function).or_insert_with(|| checker(*function));
+        let name = checker.function_name().0.to_owned();
         let message = format!("launches of `{name}`: {why}");
         judged.insert(Unjudged::of_function("not-executed", message, name));
     }
