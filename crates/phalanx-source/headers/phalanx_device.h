@@ -86,8 +86,9 @@ typedef struct PhxStream *cudaStream_t;
 typedef struct PhxEvent *cudaEvent_t;
 struct cudaDeviceProp {
   char name[256];
-  size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor;
+  size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor, totalConstMem, memPitch, textureAlignment;
   int major, minor, warpSize, multiProcessorCount, maxThreadsPerBlock, maxThreadsPerMultiProcessor, clockRate, regsPerBlock;
+  int deviceOverlap, integrated, canMapHostMemory, computeMode, concurrentKernels, l2CacheSize, memoryBusWidth, memoryClockRate;
   int maxThreadsDim[3], maxGridSize[3];
 };
 #define PHX_HOST(name) cudaError_t name(...);
@@ -99,6 +100,7 @@ template <typename S, typename... T> cudaError_t cudaMemcpyToSymbol(S &, T...);
 template <typename S, typename... T> cudaError_t cudaMemcpyToSymbolAsync(S &, T...);
 template <typename D, typename S, typename... T> cudaError_t cudaMemcpyFromSymbol(D, S &, T...);
 template <typename P, typename S> cudaError_t cudaGetSymbolAddress(P, S &);
+PHX_HOST_TYPED(cudaThreadSynchronize) PHX_HOST_TYPED(cudaThreadExit)
 PHX_HOST_TYPED(cudaDeviceSynchronize) PHX_HOST_TYPED(cudaGetLastError) PHX_HOST_TYPED(cudaPeekAtLastError)
 PHX_HOST_TYPED(cudaSetDevice) PHX_HOST_TYPED(cudaGetDevice) PHX_HOST_TYPED(cudaGetDeviceCount) PHX_HOST_TYPED(cudaDeviceReset)
 PHX_HOST_TYPED(cudaGetDeviceProperties) PHX_HOST_TYPED(cudaDeviceGetAttribute) PHX_HOST_TYPED(cudaFuncSetAttribute)
