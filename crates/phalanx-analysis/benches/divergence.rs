@@ -6,7 +6,7 @@
 //! Arguments: names of families, or nothing for all; `--quick` for small sizes.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/suite/support.rs"]
 mod support;
 
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@
 //! Arguments: names of edits, or nothing for all; `--quick` for sizes up to 100,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/suite/support.rs"]
 mod support;
 
 use std::time::{Duration, Instant};

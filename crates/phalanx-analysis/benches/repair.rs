@@ -7,7 +7,7 @@
 //! Arguments: names, or nothing for all; `--quick` for sizes up to 10,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/suite/support.rs"]
 mod support;
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The tables by themselves; they are compared with LLVM in `tests/llvm_intrinsics.rs`.
+//! The tables by themselves; they are compared with LLVM in `tests/suite/llvm_intrinsics.rs`.
 
 use expect_test::expect;
 

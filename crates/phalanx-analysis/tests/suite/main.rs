@@ -1,0 +1,11 @@
+//! All integration tests of the crate, a module each: one program is linked instead of many.
+//!
+//! `cargo test -p phalanx-analysis --test suite NAME` runs those of a module.
+
+mod barriers;
+mod explain;
+mod llvm;
+mod memory_ssa;
+mod precise;
+mod repair;
+mod support;

@@ -1,0 +1,168 @@
+//! Where pointers come from that go by way of a stack slot, and structures that a kernel is passed
+//! by value and writes: in code as it is compiled without optimisation, and after edits.
+
+#[path = "support.rs"]
+mod support;
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{InstBuilder as _, InstId, Value};
+use phalanx_target::SourceSet;
+use support::Fixture;
+
+const LONG: [usize; 2] = [3, 2_000];
+
+/// `long` instructions that are nothing to the rest: something is kept of a large function.
+fn padding(long: usize) -> String {
+    (1..=long).map(|at| format!("  %pad{at} = add i32 %n, {at}\n")).collect()
+}
+
+fn of(db: &Database, function: FunctionInput, inst: InstId) -> SourceSet {
+    let found = queries::divergence(db, function).as_ref().expect("it has a body");
+    let numbering = phalanx_analysis::lower::Numbering::new(function.header(db));
+    found.value(numbering.inst(inst))
+}
+
+/// What is said of a value, which a new database has to say as well.
+fn sources(fixture: &Fixture, name: &str) -> SourceSet {
+    let inst = fixture.named(name);
+    let found = of(&fixture.db, fixture.edited(), inst);
+    let (cold, entries) = fixture.cold();
+    let at = fixture.module.functions(&fixture.db).iter();
+    let at = at.zip(&entries).find(|(warm, _)| warm.input == fixture.edited());
+    let (_, entry) = at.expect("it is there");
+    assert_eq!(found, of(&cold, entry.input, inst), "%{name}, warm and cold");
+    found
+}
+
+/// A generic pointer of a kernel that is put into a slot and loaded again leads to device memory,
+/// like the argument; not so where something else may be in the slot.
+#[test]
+fn pointers_by_way_of_slots() {
+    for long in LONG {
+        let text = format!(
+            "target triple = \"nvptx64-nvidia-cuda\"
+declare void @look(ptr)
+define ptx_kernel void @kernel(ptr %in, ptr %other, i32 %n) {{
+entry:
+  %slot = alloca ptr
+  %table = alloca ptr
+  %unknown = load ptr, ptr %in
+{}  %first = getelementptr ptr, ptr %in, i64 1
+  store ptr %first, ptr %slot
+  %again = load ptr, ptr %slot
+  %place = getelementptr i32, ptr %again, i64 2
+  store ptr %place, ptr %table
+  %twice = load ptr, ptr %table
+  %v = load i32, ptr %twice
+  call void @look(ptr null)
+  ret void
+}}\n",
+            padding(long)
+        );
+        let mut fixture = Fixture::of(&text, "kernel");
+        let (store, call) = {
+            let body = fixture.edited().body(&fixture.db);
+            let first = Value::inst(fixture.named("first"));
+            let store = body.uses_of(first).next().expect("it is stored").user;
+            let is_call = |inst: &InstId| body.inst(*inst).opcode.is_call();
+            (store, body.all_ids().find(is_call).expect("there is a call"))
+        };
+        let is_shared =
+            |fixture: &Fixture| !sources(fixture, "v").contains(SourceSet::OPAQUE_THREAD);
+        assert!(is_shared(&fixture), "{long}");
+        let [first, unknown, slot] =
+            ["first", "unknown", "slot"].map(|name| Value::inst(fixture.named(name)));
+        let null = Value::constant(fixture.context.const_null(phalanx_ir::Type::PTR));
+        let all = [
+            (unknown, false),
+            (Value::arg(1), true),
+            (unknown, false),
+            (first, true),
+            (null, true),
+        ];
+        for (stored, expected) in all {
+            fixture.edit(|edit| edit.set_operand(store, 0, stored));
+            assert_eq!(is_shared(&fixture), expected, "{long} {stored:?}");
+        }
+        // Somebody who is not known gets the address of the slot, and no longer.
+        for round in 0..2 {
+            fixture.edit(|edit| edit.set_operand(call, 0, slot));
+            assert!(!is_shared(&fixture), "{long} {round}");
+            fixture.edit(|edit| edit.set_operand(call, 0, null));
+            assert!(is_shared(&fixture), "{long} {round}");
+        }
+        // A store is gone that put something else there.
+        let other = fixture.edit(|edit| edit.before(store).store(unknown, slot));
+        assert!(!is_shared(&fixture), "{long}");
+        fixture.edit(|edit| edit.erase(other));
+        assert!(is_shared(&fixture), "{long}");
+    }
+}
+
+/// Each thread has a copy of what a kernel is passed by value. What it writes there is what it
+/// loads, and the rest is what the host passed.
+#[test]
+fn structures_that_a_kernel_is_passed_and_writes() {
+    for long in LONG {
+        let text = format!(
+            "target triple = \"nvptx64-nvidia-cuda\"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+define internal void @limit(ptr %s, i32 %by) {{
+  %at = getelementptr i8, ptr %s, i64 8
+  store i32 %by, ptr %at
+  ret void
+}}
+define ptx_kernel void @kernel(ptr byval({{ i32, i32, i32, i32 }}) align 4 %s, i32 %n) {{
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %c = icmp slt i32 %tid, %n
+{}  %at1 = getelementptr i8, ptr %s, i64 4
+  %at2 = getelementptr i8, ptr %s, i64 8
+  %at3 = getelementptr i8, ptr %s, i64 12
+  store i32 %block, ptr %at1
+  call void @limit(ptr %s, i32 %block)
+  br i1 %c, label %then, label %join
+then:
+  store i32 %n, ptr %at3
+  br label %join
+join:
+  %v0 = load i32, ptr %s
+  %v1 = load i32, ptr %at1
+  %v2 = load i32, ptr %at2
+  %v3 = load i32, ptr %at3
+  ret void
+}}\n",
+            padding(long)
+        );
+        let mut fixture = Fixture::of(&text, "kernel");
+        let block = SourceSet::BLOCK_X;
+        let found = |fixture: &Fixture| ["v0", "v1", "v2", "v3"].map(|name| sources(fixture, name));
+        let before = found(&fixture);
+        // Some threads have written the last one: what they had is another number than what was
+        // passed.
+        assert_eq!(before, [SourceSet::EMPTY, block, block, SourceSet::X], "{long}");
+        let store = {
+            let body = fixture.edited().body(&fixture.db);
+            let at = Value::inst(fixture.named("at1"));
+            let is_store = |inst: &InstId| body.inst(*inst).opcode == phalanx_ir::Opcode::Store;
+            body.uses_of(at).map(|of| of.user).find(is_store).expect("it is written")
+        };
+        for round in 0..2 {
+            let tid = Value::inst(fixture.named("tid"));
+            fixture.edit(|edit| edit.set_operand(store, 0, tid));
+            assert_eq!(found(&fixture)[1], SourceSet::X, "{long} {round}");
+            let block = Value::inst(fixture.named("block"));
+            fixture.edit(|edit| edit.set_operand(store, 0, block));
+            assert_eq!(found(&fixture), before, "{long} {round}");
+        }
+        // Its address goes where nobody looks: then it may hold anything.
+        let s = Value::arg(0);
+        let at = fixture.edited().body(&fixture.db).operands(store)[1];
+        let escape = fixture.edit(|edit| edit.before(store).store(s, at));
+        assert!(found(&fixture).iter().all(|v| v.contains(SourceSet::OPAQUE_THREAD)), "{long}");
+        fixture.edit(|edit| edit.erase(escape));
+        assert_eq!(found(&fixture), before, "{long}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Metadata that comes or changes: what no analysis reads has none asked again.
+
+#[expect(dead_code, reason = "it serves tests of other edits as well")]
+#[path = "support.rs"]
+mod support;
+
+use expect_test::expect;
+use phalanx_analysis::lower::Numbering;
+use phalanx_db::{Did, queries};
+use phalanx_ir::metadata::{MetadataId, MetadataValue, NodeBuilder};
+use support::Fixture;
+
+/// Reads variables of every kind, a register that metadata name, and an address of no known memory; with `sums` more additions.
+fn program(sums: usize) -> String {
+    let head = r#"
+target triple = "amdgcn-amd-amdhsa"
+@table = internal constant [2 x i32] [i32 1, i32 2]
+@state = internal addrspace(1) global i32 0
+@seen = addrspace(1) global i32 0
+declare i32 @llvm.read_register.i32(metadata)
+declare void @unknown()
+define internal void @helper(ptr %p) {
+  store i32 0, ptr %p
+  ret void
+}
+define amdgpu_kernel void @kernel(ptr %p, i64 %i, i32 %n) {
+  %q = getelementptr [2 x i32], ptr @table, i64 0, i64 %i
+  %a = load i32, ptr %q
+  %b = load i32, ptr addrspace(1) @state
+  %c = load i32, ptr addrspace(1) @seen
+  %register = call i32 @llvm.read_register.i32(metadata !0)
+  %ab = add i32 %a, %b
+  %abc = add i32 %ab, %c
+  %v0 = add i32 %abc, %register
+"#;
+    let mut text = head.to_owned();
+    for at in 0..sums {
+        text.push_str(&format!("  %v{} = add i32 %v{at}, %n\n", at + 1));
+    }
+    text.push_str(&format!("  store i32 %v{sums}, ptr %p\n  call void @helper(ptr %p)\n"));
+    text.push_str("  ret void\n}\n!0 = !{!\"s4\"}\n");
+    text
+}
+
+/// Asks about functions and module; what ran for it, and what was found again, in order of names.
+fn asked(fixture: &Fixture) -> String {
+    let db = &fixture.db;
+    for entry in fixture.module.functions(db).iter().filter(|entry| entry.is_definition) {
+        let function = entry.input;
+        queries::cycles(db, function);
+        queries::divergence(db, function);
+        queries::uniformity(db, function);
+        queries::memory_ssa(db, function);
+        queries::classic_memory_ssa(db, function);
+        queries::load_classes(db, function);
+        queries::space_conflicts(db, function);
+        queries::mixed_spaces(db, function);
+        queries::written_spaces(db, function);
+        queries::memory_accesses(db, function);
+        queries::convergence(db, function);
+        queries::diagnostics(db, function);
+    }
+    queries::call_graph(db, fixture.module);
+    let log = db.take_log().into_iter().filter(|entry| entry.did == Did::Run);
+    let mut lines: Vec<String> = log.map(|entry| format!("{}\n", entry.query)).collect();
+    lines.sort();
+    lines.concat()
+}
+
+/// Debug locations, for one, are added while transforms run: what runs is about the module alone.
+#[test]
+fn metadata_that_come_have_no_function_asked_about_again() {
+    for sums in [0, 1500] {
+        let mut fixture = Fixture::of(&program(sums), "kernel");
+        assert_eq!(fixture.edited().is_large(&fixture.db), sums > 0);
+        asked(&fixture);
+        let module = fixture.module;
+        fixture.db.edit_metadata(module, |metadata| {
+            metadata.add(NodeBuilder::tuple(true, [])).expect("it names nothing");
+        });
+        let ran = expect![[r#"
+            aliases
+            constant_variables
+            hidden_variables
+            language
+            named_by_shell
+            register_names
+            target
+            type_layout
+            variable_alignments
+            variables
+        "#]];
+        ran.assert_eq(&asked(&fixture));
+    }
+}
+
+/// What names a register is read.
+#[test]
+fn a_register_of_another_name_is_another() {
+    for sums in [0, 1500] {
+        let mut fixture = Fixture::of(&program(sums), "kernel");
+        let register = fixture.named("register");
+        let is_divergent = |fixture: &Fixture| {
+            let found = queries::uniformity(&fixture.db, fixture.edited()).as_ref();
+            let numbering = Numbering::new(fixture.edited().header(&fixture.db));
+            !found.expect("it is defined").value(numbering.inst(register)).is_empty()
+        };
+        assert!(!is_divergent(&fixture));
+        let name = fixture.context.symbol(b"v4");
+        let edited = fixture.db.edit_shell(fixture.module, |shell| {
+            let node = NodeBuilder::tuple(false, [MetadataValue::String(name)]);
+            shell.metadata.define(MetadataId::from_raw(0.into()), node)
+        });
+        edited.expect("it is well-formed").expect("it is a node");
+        assert!(is_divergent(&fixture));
+    }
+}
+
+/// A function that was followed and is dropped is found anew from as much as before, though it reads no register: salsa keeps an equal answer, and panics where a new
+/// one has read nothing as late as what the old one has read.
+#[test]
+fn what_was_dropped_reads_as_much_as_before() {
+    let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n\
+        declare i32 @llvm.read_register.i32(metadata)\n\
+        declare i32 @llvm.amdgcn.workitem.id.x()\n\
+        define amdgpu_kernel void @kernel(i32 %n) {\n\
+        \x20 %id = call i32 @llvm.amdgcn.workitem.id.x()\n\
+        \x20 %v0 = add i32 %n, 1\n"
+        .to_owned();
+    for at in 0..300 {
+        text.push_str(&format!("  %v{} = add i32 %v{at}, %n\n", at + 1));
+    }
+    text.push_str("  ret void\n}\n");
+    let mut fixture = Fixture::of(&text, "kernel");
+    let (module, kernel) = (fixture.module, fixture.edited());
+    let name_register = |fixture: &mut Fixture, name: &[u8]| {
+        let name = fixture.context.symbol(name);
+        fixture.db.edit_metadata(module, |metadata| {
+            let node = NodeBuilder::tuple(true, [MetadataValue::String(name)]);
+            metadata.add(node).expect("it names nothing");
+        });
+    };
+    let ask = |fixture: &Fixture| queries::divergence(&fixture.db, kernel).clone();
+    ask(&fixture);
+    for (sum, operand) in [("v3", "v1"), ("v5", "v2"), ("v7", "id")] {
+        let (sum, operand) = (fixture.named(sum), fixture.named(operand));
+        fixture.edit(|edit| edit.set_operand(sum, 1, operand));
+        name_register(&mut fixture, b"s4");
+        ask(&fixture);
+    }
+    let found = ask(&fixture);
+    fixture.db.trim(module);
+    name_register(&mut fixture, b"s5");
+    assert_eq!(ask(&fixture), found);
+}

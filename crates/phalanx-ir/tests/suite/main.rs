@@ -1,0 +1,6 @@
+//! All integration tests of the crate, a module each: one program is linked instead of many.
+//!
+//! `cargo test -p phalanx-ir --test suite NAME` runs those of a module.
+
+mod data_model;
+mod verify;
