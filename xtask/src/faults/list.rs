@@ -17,7 +17,7 @@
 //! out or replaced; any other part is an expression.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -113,7 +113,7 @@ impl Fault {
         let (at, is, becomes) = &self.part;
         let start = indentation + at;
         let (before, behind) = (&line[..start], &line[start + is.len()..]);
-        let on = format!("phalanx_graph::is_faulty({number})");
+        let on = format!("crate::is_faulty({number})");
         match (is.ends_with(';'), becomes.as_str()) {
             (true, "") => format!("{before}if !{on} {{ {is} }}{behind}"),
             (true, becomes) => format!("{before}if {on} {{ {becomes} }} else {{ {is} }}{behind}"),
@@ -125,7 +125,7 @@ impl Fault {
 }
 
 /// The files that hold faults, with all faults inserted behind their switches; a fault's number is
-/// its position from 1. The file of the switch itself is among them.
+/// its position from 1. The roots of their crates are among them, for the switch itself.
 pub(super) fn inserted(root: &Path, faults: &[Fault]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let read = |file: &str| -> anyhow::Result<Vec<String>> {
@@ -149,25 +149,27 @@ pub(super) fn inserted(root: &Path, faults: &[Fault]) -> anyhow::Result<BTreeMap
         taken.push((&fault.file, at));
         lines[at] = fault.switched(&lines[at], number);
     }
-    let lowest = "crates/phalanx-graph/src/lib.rs";
-    let mut lines = match files.remove(lowest) {
-        Some(lines) => lines,
-        None => read(lowest)?,
-    };
-    lines.push(switch());
-    files.insert(lowest.to_owned(), lines);
+    // Each crate has the switch in its root.
+    let root_of = |file: &str| file.split_once("/src/").map(|(of, _)| format!("{of}/src/lib.rs"));
+    let roots: BTreeSet<String> = faults.iter().filter_map(|fault| root_of(&fault.file)).collect();
+    for root in roots {
+        let mut lines = match files.remove(&root) {
+            Some(lines) => lines,
+            None => read(&root)?,
+        };
+        lines.push(switch());
+        files.insert(root, lines);
+    }
     Ok(files.into_iter().map(|(file, lines)| (file, lines.join("\n") + "\n")).collect())
 }
 
-/// What asks whether a fault is switched on, for the lowest crate.
+/// What asks whether a fault is switched on, for the root of a crate.
 fn switch() -> String {
     format!(
         r#"
-extern crate self as phalanx_graph;
-
 /// Whether the fault of this number is switched on.
-#[doc(hidden)]
-pub fn is_faulty(number: u32) -> bool {{
+#[allow(dead_code)]
+pub(crate) fn is_faulty(number: u32) -> bool {{
     static ON: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     let read = || std::env::var("{SWITCH}").ok()?.parse().ok();
     *ON.get_or_init(|| read().unwrap_or_default()) == number
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(fault.place("list.push(1);\n  list.push(1);\n").expect("the second"), 1);
         assert_eq!(
             fault.switched("    list.push(1);", 7),
-            "    if !phalanx_graph::is_faulty(7) { list.push(1); }"
+            "    if !crate::is_faulty(7) { list.push(1); }"
         );
     }
 
@@ -198,7 +200,7 @@ mod tests {
     fn expressions_are_replaced() {
         assert_eq!(
             one("if <<a == b ==> true>> && c {").switched("  if a == b && c {", 3),
-            "  if (if phalanx_graph::is_faulty(3) { true } else { a == b }) && c {"
+            "  if (if crate::is_faulty(3) { true } else { a == b }) && c {"
         );
     }
 

@@ -19,7 +19,7 @@
 //!
 //! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
 //!
-//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
+//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary] says what they do with what an
 //! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
 //! [`PrivateMemory::with_pointees`] takes what arguments point to for objects. In a kernel,
 //! structures that it is passed by value are objects as well: each thread has a copy that nobody

@@ -1,13 +1,13 @@
 //! The embedding example does what the documentation says.
 
 #[path = "../../examples/driver.rs"]
-mod driver;
+mod example;
 
 use expect_test::expect;
 
 #[test]
 fn the_driver_asks_after_each_transform() {
-    let out = driver::run().expect("the example works");
+    let out = example::run().expect("the example works");
     expect![[r#"
         built: 4 of 405 values and 1 branches diverge; divergence was found; 9 queries ran, 0 answers were still good
         identities: 4 of 204 values and 1 branches diverge; divergence was found; 6 queries ran, 9 answers were still good

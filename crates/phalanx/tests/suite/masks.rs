@@ -434,7 +434,8 @@ define ptx_kernel void @k(i32 %n, i32 %m) {
     );
 }
 
-/// A structure that a kernel is passed by value, and only reads, is the same in all threads; one that it writes is not.
+/// A structure that a kernel is passed by value, and only reads, is the same in all threads; one that
+/// it writes holds what each thread has put there.
 #[test]
 fn structures_that_are_passed_by_value() {
     check(
@@ -469,6 +470,13 @@ define ptx_kernel void @writes(ptr byval(%s) %p, i32 %n) {
   %changed = load i32, ptr %p
   ret void
 }
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @writes_its_own(ptr byval(%s) %p) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %tid, ptr %p
+  %own = load i32, ptr %p
+  ret void
+}
 define void @function(ptr byval(%s) readonly %p) {
   %passed = load i32, ptr %p
   ret void
@@ -482,7 +490,9 @@ define void @function(ptr byval(%s) readonly %p) {
             second: {}
             unmarked: {}
             before: {opaque.thread, opaque.wave}
-            changed: {opaque.thread, opaque.wave}
+            changed: {}
+            tid: {x}
+            own: {x}
             passed: {opaque.thread, opaque.wave}
         "#]],
     );
