@@ -12,6 +12,9 @@
 //! becomes>>`. Where several lines of the file are the same, `(2)` behind the path chooses the
 //! second. An empty line ends a fault; a line that begins with `#` is a comment.
 //!
+//! Faults in `unnoticed.txt` are those that no test is known to notice: a test is wanted, or the line
+//! is not needed.
+//!
 //! All faults are inserted at once, each behind a condition that is true while its number is
 //! switched on: one build serves all of them. A part that ends with `;` is a statement and is left
 //! out or replaced; any other part is an expression.
@@ -34,6 +37,8 @@ pub(super) struct Fault {
     pub(super) what: String,
     /// Path of the file from the workspace's root.
     pub(super) file: String,
+    /// Whether it is known that no test notices it.
+    pub(super) is_unnoticed: bool,
     /// Which of several equal lines, from 1.
     nth: usize,
     /// The line as it stands, without indentation.
@@ -52,7 +57,9 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Fault>> {
     let mut faults: Vec<Fault> = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path)?;
-        faults.extend(parse(&text).with_context(|| path.display().to_string())?);
+        let is_unnoticed = path.file_stem().is_some_and(|stem| stem == "unnoticed");
+        let parsed = parse(&text).with_context(|| path.display().to_string())?;
+        faults.extend(parsed.into_iter().map(|fault| Fault { is_unnoticed, ..fault }));
     }
     for (at, fault) in faults.iter().enumerate() {
         let is_new = faults[..at].iter().all(|other| other.name != fault.name);
@@ -90,6 +97,7 @@ fn parse_one(block: &[&str]) -> anyhow::Result<Fault> {
         name: name.to_owned(),
         what: what.to_owned(),
         file: file.to_owned(),
+        is_unnoticed: false,
         nth,
         line: format!("{before}{is}{behind}"),
         part: (before.len(), is.to_owned(), becomes.trim().to_owned()),
