@@ -1,5 +1,5 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | faults | fuzz | oracle | edits |
-//! precision | refine | validate`.
+//! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | faults | fuzz | oracle
+//! | edits | precision | refine | validate`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 

@@ -41,10 +41,10 @@
 //!
 //! # Machines
 //!
-//! All this is about maximal convergence. On a machine that reconverges at immediate post-dominators
-//! a motion is legal as well if no branch mixes rounds there ([`machines`] has the argument), and a
-//! split header changes nothing, since no machine of that kind knows of cycles. Answers are for both
-//! models, unless [`Legality::under`] asks for one.
+//! All this is about maximal convergence. On a machine that reconverges at immediate
+//! post-dominators a motion is legal as well if no branch mixes rounds there ([`machines`] has the
+//! argument), and a split header changes nothing, since no machine of that kind knows of cycles.
+//! Answers are for both models, unless [`Legality::under`] asks for one.
 //!
 //! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
 //! between, what may fault, and what may not come back. The last concerns groups as well: `same_set`, and so `hoist`, `sink` and `cse`,
@@ -160,7 +160,8 @@ pub enum Refusal {
         /// Where they join.
         join: Node,
     },
-    /// On machines that reconverge at post-dominators, the sides of a branch come to the block apart.
+    /// On machines that reconverge at post-dominators, the sides of a branch come to the block
+    /// apart.
     Parted {
         /// Where threads part.
         branch: Node,
@@ -553,7 +554,8 @@ impl Legality<'_> {
         self.without_convergent(cycle, is_convergent)
     }
 
-    /// Whether machines that reconverge at post-dominators are asked for, and there is a convergent operation. O(blocks).
+    /// Whether machines that reconverge at post-dominators are asked for, and there is a convergent
+    /// operation. O(blocks).
     fn concerns_stacks(&self, is_convergent: &dyn Fn(Node) -> bool) -> bool {
         self.machines.include(Reconvergence::PostDominator)
             && self.flow.cfg.nodes().any(is_convergent)

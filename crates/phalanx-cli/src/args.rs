@@ -130,8 +130,9 @@ pub(crate) struct RunArgs {
     /// In which order threads advance: `lockstep`, `turns:N` or `random:SEED`.
     #[arg(long, default_value = "lockstep", value_name = "ORDER")]
     pub(crate) order: String,
-    /// Where threads of a wave are together again that parted at a branch: as early as cycles allow,
-    /// or at the immediate post-dominator of the branch, as on hardware with a stack of masks.
+    /// Where threads of a wave are together again that parted at a branch: as early as cycles
+    /// allow, or at the immediate post-dominator of the branch, as on hardware with a stack of
+    /// masks.
     #[arg(long, value_enum, default_value_t = Reconverge::Maximal, value_name = "MODEL")]
     pub(crate) reconverge: Reconverge,
     /// Chooses what memory holds that nobody wrote.

@@ -205,8 +205,8 @@ impl<'a> Check<'a> {
         self.examine(&session, module, source)
     }
 
-    /// Writes to constant memory are undefined, so optimization may delete them: they are looked for
-    /// in code that is not optimized, where the source has constant memory.
+    /// Writes to constant memory are undefined, so optimization may delete them: they are looked
+    /// for in code that is not optimized, where the source has constant memory.
     fn add_unoptimized(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
         let Some(origin) = &source.compiled else { return Ok(()) };
         let text = std::fs::read(origin.unit.path()).unwrap_or_default();

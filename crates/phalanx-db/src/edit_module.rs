@@ -412,8 +412,8 @@ impl Database {
         self.set_functions(module, entries);
     }
 
-    /// Sets the list of functions. Drops what is kept to repair facts if other functions are known by
-    /// name then, since it was found with the former ones.
+    /// Sets the list of functions. Drops what is kept to repair facts if other functions are known
+    /// by name then, since it was found with the former ones.
     pub(crate) fn set_functions(&mut self, module: ModuleInput, entries: Vec<FunctionEntry>) {
         let before = Arc::clone(queries::library(self, module));
         module.set_functions(self).to(entries);

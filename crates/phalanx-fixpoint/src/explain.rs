@@ -1,8 +1,8 @@
 //! Why a fact holds: the shortest chain of rules from a seed to it.
 //!
 //! A search in breadth over single bits, forward from the seeds, by the steps that [`Rules::gives`]
-//! names. Where a rule rests on two facts the chain goes over one of them and takes the other for
-//! granted, which holds in the solution.
+//! names. Where a rule rests on two facts, the chain shows one of them; the other holds in the
+//! solution too.
 //!
 //! **Complexity.** O(facts and steps that are nearer to a seed than the one that is asked for).
 

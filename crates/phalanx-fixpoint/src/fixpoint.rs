@@ -5,15 +5,14 @@
 //! 1. *Retract.* A fact of such a subject stays if it has a support of lower rank; where no ranks
 //!    are kept, if it is a seed. If not it is retracted, and the subjects that may rest on it are
 //!    examined in turn.
-//! 2. *Derive.* Whatever was retracted or examined at first is derived again from what is left,
-//!    with new ranks, and told on.
+//! 2. *Derive.* The retracted facts, and those of the subjects examined first, are derived again
+//!    from the facts that are left. They get new ranks, and their consequences are drawn.
 //!
-//! When nothing is left to do, the facts are the least that the rules allow: what is left after the
-//! first step is derivable, since supports go down the ranks to seeds; and everything derivable is
-//! derived, since a rule whose antecedents hold and whose consequence does not has a consequence
-//! that was retracted or examined, or an antecedent that was told on. A rule with two antecedents
-//! that are both retracted is told of its loss by either, since what was retracted is still
-//! [seen](Seen) as long as facts are being retracted.
+//! Then the facts are the least that the rules allow. *Each is derivable*: supports go down the
+//! ranks to seeds. *Each derivable fact is there*: if the antecedents of a rule hold, its consequence
+//! was examined in the second step, or one of the antecedents is new and its consequences were drawn.
+//! Where a rule has two antecedents and both are retracted, either one leads to the consequence:
+//! facts that were retracted are still [seen](Seen) until the first step is over.
 //!
 //! **Complexity.** What is retracted or new, times the rules around it. Ranks matter where facts
 //! rest on each other in circles: without them the whole forward cone of a changed fact goes, and
@@ -83,9 +82,9 @@ struct TooMuch;
 pub struct Fixpoint<S: Subject, B> {
     facts: Facts<S, B>,
     next_rank: u32,
-    /// What is to be told on, by class.
+    /// Subjects with new facts whose consequences have not been drawn, by class.
     agendas: Vec<Agenda>,
-    /// What was retracted and has not been told on.
+    /// Retracted facts whose consequences have not been examined.
     stack: Vec<(S, B)>,
     /// Whatever was retracted, in order.
     lost: Vec<S>,
@@ -125,7 +124,8 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         solution
     }
 
-    /// Takes facts for known, as part of a solution without [ranks](Ranks::None); nobody is told.
+    /// Adds facts that are known to be part of a solution without [ranks](Ranks::None). Their
+    /// consequences are not drawn: they have to be among the facts as well.
     pub fn assume(&mut self, facts: impl IntoIterator<Item = (S, B)>) {
         debug_assert!(!self.facts.has_ranks(), "what is assumed has no rank");
         facts.into_iter().for_each(|(subject, bits)| self.facts.add(subject, bits, 0));
@@ -214,8 +214,8 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
     /// Gives what is known of subjects to others, with its ranks, or to none. All are taken away
     /// before any is given. What others had is forgotten.
     ///
-    /// For edits after which subjects have other numbers. Whoever rested on a subject that is none
-    /// any more is to be among those that have changed in the next repair.
+    /// For edits after which subjects have other numbers. The next repair has to name the subjects
+    /// that had support from a subject that is gone.
     pub fn renumber(&mut self, moves: impl IntoIterator<Item = (S, Option<S>)>) {
         let moves = moves.into_iter().filter(|(old, new)| Some(*old) != *new);
         let mut taken = Vec::new();
@@ -337,7 +337,7 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         Ok(())
     }
 
-    /// Adds facts, to be told on.
+    /// Adds facts; their consequences are drawn later.
     fn add(&mut self, subject: S, bits: B) {
         let new = bits.minus(self.facts.get(subject));
         if new == B::NONE {

@@ -88,9 +88,9 @@
 //!
 //! # Who promises what
 //!
-//! Whoever calls [`Fixpoint::repair`] names every subject whose seed or support has changed. The
+//! The caller of [`Fixpoint::repair`] names every subject whose seed or support has changed. The
 //! rules keep the laws that [`Rules`] states. The engine promises that the facts are then the least
-//! solution, as if found from scratch, in whatever order they were derived.
+//! solution, as if found from scratch.
 
 mod agenda;
 mod explain;

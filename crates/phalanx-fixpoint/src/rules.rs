@@ -9,8 +9,8 @@ use crate::facts::Seen;
 /// What facts are about: a number in a class.
 ///
 /// Numbers of a class are dense: the engine has a table for each class, as long as the greatest
-/// number that has a fact. Facts about subjects of a lower class are told on first. So classes are
-/// priorities: what everything else waits for comes first.
+/// number that has a fact. Consequences of subjects of a lower class are drawn first: classes are
+/// priorities.
 pub trait Subject: Copy + Eq + Ord + Hash + Debug {
     /// How many classes there are.
     const CLASSES: usize;

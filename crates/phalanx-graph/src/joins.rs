@@ -12,16 +12,16 @@
 //!      J
 //! ```
 //!
-//! A block is *doomed* if every way from it ends, without a cycle, in a block that is `unreachable`.
-//! Edges from other blocks to doomed ones are left out when post-dominators are taken. An endless
-//! loop is a way out ([`PostDomTree`] on which block of it): threads that may stay in one side for
-//! ever are waited for nowhere but at the end of the function.
+//! A block is *doomed* if every way from it ends, without a cycle, in a block that is
+//! `unreachable`. Edges from other blocks to doomed ones are left out when post-dominators are
+//! taken. An endless loop is a way out ([`PostDomTree`] on which block of it): threads that may
+//! stay in one side for ever are waited for nowhere but at the end of the function.
 //!
 //! # Who comes apart
 //!
-//! - A block is *parted* by a divergent branch if two sides of the branch lead to it in the region of
-//!   the branch: each side executes it by itself, though under maximal convergence both are together
-//!   there ([`Joins::parted`]).
+//! - A block is *parted* by a divergent branch if two sides of the branch lead to it in the region
+//!   of the branch: each side executes it by itself, though under maximal convergence both are
+//!   together there ([`Joins::parted`]).
 //! - A divergent branch *mixes rounds* if it joins in a cycle that can be entered anew between the
 //!   branch and the join: those who come to the join wait there for others who first make more
 //!   rounds ([`Joins::mixing`]).

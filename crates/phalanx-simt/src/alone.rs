@@ -98,8 +98,8 @@ pub(crate) fn alone(
     })
 }
 
-/// The answer of a work-item function along a dimension. Along one that does not exist an index is 0
-/// and a size is 1, as OpenCL has it.
+/// The answer of a work-item function along a dimension. Along one that does not exist an index is
+/// 0 and a size is 1, as OpenCL has it.
 fn along(at: Coordinates, what: Along, dimension: u128) -> u64 {
     let d = usize::try_from(dimension).unwrap_or(usize::MAX);
     let get = |of: [u32; 3], other: u64| of.get(d).map_or(other, |&n| u64::from(n));

@@ -1,5 +1,5 @@
-//! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence, or on
-//! a machine that reconverges at post-dominators.
+//! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence, or
+//! on a machine that reconverges at post-dominators.
 //!
 //! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread executes a block, the
 //! instance has a [`convergence`] key, and two threads are converged there when their keys are equal (the closed form of

@@ -19,8 +19,8 @@
 //!
 //! # The key of an instance
 //!
-//! As under maximal convergence ([`crate::convergence`]), a thread's past alone says with whom it is
-//! together. A branch execution `b` is *open* until its thread comes to `join(b)`. With `P` the
+//! As under maximal convergence ([`crate::convergence`]), a thread's past alone says with whom it
+//! is together. A branch execution `b` is *open* until its thread comes to `join(b)`. With `P` the
 //! execution of the block before,
 //!
 //! ```text
@@ -36,8 +36,8 @@
 //!
 //! A thread *can reach* an instance if it stands in an instance from which the key descends, or if
 //! the key descends from the join of one of its open branches. A thread at an instance that another
-//! one can reach waits: sides wait at their join, calls for all who made them. Of the instances that
-//! nobody else can reach, the first one in the order in which sides were found runs.
+//! one can reach waits: sides wait at their join, calls for all who made them. Of the instances
+//! that nobody else can reach, the first one in the order in which sides were found runs.
 //!
 //! Cost: O(log depth) per question, with a pointer from each key to an ancestor far away (Myers,
 //! *An applicative random-access stack*, 1983).
@@ -120,7 +120,8 @@ impl Paths {
         self.joins[function].as_ref()?.of(branch)
     }
 
-    /// A thread enters the block in which its innermost frame stands, from another one or by a call.
+    /// A thread enters the block in which its innermost frame stands, from another one or by a
+    /// call.
     pub(crate) fn enter(
         &mut self,
         program: &Program<'_>,

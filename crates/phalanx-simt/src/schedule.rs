@@ -9,8 +9,9 @@
 //! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
 //! When nobody can advance and no group is complete, threads hang.
 //!
-//! On a machine that reconverges at post-dominators ([`crate::reconverge`]) groups have other keys, and one path of a wave
-//! runs at a time. Barriers still wait for all threads, so one that part of a wave comes to hangs: the path that waits keeps the others of its wave from running.
+//! On a machine that reconverges at post-dominators ([`crate::reconverge`]) groups have other keys,
+//! and one path of a wave runs at a time. Barriers still wait for all threads, so one that part of
+//! a wave comes to hangs: the path that waits keeps the others of its wave from running.
 
 use phalanx_graph::Reconvergence;
 use phalanx_ir::{BlockId, InstFlags, InstId, Opcode, ValueKind, inst::Ordering};

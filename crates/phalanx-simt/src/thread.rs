@@ -377,8 +377,8 @@ impl Thread {
                 let is_entry = function.flow.entry() == Some(frame.block);
                 let is_static =
                     |inst: InstId| is_entry && function.body.operands(inst)[0].as_const().is_some();
-                // Static allocas of the entry block are placed before the first dynamic one, so that
-                // they are at one address in all threads, whatever its size is in each.
+                // Static allocas of the entry block are placed before the first dynamic one, so
+                // that they are at one address in all threads, whatever its size is in each.
                 let reserved = &frame.values[inst.into_raw().into_u32() as usize];
                 if is_static(inst) && *reserved != Value::Unit {
                     reserved.clone()

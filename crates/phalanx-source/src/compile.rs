@@ -4,9 +4,9 @@
 //! clang-22 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 … -O2 -g … -S -emit-llvm -o out.ll k.cu
 //! ```
 //!
-//! Code for the device alone, with debug information in full (variables have names then), at a level
-//! that the result states. Warnings are the build's business and left out; errors are passed on.
-//! Clang runs in the folder of the unit, so relative names stay what they are in the build.
+//! Code for the device alone, with debug information in full (variables have names then), at a
+//! level that the result states. Warnings are the build's business and left out; errors are passed
+//! on. Clang runs in the folder of the unit, so relative names stay what they are in the build.
 
 use std::{
     collections::BTreeSet,
@@ -79,7 +79,8 @@ impl Compiled {
 /// Compiles a source, or finds what came out before.
 ///
 /// # Errors
-/// If the compiler cannot be run or refuses the source, or if there is no toolkit where one is named.
+/// If the compiler cannot be run or refuses the source, or if there is no toolkit where one is
+/// named.
 pub fn compile(
     compiler: &Compiler,
     unit: &Unit,

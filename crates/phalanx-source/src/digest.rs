@@ -1,7 +1,7 @@
 //! Digests of 128 bits: names of cache entries, and what files held.
 //!
-//! Two runs of SipHash-1-3 with different prefixes. That is no protection against somebody who makes
-//! collisions on purpose; a cache is a folder of the user's own.
+//! Two runs of SipHash-1-3 with different prefixes. That is no protection against somebody who
+//! makes collisions on purpose; a cache is a folder of the user's own.
 
 use std::{
     collections::BTreeMap,

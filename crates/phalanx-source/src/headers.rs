@@ -8,8 +8,8 @@
 //!
 //! A toolkit is what `--cuda-path` or `--rocm-path` names, what the variables `CUDA_PATH`,
 //! `CUDA_HOME` and `ROCM_PATH` name, what stands in the usual places, or what Python packages hold;
-//! `none` as a path asks for our header. Clang's own search of toolkits is not used: it does not know
-//! the layout of the wheels. So its arguments are made here.
+//! `none` as a path asks for our header. Clang's own search of toolkits is not used: it does not
+//! know the layout of the wheels. So its arguments are made here.
 
 use std::{
     env, fs,

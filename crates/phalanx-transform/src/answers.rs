@@ -39,8 +39,8 @@ impl<'a> Answers<'a> {
         found
     }
 
-    /// Whether what both sides of a branch do together, at a scope, may be done above it or behind it: whoever executes the one there
-    /// together executed one of the two together.
+    /// Whether what both sides of a branch do together, at a scope, may be done above it or behind
+    /// it: whoever executes the one there together executed one of the two together.
     pub(crate) fn can_merge(&self, scope: Scope, [one, other]: [BlockId; 2]) -> bool {
         let legality = self.at(scope);
         legality.is_some_and(|l| l.merge(node_of(one), node_of(other)).is_ok())

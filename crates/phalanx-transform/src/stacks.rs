@@ -5,15 +5,17 @@
 //!   B: br b, T, F
 //! ```
 //!
-//! Under maximal convergence the groups at `T` stay: those of `A` and those of `B` were together there
-//! before. Where sides join at post-dominators, both came to `T` apart, and come together afterwards.
+//! Under maximal convergence the groups at `T` stay: those of `A` and those of `B` were together
+//! there before. Where sides join at post-dominators, both came to `T` apart, and come together
+//! afterwards.
 //!
-//! An edit keeps groups if every convergent operation that is whole before is whole after, and the other
-//! way round, and rounds are mixed after if they were before ([`phalanx_analysis::legality::machines`]).
-//! For operations that are whole that is enough. Of those that are not only this much is compared.
+//! An edit keeps groups if every convergent operation that is whole before is whole after, and the
+//! other way round, and rounds are mixed after if they were before
+//! ([`phalanx_analysis::legality::machines`]). For operations that are whole that is enough. Of
+//! those that are not only this much is compared.
 //!
-//! **Facts.** What a branch depends on is known of the function before. In the edited one a branch is
-//! uniform if its condition is a constant, or one of which all branches were uniform.
+//! **Facts.** What a branch depends on is known of the function before. In the edited one a branch
+//! is uniform if its condition is a constant, or one of which all branches were uniform.
 //!
 //! Cost: that of [`Machine::whole`](phalanx_analysis::legality::machines::Machine::whole), twice;
 //! nothing without convergent operations.

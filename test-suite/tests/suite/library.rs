@@ -273,8 +273,8 @@ fn variables_and_barriers_of_spirv() {
     "#]].assert_eq(&run(&["analyze", "-"]));
 }
 
-/// A call through a pointer that is one of several named functions is judged by what these do: threads
-/// that call different ones do not meet at a barrier in one of them.
+/// A call through a pointer that is one of several named functions is judged by what these do:
+/// threads that call different ones do not meet at a barrier in one of them.
 #[test]
 fn functions_that_are_chosen() {
     let first_line = |condition: &str, other: &str| {

@@ -1,5 +1,5 @@
-//! `phalanx check` and the other commands on sources: what is compiled, how, what is kept, and where
-//! findings are said to be.
+//! `phalanx check` and the other commands on sources: what is compiled, how, what is kept, and
+//! where findings are said to be.
 
 use std::{
     fs,

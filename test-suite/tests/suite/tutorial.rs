@@ -1,5 +1,5 @@
-//! The tutorial works as written: its files are written to a folder, its commands run there, and what
-//! it shows of their output is printed.
+//! The tutorial works as written: its files are written to a folder, its commands run there, and
+//! what it shows of their output is printed.
 
 use std::fs;
 

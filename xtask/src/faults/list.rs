@@ -12,8 +12,8 @@
 //! becomes>>`. Where several lines of the file are the same, `(2)` behind the path chooses the
 //! second. An empty line ends a fault; a line that begins with `#` is a comment.
 //!
-//! Faults in `unnoticed.txt` are those that no test is known to notice: a test is wanted, or the line
-//! is not needed.
+//! Faults in `unnoticed.txt` are those that no test is known to notice: a test is wanted, or the
+//! line is not needed.
 //!
 //! All faults are inserted at once, each behind a condition that is true while its number is
 //! switched on: one build serves all of them. A part that ends with `;` is a statement and is left
@@ -176,7 +176,6 @@ fn switch() -> String {
     format!(
         r#"
 /// Whether the fault of this number is switched on.
-#[allow(dead_code)]
 pub(crate) fn is_faulty(number: u32) -> bool {{
     static ON: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     let read = || std::env::var("{SWITCH}").ok()?.parse().ok();

@@ -16,27 +16,27 @@
 //!
 //! - `D` *mixes rounds* if an entry of a cycle around `join(D)` is in its region.
 //! - A block is *parted* by `D` if two sides of `D` lead to it within the region.
-//! - A graph *keeps groups whole* for some blocks if no divergent branch mixes rounds, and none parts
-//!   one of these blocks.
+//! - A graph *keeps groups whole* for some blocks if no divergent branch mixes rounds, and none
+//!   parts one of these blocks.
 //!
 //! # What follows
 //!
 //! 1. *If no divergent branch mixes rounds, threads that are together at the second machine are so
-//!    under maximal convergence.* By induction over an execution: threads stay together by a step that
-//!    they make together, or meet at `join(D)` after they were together at `D`. On the way to the join
-//!    they pass no entry of a cycle around it, so the latest header of each such cycle is the one that
-//!    came before `D`, in all of them. Hence what is uniform under maximal convergence is uniform
-//!    here, and what is divergent here is divergent there.
-//! 2. *If groups are kept whole for `X`, both models have the same groups at `X`.* Let two threads be
-//!    together at `X` under maximal convergence only, and let `D` be where they part here for the last
-//!    time before. If neither has passed `join(D)`, both come to `X` from different sides within the
-//!    region: `X` is parted. If one has, the other comes to the join later, in a cycle around `X` and
-//!    the join, of which it passes an entry on the way: `D` mixes rounds.
+//!    under maximal convergence.* By induction over an execution: threads stay together by a step
+//!    that they make together, or meet at `join(D)` after they were together at `D`. On the way to
+//!    the join they pass no entry of a cycle around it, so the latest header of each such cycle is
+//!    the one that came before `D`, in all of them. Hence what is uniform under maximal convergence
+//!    is uniform here, and what is divergent here is divergent there.
+//! 2. *If groups are kept whole for `X`, both models have the same groups at `X`.* Let two threads
+//!    be together at `X` under maximal convergence only, and let `D` be where they part here for
+//!    the last time before. If neither has passed `join(D)`, both come to `X` from different sides
+//!    within the region: `X` is parted. If one has, the other comes to the join later, in a cycle
+//!    around `X` and the join, of which it passes an entry on the way: `D` mixes rounds.
 //!
 //! So a transform that is legal under maximal convergence is legal under both models if it keeps
 //! the graph and no branch mixes rounds (single operations move: [`Legality`](super::Legality)), or
-//! if groups are kept whole for all convergent operations in the graph before and in the graph after
-//! ([`Machine::whole`]).
+//! if groups are kept whole for all convergent operations in the graph before and in the graph
+//! after ([`Machine::whole`]).
 //!
 //! ```text
 //!      D            D     jump threading: %vote was whole behind %join, where the sides of D

@@ -17,10 +17,10 @@
 //! only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast
 //! from a space that is shared is not either.
 //!
-//! In SPIR-V, variables such as `__spirv_BuiltInLocalInvocationId` hold another value in each thread
-//! at one address, in a space that is shared (1, by translators) or an input (7). Where a module
-//! declares some, any address of their spaces may be one of theirs, unless it is made from arguments
-//! of a kernel, since the host has no addresses of them, or from other variables.
+//! In SPIR-V, variables such as `__spirv_BuiltInLocalInvocationId` hold another value in each
+//! thread at one address, in a space that is shared (1, by translators) or an input (7). Where a
+//! module declares some, any address of their spaces may be one of theirs, unless it is made from
+//! arguments of a kernel, since the host has no addresses of them, or from other variables.
 //!
 //! An address is *passed* if it is made from such copies that are only read and nothing else: what
 //! is there is the same in the whole launch. In a function that is called, and of which it is known

@@ -1,4 +1,5 @@
-//! Source files that debug locations name, each read once; and whether they are still what was compiled.
+//! Source files that debug locations name, each read once; and whether they are still what was
+//! compiled.
 
 use std::{
     collections::BTreeMap,

@@ -298,8 +298,8 @@ pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceS
 
 /// Sources that the execution of each block depends on, by block number.
 ///
-/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources or the graph do.
-/// *Cost* near-linear per source.
+/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources or the graph
+/// do. *Cost* near-linear per source.
 #[salsa::tracked(returns(ref))]
 pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
     let graph = graph_facts(db, function).as_ref()?;

@@ -15,8 +15,8 @@ use salsa::Database as Db;
 
 /// Sources by which threads that are together in a block may have come by different edges.
 ///
-/// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the graph
-/// do. *Cost* that of one [`divergence()`].
+/// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the
+/// graph do. *Cost* that of one [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDivergence> {
     let branches = branch_divergence(db, function).as_ref()?;
@@ -28,8 +28,9 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
 /// They are about the graph: whether a call between two places comes back in all threads is for who moves something to see
 /// ([`same_set`](phalanx_analysis::legality::same_set)).
 ///
-/// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow. *Cost* that of a post-dominator tree, and of a search
-/// from each divergent branch that joins in a cycle, so ask once for many motions.
+/// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow.
+/// *Cost* that of a post-dominator tree, and of a search from each divergent branch that joins in a
+/// cycle, so ask once for many motions.
 pub fn legality(db: &dyn Db, function: FunctionInput, scope: Scope) -> Option<Legality<'_>> {
     let varying: SourceSet = varying(scope, launch_facts(db, function));
     let flow = flow_facts(db, function)?;

@@ -17,8 +17,9 @@
 //!   around the function has changed.
 //! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks; so is the graph for which it was found.
 //!
-//! An answer costs nothing to keep, so that is done from the first time on. What is made from scratch and comes out equal is dropped for the one that was there,
-//! unless it knows more of what concerns it.
+//! An answer costs nothing to keep, so that is done from the first time on. What is made from
+//! scratch and comes out equal is dropped for the one that was there, unless it knows more of what
+//! concerns it.
 //!
 //! An answer about a function that is not large is followed over [few](is_few) changes only: to repair one costs more for an instruction than to make it. What is
 //! around such a function is told by two numbers for all answers: each is a query of its own that is asked whether it still holds, and that costs as much as to look at several

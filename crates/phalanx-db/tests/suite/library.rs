@@ -214,8 +214,8 @@ define ptx_kernel void @kernel(i32 %n, ptr addrspace(1) %o) {
     }
 }
 
-/// What is kept of the convergent operations of a large function goes when a function that is known by
-/// name gets a definition: the barrier is an ordinary call then.
+/// What is kept of the convergent operations of a large function goes when a function that is known
+/// by name gets a definition: the barrier is an ordinary call then.
 #[test]
 fn convergent_operations_follow_definitions() {
     let text = |is_defined: bool| {

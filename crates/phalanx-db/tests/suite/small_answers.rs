@@ -1,5 +1,5 @@
-//! Which edit leaves what is known of the calls and the writes of a large function as it is, and that it is what a new database
-//! finds.
+//! Which edit leaves what is known of the calls and the writes of a large function as it is, and
+//! that it is what a new database finds.
 
 mod findings;
 

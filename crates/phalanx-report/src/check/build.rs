@@ -267,8 +267,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The word by which the program calls an operation, if its source is there: the one that stands
-    /// at the user's line, where what was inlined there is nobody's own code.
+    /// The word by which the program calls an operation, if its source is there: the one that
+    /// stands at the user's line, where what was inlined there is nobody's own code.
     fn called(&self, location: &Location) -> Option<String> {
         let place = location.source.as_ref()?;
         if !location.inlined.iter().all(SourceFile::is_of_system) {

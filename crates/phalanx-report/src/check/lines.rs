@@ -1,4 +1,5 @@
-//! A text with a table of its lines, so that a place in it is found without reading it from the start.
+//! A text with a table of its lines, so that a place in it is found without reading it from the
+//! start.
 //!
 //! ```
 //! let text = phalanx_report::check::LinedText::new(b"a\nbc\r\n".to_vec());

@@ -7,8 +7,8 @@
 //! | `llvm.nvvm.shfl.sync.down.f32` | `__shfl_down_sync` |
 //!
 //! Debug information is asked first: it has names with the arguments of templates, as they were
-//! written. What it does not know is demangled. For operations the source itself is asked first: the
-//! word that stands where it is called is the user's own (see [`LinedText::called_at`]).
+//! written. What it does not know is demangled. For operations the source itself is asked first:
+//! the word that stands where it is called is the user's own (see [`LinedText::called_at`]).
 //!
 //! [`LinedText::called_at`]: super::LinedText::called_at
 

@@ -19,9 +19,9 @@ const DEPTH: usize = 64;
 /// A place.
 ///
 /// Code that was inlined has a place in each function on the way: its frames. The one that
-/// [`Location::source`] names is the user's own line: the outermost frame that is not in a header of
-/// the system. [`Checker`](super::Checker) chooses an inner one where the calls around it have nothing
-/// to do with a finding.
+/// [`Location::source`] names is the user's own line: the outermost frame that is not in a header
+/// of the system. [`Checker`](super::Checker) chooses an inner one where the calls around it have
+/// nothing to do with a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Location {
     /// In the text of the module.
@@ -107,8 +107,8 @@ impl Location {
         self.inlined.iter().chain(&self.source).chain(&self.inlined_at)
     }
 
-    /// The user's own line of an operation, seen from where threads part before it, and the reverse:
-    /// calls by which both were inlined have nothing to do with it.
+    /// The user's own line of an operation, seen from where threads part before it, and the
+    /// reverse: calls by which both were inlined have nothing to do with it.
     pub(super) fn leave_shared_calls(&mut self, other: &mut Location) {
         let own: Vec<SourceFile> = self.frames().cloned().collect();
         let others: Vec<SourceFile> = other.frames().cloned().collect();

@@ -5,8 +5,8 @@
 //! ::error file=kernel.cu,line=12,col=5,title=PHX001 divergent-barrier::`__syncthreads()` is not ...
 //! ```
 //!
-//! The first is what compilers write, with which vim, Emacs and VS Code jump to the place; the second
-//! is what GitHub shows beside the line of a change.
+//! The first is what compilers write, with which vim, Emacs and VS Code jump to the place; the
+//! second is what GitHub shows beside the line of a change.
 
 use std::fmt::{self, Write};
 

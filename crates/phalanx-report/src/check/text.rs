@@ -98,8 +98,8 @@ pub(super) fn calls(location: &Location) -> Vec<(String, &SourceFile)> {
     out
 }
 
-/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that are
-/// shown already are left out.
+/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that
+/// are shown already are left out.
 fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
     let parting = diagnostic.reasons.iter().find(|reason| reason.kind == "part");
     let mut last = parting.map_or(&diagnostic.location, |part| &part.location).source.clone();

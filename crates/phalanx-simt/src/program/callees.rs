@@ -1,5 +1,5 @@
-//! What a call calls: a function of the module, an intrinsic, a function of a library, or what a line of
-//! inline assembly is.
+//! What a call calls: a function of the module, an intrinsic, a function of a library, or what a
+//! line of inline assembly is.
 //!
 //! ```text
 //! call void @f()                  -> the function, if it has a body, also by an alias

@@ -5,10 +5,12 @@
 //! does not lead to the other successors: who came to a vote in a cycle by an edge that is never taken may fall out of that cycle. So the
 //! graph with the copies is compared with that in which they lead on ([`crate::groups`]).
 //!
-//! On machines that reconverge at post-dominators the copy takes away a place where the sides of a branch join. There groups are kept where
-//! they are whole for all convergent operations, before and after ([`phalanx_analysis::legality::machines`]).
+//! On machines that reconverge at post-dominators the copy takes away a place where the sides of a
+//! branch join. There groups are kept where they are whole for all convergent operations, before
+//! and after ([`phalanx_analysis::legality::machines`]).
 //!
-//! O(blocks + edges) for all, and where that fails for each of a bounded number; on the second kind of machines for each divergent branch.
+//! O(blocks + edges) for all, and where that fails for each of a bounded number; on the second kind
+//! of machines for each divergent branch.
 
 use phalanx_analysis::legality::machines::{Machine, Machines};
 use phalanx_db::{Database, FunctionInput, queries};

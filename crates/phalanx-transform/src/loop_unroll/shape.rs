@@ -35,8 +35,8 @@ pub enum Reason {
     Token(InstId),
     /// It would change who executes a convergent operation together.
     Groups(Refusal),
-    /// On machines that reconverge at post-dominators some convergent operation is executed apart by
-    /// threads that would be together under maximal convergence, or the other way round.
+    /// On machines that reconverge at post-dominators some convergent operation is executed apart
+    /// by threads that would be together under maximal convergence, or the other way round.
     Parted,
     /// It is not known how many rounds it makes, and nobody asked for copies with exits.
     UnknownCount,

@@ -8,8 +8,9 @@
 //! | [`select`] | small branches without effects become selections | what is executed unconditionally then is no convergent operation |
 //! | [`common`] | two branches one after the other with a common target become one | likewise |
 //!
-//! On machines that reconverge at post-dominators, fewer edges and fewer branches can let threads meet that came apart before. Where that concerns a
-//! convergent operation ([`crate::stacks`]) branches are not folded and not joined; the other steps leave every join where it is.
+//! On machines that reconverge at post-dominators, fewer edges and fewer branches can let threads
+//! meet that came apart before. Where that concerns a convergent operation ([`crate::stacks`])
+//! branches are not folded and not joined; the other steps leave every join where it is.
 //!
 //! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times, in one transaction; each is
 //! near-linear.

@@ -298,8 +298,9 @@ fn loops_in_loops() {
     );
 }
 
-/// The inner loop is left for good by its count, and goes on with the outer one by an edge that is never taken in its last round. The vote is
-/// in the outer cycle by that edge alone. (On machines with a stack of masks the threads that go on would be apart.)
+/// The inner loop is left for good by its count, and goes on with the outer one by an edge that is
+/// never taken in its last round. The vote is in the outer cycle by that edge alone. (On machines
+/// with a stack of masks the threads that go on would be apart.)
 #[test]
 fn an_edge_that_keeps_a_vote_in_its_cycle() {
     let text = "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %n) {

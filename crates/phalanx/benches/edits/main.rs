@@ -28,8 +28,8 @@
 //! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
 //!
-//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was asked
-//! before, from scratch too where it is not repaired.
+//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was
+//! asked before, from scratch too where it is not repaired.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one alone where a table has several by number.
 #![allow(

@@ -434,8 +434,8 @@ define ptx_kernel void @k(i32 %n, i32 %m) {
     );
 }
 
-/// A structure that a kernel is passed by value, and only reads, is the same in all threads; one that
-/// it writes holds what each thread has put there.
+/// A structure that a kernel is passed by value, and only reads, is the same in all threads; one
+/// that it writes holds what each thread has put there.
 #[test]
 fn structures_that_are_passed_by_value() {
     check(

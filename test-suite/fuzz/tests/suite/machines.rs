@@ -1,4 +1,5 @@
-//! What is legal under one model of reconvergence only, executed under the other: it is found wrong.
+//! What is legal under one model of reconvergence only, executed under the other: it is found
+//! wrong.
 
 use phalanx::transform::Registry;
 use phalanx_analysis::legality::machines::Machines;
@@ -31,7 +32,8 @@ fn campaign(pipeline: &str, seeds: u64, models: &[Reconvergence]) -> (u64, u64) 
     (changed, wrong)
 }
 
-/// Random programs with a vote behind a block that may be copied show what jump threading does there.
+/// Random programs with a vote behind a block that may be copied show what jump threading does
+/// there.
 #[test]
 fn passes_keep_groups_on_stacks_unless_they_are_told_not_to() {
     for (pass, parameters) in
@@ -47,8 +49,8 @@ fn passes_keep_groups_on_stacks_unless_they_are_told_not_to() {
     assert!(wrong > 0);
 }
 
-/// The threads of `%entry` and those of `%second` vote together under maximal convergence, and apart
-/// on a stack, until the two branches become one.
+/// The threads of `%entry` and those of `%second` vote together under maximal convergence, and
+/// apart on a stack, until the two branches become one.
 const JOINED: &str = "target triple = \"amdgcn-amd-amdhsa\"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)

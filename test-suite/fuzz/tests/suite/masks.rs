@@ -1,7 +1,7 @@
 //! Masks that are functions of the thread, held against execution: an error about a mask is seen in
-//! every launch in which a lane comes to the operation, and where nothing is said no launch has a lane
-//! that is not in its mask, two lanes of one mask with different masks, or a lane that is named and
-//! goes another way.
+//! every launch in which a lane comes to the operation, and where nothing is said no launch has a
+//! lane that is not in its mask, two lanes of one mask with different masks, or a lane that is
+//! named and goes another way.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

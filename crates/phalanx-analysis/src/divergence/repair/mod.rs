@@ -35,7 +35,7 @@
 //! **Irreducible regions** in which threads run apart are rules like all others ([`regions`]).
 //! Where threads must be assumed to run apart in a cycle within a region, or edges lead from one
 //! block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a
-//! matter of rules with one antecedent. Whoever asks solves from scratch then.
+//! matter of rules with one antecedent. The caller then solves from scratch.
 
 mod carry;
 mod control;

@@ -14,7 +14,7 @@ pub(super) type Solution = Fixpoint<Subject, u16>;
 /// The sources that a rule may read.
 pub(super) type Known<'a> = Seen<'a, Subject, u16>;
 
-/// What a fact is about. Control flow is told on first, values last.
+/// What a fact is about. Consequences of control flow are drawn first, those of values last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Subject {
     /// A value, by number.

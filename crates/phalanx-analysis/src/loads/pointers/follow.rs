@@ -329,8 +329,8 @@ impl Repair<'_> {
         Some(users)
     }
 
-    /// Whether an instruction is a load from private memory; and whoever uses it, also through
-    /// steps, may have to do with something else.
+    /// Finds out anew whether an instruction is a load from private memory. If it is a pointer, its
+    /// users, also through address steps, are examined.
     fn hold(&mut self, inst: InstId) -> Option<()> {
         let data = self.code.body.inst(inst);
         let is_held = self.is_there(inst)
@@ -344,8 +344,8 @@ impl Repair<'_> {
             }
             self.is_other = true;
         }
-        // Whoever was given anything may be given what is in a set, or the other way round, or come
-        // to another end.
+        // A user may have had any object before and has those of a set now, or the other way round,
+        // or its steps begin at another pointer.
         if is_pointer(self.code, data.ty) {
             let users = self.users(inst)?;
             // In code that is not reached a step may be made from itself: then there is no end, and

@@ -12,8 +12,8 @@
 //! of phis that only support each other go as a whole, and nothing brings them back. What is not
 //! passed is followed in the same way.
 //!
-//! A store into a slot in which addresses are put changes what is loaded from there, so all loads of
-//! the slots are examined that a changed instruction has to do with, or had
+//! A store into a slot in which addresses are put changes what is loaded from there, so all loads
+//! of the slots are examined that a changed instruction has to do with, or had
 //! ([`slots`](super::slots)).
 //!
 //! **Complexity.** O(uses of what is doubted or becomes private), up to a bound; O(instructions) at

@@ -9,10 +9,11 @@
 //! ```
 //!
 //! A branch belongs to the conditions of a block if the block's execution depends on it. If each of
-//! them leads to the block by one way only, the branches are a chain, and the block is executed by the
-//! threads that go the right way at all of them. So blocks of two versions with the same conditions are
-//! executed by the same threads. That is said of blocks outside of cycles only; a condition that reads memory, a
-//! phi or what other threads give has no spelling, since what it is depends on more than its operands.
+//! them leads to the block by one way only, the branches are a chain, and the block is executed by
+//! the threads that go the right way at all of them. So blocks of two versions with the same
+//! conditions are executed by the same threads. That is said of blocks outside of cycles only; a
+//! condition that reads memory, a phi or what other threads give has no spelling, since what it is
+//! depends on more than its operands.
 //!
 //! ```text
 //! if (c) { if (d) X }        c goes 1 of 2, d goes 1 of 2
@@ -59,7 +60,8 @@ pub(super) fn conditions(
     Some(all)
 }
 
-/// Spells a value; none if it is not a function of arguments and of what the target gives each thread.
+/// Spells a value; none if it is not a function of arguments and of what the target gives each
+/// thread.
 fn spell(
     (db, input): (&Database, FunctionInput),
     value: Value,

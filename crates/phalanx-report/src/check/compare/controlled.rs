@@ -19,8 +19,9 @@
 //! | barrier | error | nothing |
 //! | operation of a wave | warning | note |
 //!
-//! Where neither is more, the versions are compared by the [conditions](super::conditions) that each operation is under. If these are the same,
-//! so are the threads that come; if they are not, or cannot be told, the operation is not judged, and that is said.
+//! Where neither is more, the versions are compared by the [conditions](super::conditions) that
+//! each operation is under. If these are the same, so are the threads that come; if they are not,
+//! or cannot be told, the operation is not judged, and that is said.
 //!
 //! O(instructions), and one divergence of each version.
 
@@ -100,7 +101,8 @@ impl Earlier {
         earlier
     }
 
-    /// Operations of a function, by name, that no launch reached, and of which the later version has fewer.
+    /// Operations of a function, by name, that no launch reached, and of which the later version
+    /// has fewer.
     fn gone(
         &self,
         function: &str,

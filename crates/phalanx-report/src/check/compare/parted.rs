@@ -16,7 +16,8 @@
 //!       exit
 //! ```
 //!
-//! Which edges there are to blocks that only come to `unreachable` makes no difference: nobody comes back from there ([`Joins`]).
+//! Which edges there are to blocks that only come to `unreachable` makes no difference: nobody
+//! comes back from there ([`Joins`]).
 //!
 //! Cost: O(divergent branches × blocks), bounded; above that nothing is said.
 
@@ -51,7 +52,8 @@ impl<'a> Graph<'a> {
         sources.fold(SourceSet::EMPTY, |all, sources| all | sources)
     }
 
-    /// Branches that a block's execution depends on, with the successors that lead to it before the sides join.
+    /// Branches that a block's execution depends on, with the successors that lead to it before the
+    /// sides join.
     pub(super) fn deciding(&self, block: Node) -> Vec<(Node, Vec<usize>)> {
         let branches = self.control.iterated_controllers(&self.postdom, [block]);
         let ways = |branch: Node| {
@@ -62,7 +64,8 @@ impl<'a> Graph<'a> {
         branches.into_iter().map(|branch| (branch, ways(branch))).collect()
     }
 
-    /// A branch that lets threads come to a block apart, for some of these blocks, by block. Threads part at what depends on `varying`.
+    /// A branch that lets threads come to a block apart, for some of these blocks, by block.
+    /// Threads part at what depends on `varying`.
     pub(super) fn parted(&self, blocks: &[Node], varying: SourceSet) -> Vec<Option<Node>> {
         let is_divergent = |branch| self.divergence.terminator(branch).intersects(varying);
         let parted = self.joins.parted(blocks, &is_divergent);

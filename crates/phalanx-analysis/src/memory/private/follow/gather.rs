@@ -196,8 +196,8 @@ impl<'a> Gather<'a> {
         Some(())
     }
 
-    /// The components of all objects that were joined, in order of their first objects. What only
-    /// had to do with some is told with the first.
+    /// The components of all objects that were joined, in order of their first objects. An
+    /// instruction that used objects of several before the edit is listed with the first.
     pub(super) fn all(mut self) -> Option<Vec<Component>> {
         while let Some(object) = self.work.pop() {
             if let Some(&number) = self.known.by_object.get(&object)

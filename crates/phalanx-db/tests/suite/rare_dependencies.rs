@@ -1,4 +1,5 @@
-//! Ways on which what is said of an instruction follows from others, and which programs seldom have: it is found again when these change.
+//! Dependencies between instructions that few programs have: after an edit of one, facts about the
+//! others are found again.
 
 #[path = "support.rs"]
 mod support;
