@@ -6,7 +6,7 @@ use phalanx::{
     analysis::{stable::Assumptions, variance::BarrierModel},
     db::TargetOverrides,
     llvm::ModulePrinter,
-    report::analyze::{ModuleReport, Sections, report_function, report_module, write_text},
+    report::analyze::{Legend, ModuleReport, Sections, report_function, report_module, write_text},
     target::{LaunchStatement, Scope},
 };
 
@@ -24,6 +24,8 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
     input::read_stdin_once(&args.files)?;
     let mut worst = Status::Fine;
     let mut reports = Vec::new();
+    let mut legend = Legend::default();
+    let all = args.print.contains(&Section::All);
     let reader = Reader::new(&args.source, &args.target);
     for path in &args.files {
         let source = match reader.read(path) {
@@ -39,17 +41,21 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
             Some(report) if args.format == Format::Json => reports.push(report),
             Some(report) => {
                 let mut text = String::new();
-                write_text(&report, args.print.contains(&Section::All), &mut text)?;
+                write_text(&report, all, &mut text)?;
+                legend.note(&report, all);
                 terminal.out(&text)?;
             }
             None => worst = Status::Bad,
         }
     }
+    let mut end = String::new();
     if args.format == Format::Json {
-        let mut json = serde_json::to_string_pretty(&reports)?;
-        json.push('\n');
-        terminal.out(&json)?;
+        end = serde_json::to_string_pretty(&reports)?;
+        end.push('\n');
+    } else {
+        legend.write(&mut end)?;
     }
+    terminal.out(&end)?;
     Ok(worst)
 }
 

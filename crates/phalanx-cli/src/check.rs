@@ -2,8 +2,6 @@
 
 mod baseline;
 mod config;
-mod files;
-mod md5;
 mod rules;
 mod stored;
 mod units;
@@ -33,6 +31,7 @@ use crate::{
     Status,
     analyze::overrides,
     args::{CheckArgs, CheckFormat},
+    files::{Files, FilesOf},
     functions,
     input::{self, Origin, Reader, Source, compiled_by},
     run::extents,
@@ -40,7 +39,6 @@ use crate::{
 };
 use baseline::Baseline;
 use config::Levels;
-use files::{Files, FilesOf};
 use rules::rendered;
 use units::{Item, items, work_off};
 
@@ -363,10 +361,7 @@ impl<'a> Check<'a> {
 
     /// The files that a module was compiled from.
     fn files_of(&self, source: &Source) -> FilesOf<'_> {
-        // What was compiled just now cannot be older than its source.
-        let time = || std::fs::metadata(&source.name).and_then(|module| module.modified()).ok();
-        let made = if source.compiled.is_some() { None } else { time() };
-        FilesOf { files: &self.files, made }
+        self.files.of(source)
     }
 
     /// As levels, the baseline and `--srcroot` have it.

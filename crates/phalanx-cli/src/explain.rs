@@ -4,20 +4,21 @@ use anyhow::{Context as _, bail};
 use phalanx::{
     FunctionId, Session,
     analysis::spaces::SpaceSubject,
-    db::queries::Subject,
+    db::{FunctionEntry, queries::Subject},
     report::{
         diagnostics::SourceText,
-        explain::{Explainer, write_text},
+        explain::{Explainer, write_texts},
         loads::write_load_text,
         spaces::write_space_text,
     },
-    target::LaunchStatement,
+    target::{LaunchStatement, Scope},
 };
 
 use crate::{
     Status,
     analyze::{assumptions, overrides, scope},
     args::ExplainArgs,
+    files::Files,
     functions,
     input::{self, Source},
     run::extents,
@@ -36,13 +37,20 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         }
     };
     let entry = functions::find(&session, module.input(), &args.function)?;
-    let function = session.functions(module).find(|function| function.input() == entry.input);
-    let function = function.with_context(|| format!("{} has no body", args.function))?;
+    let code = match args.function.starts_with('@') {
+        true => entry,
+        false => functions::code_of(&session, module.input(), entry),
+    };
+    let find = |entry: FunctionEntry| {
+        let function = session.functions(module).find(|known| known.input() == entry.input);
+        function.with_context(|| format!("{} has no body", args.function))
+    };
+    let (kernel, function) = (find(entry)?, find(code)?);
     let workgroup_size = args.group.as_deref().map(extents).transpose();
     let workgroup_size = workgroup_size.context("--group")?;
     let cluster_size = args.cluster.as_deref().map(extents).transpose().context("--cluster")?;
     let launch = LaunchStatement { workgroup_size, wave_width: args.wave, cluster_size };
-    session.set_launch(function, launch)?;
+    session.set_launch(kernel, launch)?;
     session.set_whole(module, args.whole_program);
     let db = session.database();
     let printer = session.printer(module);
@@ -71,12 +79,8 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     }
     let mut text = String::new();
     let shown = SourceText { name: &source.module, text: &source.text };
-    for (number, explanation) in explanations.iter().enumerate() {
-        if number > 0 {
-            text.push('\n');
-        }
-        write_text(explanation, shown, &mut text)?;
-    }
+    let files = Files::default();
+    write_texts(&explanations, shown, &files.of(&source), &mut text)?;
     if let (true, Some(line)) = (explanations.is_empty(), args.line) {
         text = format!("nothing on line {line} differs between threads of a {}\n", scope.name());
     }
@@ -104,7 +108,9 @@ fn loads(
         }
         false => {
             let shown = SourceText { name: &source.module, text: &source.text };
-            found.iter().try_for_each(|load| write_load_text(load, shown, &mut text))?;
+            let files = Files::default();
+            let files = files.of(source);
+            found.iter().try_for_each(|load| write_load_text(load, shown, &files, &mut text))?;
         }
     }
     terminal.out(&text)?;
@@ -149,7 +155,7 @@ fn subjects(
     explainer: &Explainer<'_>,
 ) -> anyhow::Result<Vec<Subject>> {
     if let Some(name) = &args.value {
-        return Ok(vec![Subject::Value(explainer.value(name)?)]);
+        return values(name, scope(args.scope), explainer);
     }
     if let Some(name) = &args.branch {
         return Ok(vec![Subject::Branch(explainer.block(name)?)]);
@@ -162,6 +168,20 @@ fn subjects(
     }
     let line = args.line.unwrap_or(0);
     Ok(explainer.on_line(line, scope(args.scope)))
+}
+
+/// A value by its name, or those of a variable of the program.
+fn values(name: &str, scope: Scope, explainer: &Explainer<'_>) -> anyhow::Result<Vec<Subject>> {
+    match explainer.value(name) {
+        Ok(value) => Ok(vec![Subject::Value(value)]),
+        Err(error) => {
+            let values = explainer.values_of_variable(name, scope);
+            if values.is_empty() {
+                return Err(error.into());
+            }
+            Ok(values.into_iter().map(Subject::Value).collect())
+        }
+    }
 }
 
 /// `%v:0`: an operand of an instruction, or of the terminator of a block.

@@ -7,7 +7,8 @@ use anyhow::bail;
 use phalanx::{
     Session,
     db::{Database, FunctionEntry, ModuleInput, queries},
-    report::{check::source_name, explain::UnknownName},
+    ir::constant::ConstKind,
+    report::{check::source_name, explain::UnknownName, source::OPENCL_BODY},
 };
 use rayon::prelude::*;
 
@@ -91,6 +92,32 @@ pub(crate) fn find(
             bail!("several functions are called {name}: {}", several.join(", "))
         }
     }
+}
+
+/// The function with the code of a kernel: clang puts that of an OpenCL kernel aside and has the
+/// kernel call it, which is inlined from -O1 on.
+pub(crate) fn code_of(
+    session: &Session,
+    module: ModuleInput,
+    kernel: FunctionEntry,
+) -> FunctionEntry {
+    let (db, context) = (session.database(), session.context());
+    let body = kernel.input.body(db);
+    let Some(symbol) = kernel.name.symbol() else { return kernel };
+    let Some(code) =
+        context.find_symbol(format!("{OPENCL_BODY}{}", context.text(symbol)).as_bytes())
+    else {
+        return kernel;
+    };
+    let order = kernel.input.flow(db).order();
+    let calls = order.iter().flat_map(|&block| body.block_insts(block)).any(|inst| {
+        let callee = body.inst(inst).opcode.is_call().then(|| body.const_callee(inst)).flatten();
+        callee.is_some_and(|callee| {
+            matches!(context.const_data(callee).kind, ConstKind::Global(name) if name.symbol() == Some(code))
+        })
+    });
+    let mut entries = module.functions(db).iter().filter(|_| calls);
+    entries.find(|e| e.is_definition && e.name.symbol() == Some(code)).copied().unwrap_or(kernel)
 }
 
 /// Runs `work` on each function and gives the results to `done`, in order.

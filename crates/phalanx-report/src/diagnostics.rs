@@ -72,6 +72,40 @@ pub(crate) fn render_remark(
     out
 }
 
+/// Renders a remark at a place of a file, given by its name, line and column (from 1), with ANSI
+/// colours. The line is drawn with the word marked that begins there, if it `is_shown`.
+pub(crate) fn render_place(
+    (file, number, column): (&str, u32, u32),
+    line: &[u8],
+    kind: &str,
+    message: &str,
+    is_shown: bool,
+) -> String {
+    let place = match column {
+        0 => format!("{file}:{number}"),
+        _ => format!("{file}:{number}:{column}"),
+    };
+    let mut out = format!("{BOLD}{place}:{BOLD:#} {NOTE}{kind}:{NOTE:#} {BOLD}{message}{BOLD:#}\n");
+    if is_shown {
+        let start = (column.max(1) as usize - 1).min(line.len());
+        let (text, marked) = window_of(line, start..word_end(line, start));
+        let annotation = AnnotationKind::Primary.span(marked);
+        let snippet = Snippet::source(text).line_start(number as usize).annotation(annotation);
+        let report = [Group::with_level(Level::NOTE).element(snippet)];
+        out.push_str(&Renderer::styled().render(&report));
+        out.push('\n');
+    }
+    out
+}
+
+/// Behind the word that begins at a place, or behind one byte.
+pub(crate) fn word_end(line: &[u8], start: usize) -> usize {
+    let rest = line.get(start..).unwrap_or_default();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let len = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
+    (start + len.max(1)).min(line.len())
+}
+
 fn render(
     source: SourceText<'_>,
     offset: Option<u32>,

@@ -13,4 +13,5 @@ pub mod hssa;
 mod indent;
 pub mod llvm;
 pub mod loads;
+pub mod source;
 pub mod spaces;

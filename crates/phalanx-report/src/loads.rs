@@ -16,7 +16,8 @@ use serde::Serialize;
 
 use crate::analyze::{Lines, Place, names};
 use crate::diagnostics::{SourceText, render_remark};
-use crate::explain::{Explanation, offset_of, write_text};
+use crate::explain::{Explanation, offset_of, write_texts};
+use crate::source::Sources;
 
 const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -250,6 +251,7 @@ pub(crate) fn write_loads(loads: &[LoadReport], out: &mut dyn Write) -> fmt::Res
 pub fn write_load_text(
     explanation: &LoadExplanation,
     source: SourceText<'_>,
+    sources: &dyn Sources,
     out: &mut dyn Write,
 ) -> fmt::Result {
     let load = &explanation.load;
@@ -266,7 +268,7 @@ pub fn write_load_text(
         out.write_str(&render_remark(source, offset, "because", &message, Some(refusal.reason)))?;
     }
     match &explanation.address {
-        Some(address) => write_text(address, source, out),
+        Some(address) => write_texts(std::slice::from_ref(address), source, sources, out),
         None => Ok(()),
     }
 }

@@ -16,7 +16,8 @@ use serde::Serialize;
 
 use crate::analyze::Place;
 use crate::diagnostics::{SourceText, render_remark};
-use crate::explain::{DebugPlace, Explainer, offset_of};
+use crate::explain::{Explainer, offset_of};
+use crate::source::SourceFile;
 
 const DIM: Style = Style::new().dimmed();
 const ONE: Style = AnsiColor::Green.on_default();
@@ -106,7 +107,7 @@ pub struct SpaceStep {
     pub place: Place,
     /// Where it stands in the program that was compiled, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub debug: Option<DebugPlace>,
+    pub debug: Option<SourceFile>,
     /// Why, in a sentence.
     pub sentence: String,
 }

@@ -19,20 +19,23 @@ fn an_early_exit() {
         "early_exit.ll",
         &[],
         expect![[r#"
-        early_exit.ll: amdgcn-amd-amdhsa, wave scope
+            early_exit.ll: amdgcn-amd-amdhsa, wave scope
 
-        kernel @early_exit line 8
-          3 of 5 values divergent, 1 of 2 branches, 0 of 0 cycles
+            kernel @early_exit line 8
+              3 of 5 values divergent, 1 of 2 branches, 0 of 0 cycles
 
-          branches
-              12  uniform        br i1 %nothing, label %leave, label %check
-              16  divergent {x}  br i1 %outside, label %leave, label %work
+              branches
+                  12  uniform        br i1 %nothing, label %leave, label %check
+                  16  divergent {x}  br i1 %outside, label %leave, label %work
 
-          divergent values
-              10  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
-              15  divergent {x}  %outside = icmp uge i32 %id, %n
-              20  divergent {x}  %at = getelementptr i32, ptr addrspace(1) %out, i32 %id
-    "#]],
+              divergent values
+                  10  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
+                  15  divergent {x}  %outside = icmp uge i32 %id, %n
+                  20  divergent {x}  %at = getelementptr i32, ptr addrspace(1) %out, i32 %id
+
+            Braces list what something depends on:
+              x  the thread's index x
+        "#]],
     );
 }
 
@@ -43,14 +46,17 @@ fn a_launch_that_the_driver_states() {
         (
             &["--function", "of_rows", "--print", "branches"][..],
             expect![[r#"
-            stated_launch.ll: nvptx64-nvidia-cuda, wave scope
+                stated_launch.ll: nvptx64-nvidia-cuda, wave scope
 
-            kernel @of_rows line 7
-              3 of 3 values divergent, 1 of 1 branches, 0 of 0 cycles
+                kernel @of_rows line 7
+                  3 of 3 values divergent, 1 of 1 branches, 0 of 0 cycles
 
-              branches
-                  12  divergent {y}  br i1 %first.row, label %store, label %exit
-        "#]],
+                  branches
+                      12  divergent {y}  br i1 %first.row, label %store, label %exit
+
+                Braces list what something depends on:
+                  y  the thread's index y
+            "#]],
         ),
         (
             &["--function", "of_rows", "--print", "branches", "--group", "32x8", "--wave", "32"],
@@ -62,6 +68,9 @@ fn a_launch_that_the_driver_states() {
 
                   branches
                       12  uniform   {y}  br i1 %first.row, label %store, label %exit
+
+                Braces list what something depends on:
+                  y  the thread's index y
             "#]],
         ),
     ] {
@@ -75,27 +84,30 @@ fn a_counter_that_diverges_after_its_loop() {
         "temporal_divergence.ll",
         &["--function", "divergent_exit"],
         expect![[r#"
-        temporal_divergence.ll: amdgcn-amd-amdhsa, wave scope
+            temporal_divergence.ll: amdgcn-amd-amdhsa, wave scope
 
-        kernel @divergent_exit line 9
-          3 of 5 values divergent, 1 of 1 branches, 1 of 1 cycles, 1 temporally divergent use
+            kernel @divergent_exit line 9
+              3 of 5 values divergent, 1 of 1 branches, 1 of 1 cycles, 1 temporally divergent use
 
-          branches
-              18  divergent {x}  br i1 %more, label %loop, label %exit
+              branches
+                  18  divergent {x}  br i1 %more, label %loop, label %exit
 
-          cycles
-            %loop  divergent exit, 1 block
-              exit %loop -> %exit
+              cycles
+                %loop  divergent exit, 1 block
+                  exit %loop -> %exit
 
-          divergent values
-              11  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
-              17  divergent {x}  %more = icmp ult i32 %next, %id
-              21  divergent {x}  %after = mul i32 %i, 3
+              divergent values
+                  11  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
+                  17  divergent {x}  %more = icmp ult i32 %next, %id
+                  21  divergent {x}  %after = mul i32 %i, 3
 
-          temporally divergent uses
-              21  divergent {x}  %after = mul i32 %i, 3
-                  %i from cycle %loop
-    "#]],
+              temporally divergent uses
+                  21  divergent {x}  %after = mul i32 %i, 3
+                      %i from cycle %loop
+
+            Braces list what something depends on:
+              x  the thread's index x
+        "#]],
     );
 }
 
@@ -105,29 +117,32 @@ fn an_irreducible_cycle_entered_on_both_sides() {
         "irreducible_entry.ll",
         &["--print", "branches,cycles"],
         expect![[r#"
-        irreducible_entry.ll: amdgcn-amd-amdhsa, wave scope
+            irreducible_entry.ll: amdgcn-amd-amdhsa, wave scope
 
-        kernel @divergent_entry line 10
-          8 of 8 values divergent, 2 of 2 branches, 1 of 1 cycles, 1 temporally divergent use
+            kernel @divergent_entry line 10
+              8 of 8 values divergent, 2 of 2 branches, 1 of 1 cycles, 1 temporally divergent use
 
-          branches
-              14  divergent {x}  br i1 %even, label %ping, label %pong
-              20  divergent {x}  br i1 %done, label %exit, label %pong
+              branches
+                  14  divergent {x}  br i1 %even, label %ping, label %pong
+                  20  divergent {x}  br i1 %done, label %exit, label %pong
 
-          cycles
-            %pong (also entered at %ping)  assumed divergent, irreducible, 2 blocks
-              exit %ping -> %exit
+              cycles
+                %pong (also entered at %ping)  assumed divergent, irreducible, 2 blocks
+                  exit %ping -> %exit
 
-        kernel @uniform_entry line 33
-          0 of 6 values divergent, 0 of 2 branches, 0 of 1 cycles
+            kernel @uniform_entry line 33
+              0 of 6 values divergent, 0 of 2 branches, 0 of 1 cycles
 
-          branches
-              35  uniform    br i1 %even, label %ping, label %pong
-              41  uniform    br i1 %done, label %exit, label %pong
+              branches
+                  35  uniform    br i1 %even, label %ping, label %pong
+                  41  uniform    br i1 %done, label %exit, label %pong
 
-          cycles
-            %pong (also entered at %ping)  uniform, irreducible, 2 blocks
-    "#]],
+              cycles
+                %pong (also entered at %ping)  uniform, irreducible, 2 blocks
+
+            Braces list what something depends on:
+              x  the thread's index x
+        "#]],
     );
 }
 
@@ -137,40 +152,51 @@ fn registers_that_are_the_same_for_a_block_differ_in_the_grid() {
         "nvptx_registers.ll",
         &["--scope", "grid", "--print", "summary,values"],
         expect![[r#"
-        nvptx_registers.ll: nvptx64-nvidia-cuda, grid scope
+            nvptx_registers.ll: nvptx64-nvidia-cuda, grid scope
 
-        kernel @registers line 10
-          10 of 13 values divergent, 2 of 2 branches, 0 of 0 cycles
+            kernel @registers line 10
+              10 of 13 values divergent, 2 of 2 branches, 0 of 0 cycles
 
-          divergent values
-              12  divergent {x}            %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-              13  divergent {lane}         %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
-              14  divergent {block.x}      %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-              17  divergent {block.x}      %start = mul i32 %block, %size
-              19  divergent {x, block.x}   %index = add i32 %start, %thread
-              20  divergent {block.x}      %block.low = icmp ult i32 %start, %n
-              24  divergent {x, block.x}   %inside = icmp ult i32 %index, %n
-              25  divergent {opaque.wave}  %mask = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %inside)
-              26  divergent {opaque.wave}  %any = icmp ne i32 %mask, 0
-              30  divergent {lane}         %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
-    "#]],
+              divergent values
+                  12  divergent {x}            %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+                  13  divergent {lane}         %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+                  14  divergent {block.x}      %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+                  17  divergent {block.x}      %start = mul i32 %block, %size
+                  19  divergent {x, block.x}   %index = add i32 %start, %thread
+                  20  divergent {block.x}      %block.low = icmp ult i32 %start, %n
+                  24  divergent {x, block.x}   %inside = icmp ult i32 %index, %n
+                  25  divergent {opaque.wave}  %mask = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %inside)
+                  26  divergent {opaque.wave}  %any = icmp ne i32 %mask, 0
+                  30  divergent {lane}         %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
+
+            Braces list what something depends on:
+              x            the thread's index x
+              lane         the number of the lane
+              block.x      the workgroup's index x
+              opaque.wave  a value loaded from memory
+        "#]],
     );
     check(
         "nvptx_registers.ll",
         &["--print", "summary,values"],
         expect![[r#"
-        nvptx_registers.ll: nvptx64-nvidia-cuda, wave scope
+            nvptx_registers.ll: nvptx64-nvidia-cuda, wave scope
 
-        kernel @registers line 10
-          5 of 13 values divergent, 0 of 2 branches, 0 of 0 cycles
+            kernel @registers line 10
+              5 of 13 values divergent, 0 of 2 branches, 0 of 0 cycles
 
-          divergent values
-              12  divergent {x}           %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-              13  divergent {lane}        %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
-              19  divergent {x, block.x}  %index = add i32 %start, %thread
-              24  divergent {x, block.x}  %inside = icmp ult i32 %index, %n
-              30  divergent {lane}        %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
-    "#]],
+              divergent values
+                  12  divergent {x}           %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+                  13  divergent {lane}        %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+                  19  divergent {x, block.x}  %index = add i32 %start, %thread
+                  24  divergent {x, block.x}  %inside = icmp ult i32 %index, %n
+                  30  divergent {lane}        %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
+
+            Braces list what something depends on:
+              x        the thread's index x
+              lane     the number of the lane
+              block.x  the workgroup's index x
+        "#]],
     );
 }
 
@@ -180,28 +206,32 @@ fn a_tree_reduction() {
         "reduce.amdgcn.ll",
         &["--print", "summary,branches,cycles,uses"],
         expect![[r#"
-        reduce.amdgcn.ll: amdgcn-amd-amdhsa, wave scope
+            reduce.amdgcn.ll: amdgcn-amd-amdhsa, wave scope
 
-        kernel @reduce_sum line 9
-          19 of 31 values divergent, 4 of 6 branches, 1 of 2 cycles, 1 temporally divergent use
+            kernel @reduce_sum line 9
+              19 of 31 values divergent, 4 of 6 branches, 1 of 2 cycles, 1 temporally divergent use
 
-          branches
-              15  uniform   {block.x}     br i1 %cmp.not.i, label %if.end.i, label %__clang_ocl_kern_imp_reduce_sum.exit
-              20  divergent {x, block.x}  br i1 %cmp1.i1, label %for.body.i.lr.ph, label %for.cond.cleanup.i
-              46  divergent {x, block.x}  br i1 %cmp1.i, label %for.body.i, label %for.cond.cleanup.i, !llvm.loop !16
-              50  divergent {x}           br i1 %cmp25.i, label %if.then27.i, label %__clang_ocl_kern_imp_reduce_sum.exit
-              55  divergent {x}           br i1 %cmp12.i, label %if.then14.i, label %if.end21.i
-              71  uniform                 br i1 %cmp8.not.i, label %for.cond.cleanup10.i, label %for.body11.i, !llvm.loop !18
+              branches
+                  15  uniform   {block.x}     br i1 %cmp.not.i, label %if.end.i, label %__clang_ocl_kern_imp_reduce_sum.exit
+                  20  divergent {x, block.x}  br i1 %cmp1.i1, label %for.body.i.lr.ph, label %for.cond.cleanup.i
+                  46  divergent {x, block.x}  br i1 %cmp1.i, label %for.body.i, label %for.cond.cleanup.i, !llvm.loop !16
+                  50  divergent {x}           br i1 %cmp25.i, label %if.then27.i, label %__clang_ocl_kern_imp_reduce_sum.exit
+                  55  divergent {x}           br i1 %cmp12.i, label %if.then14.i, label %if.end21.i
+                  71  uniform                 br i1 %cmp8.not.i, label %for.cond.cleanup10.i, label %for.body11.i, !llvm.loop !18
 
-          cycles
-            %for.body.i  divergent exit, 1 block
-              exit %for.body.i -> %for.cond.cleanup.i
-            %for.body11.i  uniform, 3 blocks
+              cycles
+                %for.body.i  divergent exit, 1 block
+                  exit %for.body.i -> %for.cond.cleanup.i
+                %for.body11.i  uniform, 3 blocks
 
-          temporally divergent uses
-              29  divergent {x, block.x}  %sum.0.i.lcssa = phi float [ 0.000000e+00, %if.end.i ], [ %add2.i, %for.body.i ]
-                  %add2.i from cycle %for.body.i
-    "#]],
+              temporally divergent uses
+                  29  divergent {x, block.x}  %sum.0.i.lcssa = phi float [ 0.000000e+00, %if.end.i ], [ %add2.i, %for.body.i ]
+                      %add2.i from cycle %for.body.i
+
+            Braces list what something depends on:
+              x        `get_local_id(0)`
+              block.x  `get_group_id(0)`
+        "#]],
     );
 }
 
@@ -226,6 +256,12 @@ fn loads_that_are_stable_beyond_a_wave() {
                       22  divergent {block.x, opaque.wave}        %is.more = icmp ult i32 %head, %size
                       27  divergent {opaque.thread, opaque.wave}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
                       28  divergent {opaque.wave}                 %late = load i32, ptr addrspace(1) %in, align 4
+
+                Braces list what something depends on:
+                  x              the thread's index x
+                  block.x        the workgroup's index x
+                  opaque.thread  a value that may differ between any two threads
+                  opaque.wave    a value loaded from memory
             "#]],
         ),
         (
@@ -243,6 +279,12 @@ fn loads_that_are_stable_beyond_a_wave() {
                       22  divergent {block.x, opaque.wave}        %is.more = icmp ult i32 %head, %size
                       27  divergent {opaque.thread, opaque.wave}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
                       28  divergent {opaque.wave}                 %late = load i32, ptr addrspace(1) %in, align 4
+
+                Braces list what something depends on:
+                  x              the thread's index x
+                  block.x        the workgroup's index x
+                  opaque.thread  a value that may differ between any two threads
+                  opaque.wave    a value loaded from memory
             "#]],
         ),
         (
@@ -258,6 +300,12 @@ fn loads_that_are_stable_beyond_a_wave() {
                       18  divergent {x}                            %own.at = getelementptr i32, ptr addrspace(3) @tile, i32 %id
                       27  divergent {opaque.thread, opaque.group}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
                       28  divergent {opaque.wave}                  %late = load i32, ptr addrspace(1) %in, align 4
+
+                Braces list what something depends on:
+                  x              the thread's index x
+                  opaque.thread  a value that may differ between any two threads
+                  opaque.wave    a value loaded from memory
+                  opaque.group   a value that may differ between workgroups
             "#]],
         ),
     ] {
@@ -274,77 +322,89 @@ fn barriers_that_are_used_rightly() {
         (
             None,
             expect![[r#"
-            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+                assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
 
-            kernel @decides line 9
-              5 of 5 values divergent, 1 of 1 branches, 0 of 0 cycles
+                kernel @decides line 9
+                  5 of 5 values divergent, 1 of 1 branches, 0 of 0 cycles
 
-              branches
-                  15  divergent {x, opaque.wave}  br i1 %is.set, label %meet, label %join
+                  branches
+                      15  divergent {x, opaque.wave}  br i1 %is.set, label %meet, label %join
 
-            kernel @early_exit line 28
-              2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
+                kernel @early_exit line 28
+                  2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
 
-              branches
-                  32  divergent {x}  br i1 %is.outside, label %exit, label %work
+                  branches
+                      32  divergent {x}  br i1 %is.outside, label %exit, label %work
 
-            kernel @nested line 43
-              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+                kernel @nested line 43
+                  2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
 
-              branches
-                  47  divergent {x}  br i1 %is.low, label %low, label %exit
-                  51  uniform        br i1 %is.large, label %meet, label %exit
-        "#]],
+                  branches
+                      47  divergent {x}  br i1 %is.low, label %low, label %exit
+                      51  uniform        br i1 %is.large, label %meet, label %exit
+
+                Braces list what something depends on:
+                  x            the thread's index x
+                  opaque.wave  a value loaded from memory
+            "#]],
         ),
         (
             Some("--assume-barriers"),
             expect![[r#"
-            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+                assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
 
-            kernel @decides line 9
-              4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
+                kernel @decides line 9
+                  4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
 
-              branches
-                  15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
+                  branches
+                      15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
 
-            kernel @early_exit line 28
-              2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
+                kernel @early_exit line 28
+                  2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
 
-              branches
-                  32  divergent {x}  br i1 %is.outside, label %exit, label %work
+                  branches
+                      32  divergent {x}  br i1 %is.outside, label %exit, label %work
 
-            kernel @nested line 43
-              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+                kernel @nested line 43
+                  2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
 
-              branches
-                  47  divergent {x}  br i1 %is.low, label %low, label %exit
-                  51  uniform        br i1 %is.large, label %meet, label %exit
-        "#]],
+                  branches
+                      47  divergent {x}  br i1 %is.low, label %low, label %exit
+                      51  uniform        br i1 %is.large, label %meet, label %exit
+
+                Braces list what something depends on:
+                  x             the thread's index x
+                  opaque.group  a value that may differ between workgroups
+            "#]],
         ),
         (
             Some("--assume-barriers=strict"),
             expect![[r#"
-            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+                assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
 
-            kernel @decides line 9
-              4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
+                kernel @decides line 9
+                  4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
 
-              branches
-                  15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
+                  branches
+                      15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
 
-            kernel @early_exit line 28
-              2 of 2 values divergent, 0 of 1 branches, 0 of 0 cycles
+                kernel @early_exit line 28
+                  2 of 2 values divergent, 0 of 1 branches, 0 of 0 cycles
 
-              branches
-                  32  uniform   {opaque.group}  br i1 %is.outside, label %exit, label %work
+                  branches
+                      32  uniform   {opaque.group}  br i1 %is.outside, label %exit, label %work
 
-            kernel @nested line 43
-              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+                kernel @nested line 43
+                  2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
 
-              branches
-                  47  divergent {x}  br i1 %is.low, label %low, label %exit
-                  51  uniform        br i1 %is.large, label %meet, label %exit
-        "#]],
+                  branches
+                      47  divergent {x}  br i1 %is.low, label %low, label %exit
+                      51  uniform        br i1 %is.large, label %meet, label %exit
+
+                Braces list what something depends on:
+                  x             the thread's index x
+                  opaque.group  a value that may differ between workgroups
+            "#]],
         ),
     ] {
         let options: Vec<&str> = common.iter().copied().chain(option).collect();

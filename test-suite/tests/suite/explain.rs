@@ -1,6 +1,7 @@
 //! What `phalanx explain` says, one kind of cause each. `UPDATE_EXPECT=1` accepts changes.
 
 mod calls;
+mod source;
 
 use expect_test::{Expect, expect};
 
@@ -33,26 +34,26 @@ fn a_join_of_a_branch_of_an_operand_of_a_source() {
     check(
         &["why.ll", "@causes", "%picked"],
         expect![[r#"
-        why.ll:25:3: note: %picked is divergent: it can differ between threads of a wave; 3 links to %id
-        why.ll:25:3: because: 1. %picked merges different values for threads that separate at the end of %entry
-           |
-        25 |   %picked = phi i32 [ 1, %left ], [ 2, %right ], [ 2, %under ] ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ join
-          = one way:   %entry -> %left -> %join
-          = the other: %entry -> %right -> %join
-        why.ll:12:3: because: 2. the branch of %entry is decided by %odd
-           |
-        12 |   br i1 %odd, label %left, label %right ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-        why.ll:11:3: because: 3. %odd is computed from %id
-           |
-        11 |   %odd = trunc i32 %id to i1 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-        why.ll:10:3: because: 4. %id is the result of a call: the thread's index x
-           |
-        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-    "#]],
+            why.ll:25:3: note: %picked is divergent: it can differ between threads of a wave; 4 steps to %id
+            why.ll:25:3: because: 1. %picked merges different values for threads that separate at the end of %entry
+               |
+            25 |   %picked = phi i32 [ 1, %left ], [ 2, %right ], [ 2, %under ] ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ join
+              = one way:   %entry -> %left -> %join
+              = the other: %entry -> %right -> %join
+            why.ll:12:3: because: 2. the branch of %entry is decided by %odd
+               |
+            12 |   br i1 %odd, label %left, label %right ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+            why.ll:11:3: because: 3. %odd is computed from %id
+               |
+            11 |   %odd = trunc i32 %id to i1 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+            why.ll:10:3: because: 4. %id is the result of a call: the thread's index x
+               |
+            10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+        "#]],
     );
 }
 
@@ -61,12 +62,12 @@ fn an_address() {
     check_first(
         &["why.ll", "@causes", "%loaded"],
         expect![[r#"
-        why.ll:27:3: note: %loaded is divergent: it can differ between threads of a wave; 5 links to %id
-        why.ll:27:3: because: 1. %loaded is loaded from the address %at
-           |
-        27 |   %loaded = load i32, ptr addrspace(1) %at ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ address
-    "#]],
+            why.ll:27:3: note: %loaded is divergent: it can differ between threads of a wave; 6 steps to %id
+            why.ll:27:3: because: 1. %loaded is loaded from the address %at
+               |
+            27 |   %loaded = load i32, ptr addrspace(1) %at ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ address
+        "#]],
     );
 }
 
@@ -89,22 +90,22 @@ fn private_memory() {
     check_first(
         &["alloca_traffic.ll", "@alloca_traffic", "%id.again"],
         expect![[r#"
-        alloca_traffic.ll:21:3: note: %id.again is divergent: it can differ between threads of a wave; 1 link to %id
-        alloca_traffic.ll:21:3: because: 1. %id.again is read from private memory, where %id was stored or is an index
-           |
-        21 |   %id.again = load i32, ptr addrspace(5) %id.slot, align 4 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-    "#]],
+            alloca_traffic.ll:21:3: note: %id.again is divergent: it can differ between threads of a wave; 2 steps to %id
+            alloca_traffic.ll:21:3: because: 1. %id.again is read from private memory, where %id was stored or is an index
+               |
+            21 |   %id.again = load i32, ptr addrspace(5) %id.slot, align 4 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        "#]],
     );
     check_first(
         &["alloca_traffic.ll", "@alloca_traffic", "%v"],
         expect![[r#"
-        alloca_traffic.ll:30:3: note: %v is divergent: it can differ between threads of a wave; 5 links to %id
-        alloca_traffic.ll:30:3: because: 1. %v is read from private memory: the content of %v.slot
-           |
-        30 |   %v = load i32, ptr addrspace(5) %v.slot, align 4 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-    "#]],
+            alloca_traffic.ll:30:3: note: %v is divergent: it can differ between threads of a wave; 6 steps to %id
+            alloca_traffic.ll:30:3: because: 1. %v is read from private memory: the content of %v.slot
+               |
+            30 |   %v = load i32, ptr addrspace(5) %v.slot, align 4 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        "#]],
     );
 }
 
@@ -113,12 +114,12 @@ fn a_use() {
     check_first(
         &["why.ll", "@causes", "--use", "%at:1"],
         expect![[r#"
-        why.ll:26:3: note: operand 1 of %at is divergent: it can differ between threads of a wave; 4 links to %id
-        why.ll:26:3: because: 1. %at reads %picked, which differs where it is computed
-           |
-        26 |   %at = getelementptr i32, ptr addrspace(1) %out, i32 %picked ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-    "#]],
+            why.ll:26:3: note: operand 1 of %at is divergent: it can differ between threads of a wave; 5 steps to %id
+            why.ll:26:3: because: 1. %at reads %picked, which differs where it is computed
+               |
+            26 |   %at = getelementptr i32, ptr addrspace(1) %out, i32 %picked ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        "#]],
     );
     check(
         &["why.ll", "@causes", "--use", "%at:0"],
@@ -139,12 +140,12 @@ fn a_branch() {
     check_first(
         &["why.ll", "@causes", "--branch", "entry"],
         expect![[r#"
-        why.ll:12:3: note: the branch at the end of %entry is divergent: it can differ between threads of a wave; 2 links to %id
-        why.ll:12:3: because: 1. the branch of %entry is decided by %odd
-           |
-        12 |   br i1 %odd, label %left, label %right ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-    "#]],
+            why.ll:12:3: note: the branch at the end of %entry is divergent: it can differ between threads of a wave; 3 steps to %id
+            why.ll:12:3: because: 1. the branch of %entry is decided by %odd
+               |
+            12 |   br i1 %odd, label %left, label %right ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        "#]],
     );
     check(
         &["why.ll", "@causes", "--branch", "right"],
@@ -159,28 +160,28 @@ fn a_block() {
     check(
         &["why.ll", "@causes", "--block", "under"],
         expect![[r#"
-        why.ll:21:1: note: the execution of %under is divergent: it can differ between threads of a wave; 4 links to %id
-        why.ll:21:1: because: 1. whether %under is executed is decided at the end of %right, which not all threads reach
-           |
-        21 | under:
-           | ^^^^^^ control
-        why.ll:17:1: because: 2. whether %right is executed is decided at the end of %entry
-           |
-        17 | right:
-           | ^^^^^^ control
-        why.ll:12:3: because: 3. the branch of %entry is decided by %odd
-           |
-        12 |   br i1 %odd, label %left, label %right ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-        why.ll:11:3: because: 4. %odd is computed from %id
-           |
-        11 |   %odd = trunc i32 %id to i1 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-        why.ll:10:3: because: 5. %id is the result of a call: the thread's index x
-           |
-        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-    "#]],
+            why.ll:21:1: note: the execution of %under is divergent: it can differ between threads of a wave; 5 steps to %id
+            why.ll:21:1: because: 1. whether %under is executed is decided at the end of %right, which not all threads reach
+               |
+            21 | under:
+               | ^^^^^^ control
+            why.ll:17:1: because: 2. whether %right is executed is decided at the end of %entry
+               |
+            17 | right:
+               | ^^^^^^ control
+            why.ll:12:3: because: 3. the branch of %entry is decided by %odd
+               |
+            12 |   br i1 %odd, label %left, label %right ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+            why.ll:11:3: because: 4. %odd is computed from %id
+               |
+            11 |   %odd = trunc i32 %id to i1 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+            why.ll:10:3: because: 5. %id is the result of a call: the thread's index x
+               |
+            10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+        "#]],
     );
     check(
         &["why.ll", "@causes", "--block", "join"],
@@ -195,12 +196,12 @@ fn leaving_a_cycle_in_different_iterations() {
     check_first(
         &["temporal_divergence.ll", "divergent_exit", "after"],
         expect![[r#"
-        temporal_divergence.ll:21:3: note: %after is divergent: it can differ between threads of a wave; 3 links to %id
-        temporal_divergence.ll:21:3: because: 1. %after reads %i outside of the cycle of %loop, which threads leave from %loop to %exit in different iterations because they separate at the end of %loop
-           |
-        21 |   %after = mul i32 %i, 3 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^ temporal
-    "#]],
+            temporal_divergence.ll:21:3: note: %after is divergent: it can differ between threads of a wave; 4 steps to %id
+            temporal_divergence.ll:21:3: because: 1. %after reads %i outside of the cycle of %loop, which threads leave from %loop to %exit in different iterations because they separate at the end of %loop
+               |
+            21 |   %after = mul i32 %i, 3 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^ temporal
+        "#]],
     );
 }
 
@@ -210,12 +211,12 @@ fn a_use_that_differs_where_its_value_does_not() {
     check_first(
         &arguments,
         expect![[r#"
-        temporal_divergence.ll:21:3: note: operand 0 of %after is divergent: it can differ between threads of a wave; 3 links to %id
-        temporal_divergence.ll:21:3: because: 1. %after reads %i outside of the cycle of %loop, which threads leave from %loop to %exit in different iterations because they separate at the end of %loop
-           |
-        21 |   %after = mul i32 %i, 3 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^ temporal
-    "#]],
+            temporal_divergence.ll:21:3: note: operand 0 of %after is divergent: it can differ between threads of a wave; 4 steps to %id
+            temporal_divergence.ll:21:3: because: 1. %after reads %i outside of the cycle of %loop, which threads leave from %loop to %exit in different iterations because they separate at the end of %loop
+               |
+            21 |   %after = mul i32 %i, 3 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^ temporal
+        "#]],
     );
 }
 
@@ -224,12 +225,12 @@ fn an_irreducible_cycle() {
     check_first(
         &["irreducible_entry.ll", "divergent_entry", "a.next"],
         expect![[r#"
-        irreducible_entry.ll:18:3: note: %a.next is divergent: it can differ between threads of a wave; 3 links to %id
-        irreducible_entry.ll:18:3: because: 1. %a.next is computed in an irreducible cycle (entries %pong, %ping), in which threads that separate at the end of %entry cannot be expected to stay together
-           |
-        18 |   %a.next = add i32 %a, 1 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^ assumed
-    "#]],
+            irreducible_entry.ll:18:3: note: %a.next is divergent: it can differ between threads of a wave; 4 steps to %id
+            irreducible_entry.ll:18:3: because: 1. %a.next is computed in an irreducible cycle (entries %pong, %ping), in which threads that separate at XX                     the end of %entry cannot be expected to stay together
+               |
+            18 |   %a.next = add i32 %a, 1 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^ assumed
+        "#]],
     );
 }
 
@@ -238,16 +239,16 @@ fn a_line() {
     check(
         &["why.ll", "@causes", "--line", "11"],
         expect![[r#"
-        why.ll:11:3: note: %odd is divergent: it can differ between threads of a wave; 1 link to %id
-        why.ll:11:3: because: 1. %odd is computed from %id
-           |
-        11 |   %odd = trunc i32 %id to i1 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-        why.ll:10:3: because: 2. %id is the result of a call: the thread's index x
-           |
-        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-    "#]],
+            why.ll:11:3: note: %odd is divergent: it can differ between threads of a wave; 2 steps to %id
+            why.ll:11:3: because: 1. %odd is computed from %id
+               |
+            11 |   %odd = trunc i32 %id to i1 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+            why.ll:10:3: because: 2. %id is the result of a call: the thread's index x
+               |
+            10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+        "#]],
     );
     check(
         &["why.ll", "@causes", "--line", "18"],
@@ -262,7 +263,7 @@ fn a_line_of_the_program_that_was_compiled() {
     check(
         &["protocol_debug.nvptx.ll", "protocol", "--line", "38"],
         expect![[r#"
-            protocol_debug.nvptx.ll:54:3: note: %6 is divergent: it can differ between threads of a wave; 6 links to %2
+            protocol_debug.nvptx.ll:54:3: note: %6 is divergent: it can differ between threads of a wave; 7 steps to %2
             protocol_debug.nvptx.ll:54:3: because: 1. %6 is computed from %5
                |
             54 |   %6 = and i8 %5, 1, !dbg !42
@@ -292,12 +293,12 @@ fn a_line_of_the_program_that_was_compiled() {
                |
             13 |   %add.i = add i32 %mul.i, %2, !dbg !27
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-              = compiled from cuda/phalanx_cuda.h:42:60
+              = compiled from cuda/state_machine.cu:33:11
             protocol_debug.nvptx.ll:12:3: because: 7. %2 is the result of a call: `threadIdx.x`
                |
             12 |   %2 = tail call noundef i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !24
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-              = compiled from cuda/phalanx_cuda.h:25:1
+              = compiled from cuda/state_machine.cu:33:11
         "#]],
     );
 }
@@ -361,14 +362,14 @@ fn what_is_assumed_of_barriers() {
     check_first(
         &arguments,
         expect![[r#"
-        assumed_barrier.nvptx.ll:22:3: note: %after is divergent: it can differ between threads of a workgroup; 3 links to %flag
-        assumed_barrier.nvptx.ll:22:3: because: 1. %after merges different values for threads that separate at the end of %entry
-           |
-        22 |   %after = phi i32 [ 0, %entry ], [ 1, %meet ] ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ join
-          = one way:   %entry -> %join
-          = the other: %entry -> %meet -> %join
-    "#]],
+            assumed_barrier.nvptx.ll:22:3: note: %after is divergent: it can differ between threads of a workgroup; 4 steps to %flag
+            assumed_barrier.nvptx.ll:22:3: because: 1. %after merges different values for threads that separate at the end of %entry
+               |
+            22 |   %after = phi i32 [ 0, %entry ], [ 1, %meet ] ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ join
+              = one way:   %entry -> %join
+              = the other: %entry -> %meet -> %join
+        "#]],
     );
     let assumed: Vec<&str> = arguments.into_iter().chain(["--assume-barriers"]).collect();
     check(

@@ -103,7 +103,7 @@ fn of_explain() {
         "explain --json ll/why.ll @causes --line 36",
         "explain --json ll/protocol_debug.nvptx.ll @protocol --line 33",
     ];
-    check("explain --json", &COMMANDS, &[]);
+    check("explain --json", &COMMANDS, &["[].variable", "[].steps[].variable"]);
 }
 
 #[test]

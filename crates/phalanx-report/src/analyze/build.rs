@@ -19,7 +19,7 @@ use super::model::{
     FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
     UseReport, ValueReport,
 };
-use crate::explain::Explainer;
+use crate::explain::{Explainer, words::Dialect};
 use crate::llvm::BlockNames as _;
 use crate::loads::{LoadReport, Words};
 
@@ -71,6 +71,7 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
         triple: queries::target(db, module).triple().to_owned(),
         scope: scope.name(),
         functions: Vec::new(),
+        dialect: Dialect::of(db, module),
     }
 }
 

@@ -1,11 +1,13 @@
 //! `phalanx analyze`: a model of what there is to say, and its renderings.
 
 mod build;
+mod legend;
 mod model;
 mod text;
 
 pub(crate) use build::{Lines, names};
 pub use build::{Sections, report_function, report_module};
+pub use legend::Legend;
 pub use model::{
     AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
     FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::explain::words::Dialect;
 use crate::loads::LoadReport;
 use crate::spaces::{AddressReport, SpecializationReport};
 
@@ -19,6 +20,9 @@ pub struct ModuleReport {
     pub scope: &'static str,
     /// Functions with a body, in order.
     pub functions: Vec<FunctionReport>,
+    /// Whose words the legend uses.
+    #[serde(skip)]
+    pub(crate) dialect: Dialect,
 }
 
 /// A function.

@@ -1,7 +1,5 @@
 //! From findings to diagnostics.
 
-use std::cell::OnceCell;
-
 use phalanx_analysis::{
     check::{Finding, Level, Rule, spaces::Lead},
     explain::{Cause, Fact, Link},
@@ -12,18 +10,12 @@ use phalanx_db::{
     queries::{self, Passage, Subject},
 };
 use phalanx_graph::Node;
-use phalanx_ir::{
-    GlobalName, InstId, Opcode, Value,
-    constant::ConstKind,
-    flow,
-    metadata::{DebugRecord, Field, MetadataValue},
-};
+use phalanx_ir::{GlobalName, InstId, Opcode, Value, constant::ConstKind, flow};
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::{
     Scope, SourceSet,
     intrinsics::{self, Barrier},
 };
-use rustc_hash::FxHashMap;
 
 use super::{
     Allowed, Diagnostic, LinedText, Location, Reason, SourceFile, Sources, Suppression,
@@ -75,7 +67,6 @@ pub struct Checker<'a> {
     name: String,
     symbol: String,
     dialect: Dialect,
-    variables: OnceCell<FxHashMap<Value, String>>,
 }
 
 impl<'a> Checker<'a> {
@@ -97,7 +88,6 @@ impl<'a> Checker<'a> {
             name: source_name(db, input),
             symbol: symbol_name(db, input.module(db), input.header(db).name),
             dialect: Dialect::of(db, input.module(db)),
-            variables: OnceCell::new(),
         }
     }
 
@@ -280,8 +270,8 @@ impl<'a> Checker<'a> {
 
     /// What a value is called: in the source where that is known, or else in the module.
     fn value_name(&self, value: Value) -> String {
-        let in_source = variable_of(self.db, self.input, value);
-        in_source.unwrap_or_else(|| self.explainer.name(value))
+        let in_source = self.explainer.variables().name(value);
+        in_source.map_or_else(|| self.explainer.name(value), str::to_owned)
     }
 
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
@@ -450,7 +440,7 @@ impl<'a> Checker<'a> {
     /// A link of a chain in words of the program: they stand at a line of its source.
     fn at_line(&self, link: &Link, inst: Option<InstId>) -> String {
         let opcode = inst.map(|inst| self.input.body(self.db).inst(inst).opcode);
-        let variable = inst.and_then(|inst| self.variables().get(&Value::inst(inst)));
+        let variable = inst.and_then(|inst| self.explainer.variables().name(Value::inst(inst)));
         let what = variable.map_or_else(|| "which".to_owned(), |name| format!("`{name}`"));
         match (&link.cause, opcode) {
             (Cause::Source, _) => {
@@ -468,25 +458,6 @@ impl<'a> Checker<'a> {
             }
             _ => format!("{what} is computed here"),
         }
-    }
-
-    /// Variables of the source by the values that they have.
-    fn variables(&self) -> &FxHashMap<Value, String> {
-        self.variables.get_or_init(|| {
-            let module = self.input.module(self.db);
-            let metadata = &module.shell(self.db).metadata;
-            let mut out = FxHashMap::default();
-            for (_, record) in &self.input.view(self.db).extras.debug_records {
-                let DebugRecord::Variable(variable) = record else { continue };
-                let name = metadata.field(variable.variable, Field::Name);
-                let Some(name) = name.and_then(MetadataValue::as_string) else { continue };
-                if let [value] = variable.value.values() {
-                    let name = || module.context(self.db).text(name).into_owned();
-                    out.entry(*value).or_insert_with(name);
-                }
-            }
-            out
-        })
     }
 
     fn is_allowed(&self, rule: Rule, inst: InstId, location: &Location) -> bool {
@@ -544,24 +515,4 @@ fn of_kind(barrier: Barrier, finding: &Finding) -> Scope {
         true => barrier.scope,
         false => barrier.scope.max(finding.scope),
     }
-}
-
-/// The variable of the source that a value is, or that is kept in the slot where the value is put.
-fn variable_of(db: &Database, input: FunctionInput, value: Value) -> Option<String> {
-    let (body, extras) = (input.body(db), input.view(db).extras);
-    let mut places = vec![value];
-    for inst in input.flow(db).order().iter().flat_map(|&block| body.block_insts(block)) {
-        let operands = body.operands(inst);
-        if body.inst(inst).opcode == Opcode::Store && operands.first() == Some(&value) {
-            places.extend(operands.get(1));
-        }
-    }
-    let module = input.module(db);
-    let metadata = &module.shell(db).metadata;
-    extras.debug_records.iter().find_map(|(_, record)| {
-        let DebugRecord::Variable(variable) = record else { return None };
-        let is_of = variable.value.values().first().is_some_and(|at| places.contains(at));
-        let name = metadata.field(variable.variable, Field::Name)?.as_string()?;
-        is_of.then(|| module.context(db).text(name).into_owned())
-    })
 }

@@ -15,7 +15,8 @@ use phalanx_db::{Database, FunctionInput, ModuleInput, queries};
 use phalanx_target::{Architecture, Target};
 use serde::Serialize;
 
-use super::{Checker, Diagnostic, Location, place::OPENCL_BODY, text};
+use super::{Checker, Diagnostic, Location, text};
+use crate::source::OPENCL_BODY;
 
 /// The reason of a function with barriers that nobody calls.
 const NO_CALLER: &str = "no-caller";

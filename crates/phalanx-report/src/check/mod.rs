@@ -12,10 +12,8 @@ mod compare;
 mod coverage;
 mod distinct;
 mod guarded;
-mod lines;
 mod names;
 mod pages;
-mod place;
 mod sarif;
 mod short;
 mod text;
@@ -23,16 +21,17 @@ mod words;
 
 use serde::Serialize;
 
-pub use crate::analyze::Place;
+pub use crate::{
+    analyze::Place,
+    source::{LinedText, Location, SourceFile, Sources},
+};
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
 pub use compare::{Comparison, Side, against};
 pub use coverage::{Judged, Unjudged, write_judged};
 pub use distinct::distinct;
-pub use lines::LinedText;
 pub use names::{demangled, source_name};
 pub use pages::{page, page_of};
-pub use place::{Location, SourceFile, Sources};
 pub use sarif::{LogOptions, Run, sarif};
 pub use short::{write_github, write_line};
 pub use text::{ModuleText, write_summary, write_text};

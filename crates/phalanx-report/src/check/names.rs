@@ -10,7 +10,7 @@
 //! written. What it does not know is demangled. For operations the source itself is asked first:
 //! the word that stands where it is called is the user's own (see [`LinedText::called_at`]).
 //!
-//! [`LinedText::called_at`]: super::LinedText::called_at
+//! [`LinedText::called_at`]: crate::source::LinedText::called_at
 
 use phalanx_db::{Database, FunctionInput, ModuleInput};
 use phalanx_ir::{
@@ -18,7 +18,7 @@ use phalanx_ir::{
     metadata::{Field, MetadataValue, kind},
 };
 
-use super::place::OPENCL_BODY;
+use crate::source::OPENCL_BODY;
 
 /// The name of a function in its program, by its name in the module.
 #[must_use]

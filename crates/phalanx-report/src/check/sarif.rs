@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use super::{
     Diagnostic, Judged, LinedText, Location, Reason, Sources, Suppression, Unjudged, page_of,
-    text::{calls, word_end},
+    text::calls,
 };
+use crate::diagnostics::word_end;
 
 /// What a log is about.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{Diagnostic, LinedText, Location, SourceFile, Sources};
-use crate::diagnostics::window_of;
+use crate::diagnostics::{window_of, word_end};
 
 /// How many further places are shown.
 const ALSO: usize = 3;
@@ -181,14 +181,6 @@ fn snippet<'a>(
         None => annotation,
     };
     Snippet::source(text).path(name.to_owned()).line_start(number as usize).annotation(annotation)
-}
-
-/// Behind the word that begins at a place, or behind one byte.
-pub(super) fn word_end(line: &[u8], start: usize) -> usize {
-    let rest = line.get(start..).unwrap_or_default();
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let len = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
-    (start + len.max(1)).min(line.len())
 }
 
 /// How many there were of each level.

@@ -1,6 +1,6 @@
 //! From links to the model.
 
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 
 use phalanx_analysis::{
     affect::UserKind,
@@ -15,20 +15,14 @@ use phalanx_db::{
     queries::{self, Subject},
 };
 use phalanx_graph::{CycleId, Node};
-use phalanx_ir::{
-    BlockId, InstId, Type, Value, flow,
-    function::FunctionRef,
-    metadata::{Field, Metadata, MetadataId, MetadataValue, kind},
-};
+use phalanx_ir::{BlockId, InstId, Type, Value, flow, function::FunctionRef};
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::{DebugPlace, Explanation, Step, UnknownName, words::Dialect};
+use super::{Explanation, Step, UnknownName, words::Dialect};
 use crate::analyze::{Lines, Place, names};
 use crate::loads::{LoadExplanation, Words};
-
-/// How many scopes are looked through for the file of a debug location.
-const SCOPES: usize = 64;
+use crate::source::{Location, SourceFile, Variables};
 
 /// Explains one function.
 #[derive(Debug)]
@@ -45,6 +39,7 @@ pub struct Explainer<'a> {
     pub(super) dialect: Dialect,
     /// See [`queries::CallLink::memory`].
     memory: Option<Arc<[MemoryVersion]>>,
+    variables: OnceCell<Variables>,
 }
 
 impl<'a> Explainer<'a> {
@@ -68,6 +63,7 @@ impl<'a> Explainer<'a> {
             assumed: None,
             dialect: Dialect::of(db, input.module(db)),
             memory: None,
+            variables: OnceCell::new(),
         }
     }
 
@@ -103,8 +99,29 @@ impl<'a> Explainer<'a> {
             arguments.chain(results.map(Value::inst))
         };
         values().find(|&value| self.operand(value) == wanted).ok_or_else(|| {
-            UnknownName::among("value", &wanted, values().map(|value| self.operand(value)))
+            let values = values().map(|value| self.operand(value));
+            let variables = self.variables().all().map(str::to_owned);
+            match name.starts_with('%') || self.variables().is_empty() {
+                true => UnknownName::among("value", &wanted, values),
+                false => UnknownName::among("variable or value", name, values.chain(variables)),
+            }
         })
+    }
+
+    /// The values of a variable of the program, in the order of the code: those that differ between
+    /// threads of a scope or, if none does, one of them.
+    pub fn values_of_variable(&self, name: &str, scope: Scope) -> Vec<Value> {
+        let (all, varying) = (self.variables().values(name), self.varying(scope));
+        let differs = |value: &Value| {
+            let value = self.numbering.operand(*value);
+            let sources = value.zip(self.divergence()).map(|(value, facts)| facts.value(value));
+            sources.is_some_and(|sources| sources.intersects(varying))
+        };
+        let divergent: Vec<Value> = all.iter().copied().filter(differs).collect();
+        match divergent.is_empty() {
+            true => all.into_iter().take(1).collect(),
+            false => divergent,
+        }
     }
 
     /// The block with a name, with or without its `%`. O(blocks).
@@ -129,14 +146,14 @@ impl<'a> Explainer<'a> {
             return Vec::new();
         };
         let varying = self.varying(scope);
-        let has_debug = self.insts().any(|inst| self.debug(inst).is_some());
+        let has_debug = self.insts().any(|inst| self.location(inst).source.is_some());
         let mut found = Vec::new();
         for inst in self.insts() {
-            let at = match has_debug {
-                true => self.debug(inst).map(|place| place.line),
-                false => Some(self.lines.inst(inst).line),
+            let is_there = match has_debug {
+                true => self.location(inst).frames().any(|f| f.line == line && !f.is_of_system()),
+                false => self.lines.inst(inst).line == line,
             };
-            if at != Some(line) {
+            if !is_there {
                 continue;
             }
             let body = self.function.body;
@@ -223,17 +240,24 @@ impl<'a> Explainer<'a> {
             self.assumed,
         );
         let (what, kind) = match subject {
-            Subject::Value(value) => (self.operand(value), "value"),
+            Subject::Value(value) => (self.subject_text(value), "value"),
             Subject::Use { user, operand } => {
                 (format!("operand {operand} of {}", self.inst_name(user)), "use")
             }
             Subject::Branch(block) => (self.block_name(flow::node_of(block)), "branch"),
             Subject::Block(block) => (self.block_name(flow::node_of(block)), "block"),
         };
+        let (place, debug) = self.place(fact);
+        let variable = match subject {
+            Subject::Value(value) => self.variables().name(value).map(str::to_owned),
+            _ => None,
+        };
         Some(Explanation {
             subject: what,
             kind,
-            place: self.place(fact).0,
+            variable,
+            place,
+            debug,
             scope: scope.name(),
             divergent: !chain.is_empty(),
             sources: names(self.sources(fact)),
@@ -309,12 +333,51 @@ impl<'a> Explainer<'a> {
                 Some(position) => {
                     format!("what {} points to", self.operand(Value::arg(position)))
                 }
-                None => format!("the content of {}", self.inst_name(version.object)),
+                None => {
+                    let variable = self.variables().kept_in(Value::inst(version.object));
+                    let slot = with_variable(self.inst_name(version.object), variable);
+                    format!("the content of {slot}")
+                }
             };
         }
-        match self.numbering.definition(value) {
-            Definition::Argument(position) => self.operand(Value::arg(position)),
-            Definition::Inst(inst) => self.inst_name(inst),
+        let (name, value) = match self.numbering.definition(value) {
+            Definition::Argument(position) => {
+                let value = Value::arg(position);
+                (self.operand(value), value)
+            }
+            Definition::Inst(inst) => (self.inst_name(inst), Value::inst(inst)),
+        };
+        with_variable(name, self.variables().name(value))
+    }
+
+    /// The variable whose value a fact is about.
+    fn variable_of(&self, fact: Fact) -> Option<String> {
+        let (Fact::Value(value) | Fact::Use(value, _)) = fact else { return None };
+        if self.version(value).is_some() {
+            return None;
+        }
+        let value = match self.numbering.definition(value) {
+            Definition::Argument(position) => Value::arg(position),
+            Definition::Inst(inst) => Value::inst(inst),
+        };
+        self.variables().name(value).map(str::to_owned)
+    }
+
+    /// A value as it is called in the module; what has no result is called after what it does.
+    fn subject_text(&self, value: Value) -> String {
+        match value.as_inst() {
+            Some(inst) => self.inst_name(inst),
+            None => self.operand(value),
+        }
+    }
+
+    /// The end of a block, with the line of the program that stands there.
+    pub(super) fn end_of(&self, block: Node) -> String {
+        let name = self.block_name(block);
+        let terminator = self.function.body.terminator(flow::block_of(block));
+        match terminator.and_then(|terminator| self.debug(terminator)) {
+            Some(place) => format!("the end of {name} ({}:{})", base_name(&place.file), place.line),
+            None => format!("the end of {name}"),
         }
     }
 
@@ -333,6 +396,19 @@ impl<'a> Explainer<'a> {
 
     pub(crate) fn block_name(&self, node: Node) -> String {
         text(|out| self.printer.block_operand(flow::block_of(node), out))
+    }
+
+    /// What a fact is about, in the words of the module.
+    fn name_of(&self, fact: Fact) -> String {
+        match fact {
+            Fact::Value(value) | Fact::Use(value, _) if self.version(value).is_none() => {
+                match self.numbering.definition(value) {
+                    Definition::Argument(position) => self.operand(Value::arg(position)),
+                    Definition::Inst(inst) => self.inst_name(inst),
+                }
+            }
+            _ => self.what(fact),
+        }
     }
 
     pub(super) fn what(&self, fact: Fact) -> String {
@@ -365,7 +441,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    pub(super) fn place(&self, fact: Fact) -> (Place, Option<DebugPlace>) {
+    pub(super) fn place(&self, fact: Fact) -> (Place, Option<SourceFile>) {
         if let Some(inst) = self.inst_of(fact) {
             return (self.lines.inst(inst), self.debug(inst));
         }
@@ -384,23 +460,20 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Where an instruction comes from, by its debug location.
-    pub(crate) fn debug(&self, inst: InstId) -> Option<DebugPlace> {
-        let mut attachments = self.function.extras.attachments_of(inst);
-        let location = attachments.find(|attachment| attachment.kind == kind::DBG)?.node;
+    /// Where an instruction comes from: the user's own line.
+    pub(crate) fn debug(&self, inst: InstId) -> Option<SourceFile> {
+        self.location(inst).source
+    }
+
+    fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
-        let (metadata, context) = (&module.shell(self.db).metadata, module.context(self.db));
-        let number = |field| {
-            let value = metadata.field(location, field).and_then(|value| value.as_int(context));
-            u32::try_from(value.unwrap_or(0)).unwrap_or(0)
-        };
-        let line = number(Field::Line);
-        let file = file_of(metadata, location).map(|name| context.text(name).into_owned());
-        (line != 0).then(|| DebugPlace {
-            file: file.unwrap_or_default(),
-            line,
-            column: number(Field::Column),
-        })
+        let known = (&module.shell(self.db).metadata, &**module.context(self.db));
+        Location::of(self.function, known, None, inst)
+    }
+
+    /// The variables of the program that the function has.
+    pub(crate) fn variables(&self) -> &Variables {
+        self.variables.get_or_init(|| Variables::of(self.db, self.input))
     }
 
     pub(super) fn step(&self, link: &Link) -> Step {
@@ -429,7 +502,8 @@ impl<'a> Explainer<'a> {
         Step {
             kind,
             function: None,
-            what: self.what(link.fact),
+            what: self.name_of(link.fact),
+            variable: self.variable_of(link.fact),
             text,
             source: link.source.name().unwrap_or_default(),
             place,
@@ -463,17 +537,19 @@ fn separation_of(cause: &Cause) -> Option<&Separation> {
     }
 }
 
-/// The name of the file of a debug location: that of the nearest scope that has one.
-fn file_of(metadata: &Metadata, location: MetadataId) -> Option<phalanx_ir::Symbol> {
-    let node = |at, field| metadata.field(at, field).and_then(MetadataValue::as_node);
-    let mut at = location;
-    for _ in 0..SCOPES {
-        if let Some(file) = node(at, Field::File) {
-            return metadata.field(file, Field::Filename).and_then(MetadataValue::as_string);
+/// `` `sum` (%14) ``; a value that is called like its variable is named once.
+pub(super) fn with_variable(name: String, variable: Option<&str>) -> String {
+    match variable {
+        Some(variable) if name.strip_prefix('%') != Some(variable) => {
+            format!("`{variable}` ({name})")
         }
-        at = node(at, Field::Scope)?;
+        _ => name,
     }
-    None
+}
+
+/// The name of a file without its folders.
+fn base_name(file: &str) -> &str {
+    file.rsplit(['/', '\\']).next().unwrap_or(file)
 }
 
 fn with_percent(name: &str) -> String {

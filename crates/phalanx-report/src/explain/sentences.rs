@@ -23,22 +23,21 @@ impl Explainer<'_> {
             }
             Cause::Assumed { cycle, separation } => {
                 let entries = self.entries(*cycle);
-                let branch = self.block_name(separation.branch);
+                let branch = self.end_of(separation.branch);
                 let sentence = format!(
-                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at the end of \
-                     {branch} cannot be expected to stay together",
+                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at XX                     {branch} cannot be expected to stay together",
                     entries.join(", ")
                 );
                 ("assumed", sentence)
             }
             Cause::Control { branch, by_block } => {
-                let branch = self.block_name(*branch);
+                let branch = self.end_of(*branch);
                 let sentence = match by_block {
                     false => {
-                        format!("whether {what} is executed is decided at the end of {branch}")
+                        format!("whether {what} is executed is decided at {branch}")
                     }
                     true => format!(
-                        "whether {what} is executed is decided at the end of {branch}, which not all threads reach"
+                        "whether {what} is executed is decided at {branch}, which not all threads reach"
                     ),
                 };
                 ("control", sentence)
@@ -118,6 +117,8 @@ impl Explainer<'_> {
                 "argument",
                 format!("{what} is a part of the result of a call with {value} as an argument"),
             ),
+            (Opcode::Store, Some(0)) => ("operand", format!("{what} writes {value}")),
+            (Opcode::Store, Some(1)) => ("address", format!("{what} goes to the address {value}")),
             (Opcode::Load, None) => (
                 "memory",
                 format!(
@@ -191,10 +192,9 @@ impl Explainer<'_> {
     }
 
     fn say_join(&self, separation: &Separation, what: &str) -> String {
-        let branch = self.block_name(separation.branch);
-        let mut sentence = format!(
-            "{what} merges different values for threads that separate at the end of {branch}"
-        );
+        let branch = self.end_of(separation.branch);
+        let mut sentence =
+            format!("{what} merges different values for threads that separate at {branch}");
         if let Some((from, to)) = separation.exit {
             let (from, to) = (self.block_name(from), self.block_name(to));
             sentence +=
@@ -214,7 +214,7 @@ impl Explainer<'_> {
         cycle: Option<CycleId>,
         separation: &Separation,
     ) -> String {
-        let (value, branch) = (self.value_name(value), self.block_name(separation.branch));
+        let (value, branch) = (self.value_name(value), self.end_of(separation.branch));
         let reader = match fact {
             Fact::Use(_, user) => self.user_name(user),
             fact => self.what(fact),
@@ -230,7 +230,7 @@ impl Explainer<'_> {
         });
         format!(
             "{reader} reads {value} outside of {cycle}, which threads leave{} in different iterations because they separate at \
-             the end of {branch}",
+             {branch}",
             exit.unwrap_or_default()
         )
     }

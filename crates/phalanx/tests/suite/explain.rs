@@ -15,7 +15,8 @@ use phalanx::{
     prelude::*,
     report::{
         diagnostics::SourceText,
-        explain::{Explainer, write_text},
+        explain::{Explainer, write_texts},
+        source::NoFiles,
     },
 };
 
@@ -98,7 +99,8 @@ fn everything_in_the_test_suite() {
                     }
                     let shown = SourceText { name: "k.ll", text: &text };
                     let mut out = String::new();
-                    write_text(&explanation, shown, &mut out).expect("a string can be written to");
+                    write_texts(&[explanation], shown, &NoFiles, &mut out)
+                        .expect("a string can be written to");
                     assert_eq!(out.matches("because:").count(), chain.len(), "{out}");
                     chains += usize::from(expected);
                     links += chain.len();

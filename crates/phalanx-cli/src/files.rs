@@ -10,14 +10,14 @@ use std::{
 
 use phalanx::report::check::{LinedText, SourceFile, Sources};
 
-use super::md5::md5;
+use crate::{input::Source, md5::md5};
 
 /// A file that is larger is not shown.
 const MAX_BYTES: u64 = 1 << 26;
 
 /// Reads files when they are asked for.
 #[derive(Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     known: Mutex<BTreeMap<(String, String), Option<Known>>>,
 }
 
@@ -29,8 +29,16 @@ struct Known {
 }
 
 impl Files {
+    /// The files that a module was compiled from.
+    pub(crate) fn of(&self, source: &Source) -> FilesOf<'_> {
+        // What was compiled just now cannot be older than its source.
+        let time = || std::fs::metadata(&source.name).and_then(|module| module.modified()).ok();
+        let made = if source.compiled.is_some() { None } else { time() };
+        FilesOf { files: self, made }
+    }
+
     /// Files may have changed.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
@@ -60,10 +68,10 @@ impl Files {
 
 /// The files that one module was compiled from.
 #[derive(Clone, Copy)]
-pub(super) struct FilesOf<'a> {
-    pub(super) files: &'a Files,
+pub(crate) struct FilesOf<'a> {
+    files: &'a Files,
     /// When the module was made, if it was made before.
-    pub(super) made: Option<SystemTime>,
+    made: Option<SystemTime>,
 }
 
 impl FilesOf<'_> {

@@ -11,7 +11,7 @@ use super::LinedText;
 use crate::analyze::{Lines, Place};
 
 /// How the function begins that clang keeps the body of an OpenCL kernel in.
-pub(super) const OPENCL_BODY: &str = "__clang_ocl_kern_imp_";
+pub const OPENCL_BODY: &str = "__clang_ocl_kern_imp_";
 
 /// How many scopes, and calls that were inlined, are followed.
 const DEPTH: usize = 64;
@@ -20,7 +20,7 @@ const DEPTH: usize = 64;
 ///
 /// Code that was inlined has a place in each function on the way: its frames. The one that
 /// [`Location::source`] names is the user's own line: the outermost frame that is not in a header
-/// of the system. [`Checker`](super::Checker) chooses an inner one where the calls around it have
+/// of the system. [`Checker`](crate::check::Checker) chooses an inner one where the calls around it have
 /// nothing to do with a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Location {
@@ -85,6 +85,16 @@ pub trait Sources {
     }
 }
 
+/// No file is at hand: places are told without their lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Sources for NoFiles {
+    fn text(&self, _: &SourceFile) -> Option<std::sync::Arc<LinedText<'static>>> {
+        None
+    }
+}
+
 impl Location {
     /// A place by its frames, the innermost first.
     #[must_use]
@@ -109,7 +119,7 @@ impl Location {
 
     /// The user's own line of an operation, seen from where threads part before it, and the
     /// reverse: calls by which both were inlined have nothing to do with it.
-    pub(super) fn leave_shared_calls(&mut self, other: &mut Location) {
+    pub(crate) fn leave_shared_calls(&mut self, other: &mut Location) {
         let own: Vec<SourceFile> = self.frames().cloned().collect();
         let others: Vec<SourceFile> = other.frames().cloned().collect();
         let shared = own.iter().rev().zip(others.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -123,7 +133,7 @@ impl Location {
     }
 
     /// Chooses the innermost frame that is in one of some files; none of them changes nothing.
-    pub(super) fn look_into(&mut self, files: &[SourceFile]) {
+    pub(crate) fn look_into(&mut self, files: &[SourceFile]) {
         let is_near = |frame: &&SourceFile| files.iter().any(|other| other.file == frame.file);
         let at = self.frames().position(|frame| is_near(&frame));
         if let Some(at) = at {
@@ -133,7 +143,7 @@ impl Location {
     }
 
     /// The place of an instruction. Without `lines` its place in the text is left out.
-    pub(super) fn of(
+    pub(crate) fn of(
         function: FunctionRef<'_>,
         (metadata, context): (&Metadata, &Context),
         lines: Option<&Lines<'_>>,

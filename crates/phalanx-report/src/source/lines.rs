@@ -2,7 +2,7 @@
 //! start.
 //!
 //! ```
-//! let text = phalanx_report::check::LinedText::new(b"a\nbc\r\n".to_vec());
+//! let text = phalanx_report::source::LinedText::new(b"a\nbc\r\n".to_vec());
 //! assert_eq!(text.line(2), Some(&b"bc"[..]));
 //! assert_eq!(text.line(4), None);
 //! ```

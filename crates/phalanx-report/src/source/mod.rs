@@ -1,0 +1,18 @@
+//! The program that a module was compiled from: its files, places in them, and its variables.
+//!
+//! Debug information is all that is known of the program; files are not read here, a [`Sources`]
+//! gives their text.
+//!
+//! | part | what |
+//! |---|---|
+//! | [`Location`] | where an instruction comes from: the user's own line, and calls inlined around it |
+//! | [`LinedText`] | the text of a file by its lines |
+//! | `Variables` | which values of a function a variable of the program has |
+
+mod lines;
+mod place;
+mod variables;
+
+pub use lines::LinedText;
+pub use place::{Location, NoFiles, OPENCL_BODY, SourceFile, Sources};
+pub(crate) use variables::Variables;
