@@ -278,7 +278,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         assert!(!large.contains("affect_map"), "{kind}: {large}");
         table.push_str(&format!("| {kind} | {small} | {large} | {kept} |\n"));
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edited under assumptions |", &table);
 }
 

@@ -217,7 +217,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         assert!(!small.contains("of another") && !large.contains("of another"), "{kind}");
         table.push_str(&format!("| {kind} | {small} | {large} |\n"));
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edit |", &table);
 }
 

@@ -21,6 +21,7 @@ mod memory_edits;
 mod memory_flow_edits;
 mod metadata_edits;
 mod module_edits;
+mod page;
 mod permuted;
 mod pointer_edits;
 mod private_edits;

@@ -406,7 +406,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         fixture.check(kind);
         table.push_str(&format!("| {kind} | {found} |\n"));
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edited in a large function |", &table);
 }
 

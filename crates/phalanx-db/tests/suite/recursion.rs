@@ -234,7 +234,7 @@ fn table(names: &'static [&'static str]) -> String {
 fn the_table_in_the_documentation_is_what_happens() {
     let head = "| edited in a recursion of two | summaries of `@a`; `@b` in rounds | what they pass, in rounds | `divergence` | addresses that they pass, in rounds |\n\
                 |---|---|---|---|---|\n";
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     let table = format!("{head}{}", table(&["a", "b"]));
     check_table(page, "| edited in a recursion of two |", &table);
 }

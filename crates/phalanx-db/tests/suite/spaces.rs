@@ -155,7 +155,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         };
         table.push_str(&format!("| {kind} | {} | {} |\n", after(1), after(400)));
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edited in a kernel |", &table);
 }
 

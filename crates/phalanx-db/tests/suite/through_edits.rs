@@ -308,7 +308,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         fixture.edit(|edit| edit.set_operand(v, 0, Value::arg(4)));
         fixture.check(kind);
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edited in a large function that is given pointers |", &table);
 }
 

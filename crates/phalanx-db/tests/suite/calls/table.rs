@@ -134,6 +134,6 @@ fn the_table_in_the_documentation_is_what_happens() {
         module.ask();
         table.push_str(&format!("| {kind} | {} |\n", module.ran().join(" | ")));
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
     check_table(page, "| edited |", &table);
 }
