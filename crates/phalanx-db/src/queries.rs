@@ -98,7 +98,6 @@ pub use shape::*;
 pub(crate) use slots::Slots;
 pub use spaces::*;
 pub use summaries::*;
-pub use summary_rounds::*;
 pub use summary_slot::*;
 pub use walker::*;
 pub use within_group::*;

@@ -301,7 +301,7 @@ pub(crate) fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
 ///
 /// *Reads* [`around`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), attributes_of_callees(db, function));
     fresh()
 }
@@ -311,7 +311,7 @@ pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`waits_for_grids`], [`call_place`], constant variables.
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
-pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), attributes_of_callees(db, function));
     let _ = (call_place(db, function), constant_variables(db, function.module(db)));
     let _ = (starts_at_launch(db, function), waits_for_grids(db, function.module(db)));

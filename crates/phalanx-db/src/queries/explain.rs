@@ -132,7 +132,7 @@ pub fn explain_sources(
 }
 
 /// As [`explain_sources`], of [`assumed_divergence`]. The second question costs as much as the first: nothing is kept.
-pub fn explain_assumed(
+pub(crate) fn explain_assumed(
     db: &dyn Db,
     function: FunctionInput,
     subject: Subject,

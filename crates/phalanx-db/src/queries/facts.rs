@@ -47,7 +47,7 @@ pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
 ///
 /// *Reads* `shell`. *Changes when* an alias does. *Cost* O(aliases).
 #[salsa::tracked(returns(ref))]
-pub fn aliases(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, GlobalName> {
+pub(crate) fn aliases(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, GlobalName> {
     let (context, all) = (module.context(db), &module.shell(db).aliases);
     let named = |target| match context.const_data(target).kind {
         ConstKind::Global(name) => Some(name),
@@ -162,7 +162,10 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
 /// *Reads* [`symbols`], headers. *Changes when* a function is added or removed, or changes its
 /// attributes. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
-pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, AttrList> {
+pub(crate) fn function_attributes(
+    db: &dyn Db,
+    module: ModuleInput,
+) -> FxHashMap<GlobalName, AttrList> {
     let functions = symbols(db, module).iter();
     functions.map(|(&name, function)| (name, function.header(db).attributes)).collect()
 }

@@ -77,7 +77,7 @@ pub struct Footing {
 ///
 /// *Reads* [`graph_facts()`], [`around`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(ref), no_eq)]
-pub fn footing(db: &dyn Db, function: FunctionInput) -> Option<Footing> {
+pub(crate) fn footing(db: &dyn Db, function: FunctionInput) -> Option<Footing> {
     let graph = Arc::clone(graph_facts(db, function).as_ref()?);
     Some(Footing { graph, around: Arc::clone(around(db, function)) })
 }

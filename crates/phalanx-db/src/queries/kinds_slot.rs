@@ -40,7 +40,7 @@ pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
 /// *Reads* `header`, `mentions`, [`target`], [`type_layout`], [`variables`], [`returned_spaces`] of callees that return addresses, [`argument_spaces`] of a
 /// function that cannot be named from outside. *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
-pub fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
+pub(crate) fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_around(db, function);
     if is_local(db, function) {
         let _ = argument_spaces(db, function);

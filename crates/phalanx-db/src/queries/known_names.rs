@@ -47,7 +47,7 @@ pub fn library(db: &dyn Db, module: ModuleInput) -> Arc<Library> {
 /// *Reads* `context`, `shell`. *Changes when* the first variable of a space appears, or the last
 /// one goes. *Cost* O(variables).
 #[salsa::tracked(returns(ref))]
-pub fn built_in_spaces(db: &dyn Db, module: ModuleInput) -> Vec<u32> {
+pub(crate) fn built_in_spaces(db: &dyn Db, module: ModuleInput) -> Vec<u32> {
     let context = module.context(db);
     let is_built_in = |variable: &&GlobalVariable| {
         let name = variable.name.symbol().map(|name| context.bytes(name));
@@ -63,7 +63,7 @@ pub fn built_in_spaces(db: &dyn Db, module: ModuleInput) -> Vec<u32> {
 /// *Reads* `shell`. *Changes when* the module becomes one of another language. *Cost* O(named
 /// metadata).
 #[salsa::tracked(returns(copy))]
-pub fn language(db: &dyn Db, module: ModuleInput) -> Language {
+pub(crate) fn language(db: &dyn Db, module: ModuleInput) -> Language {
     let (context, shell) = (module.context(db), module.shell(db));
     let named = || shell.metadata.named().iter();
     Language::of_metadata(|name| named().any(|named| context.bytes(named.name) == name))
@@ -76,7 +76,7 @@ pub fn language(db: &dyn Db, module: ModuleInput) -> Language {
 /// when* a kernel is called first or no longer. *Cost* O(functions + calls), where there are
 /// kernels.
 #[salsa::tracked(returns(ref))]
-pub fn called_kernels(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, bool> {
+pub(crate) fn called_kernels(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, bool> {
     let architecture = target(db, module).architecture();
     let definitions = || module.functions(db).iter().filter(|entry| entry.is_definition);
     let is_kernel = |convention| calling_convention::entry(convention, architecture) != Entry::Call;

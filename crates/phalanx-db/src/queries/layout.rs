@@ -139,7 +139,7 @@ impl Layout {
 ///
 /// *Reads* `flow`, `cfg`. *Changes when* `flow` is set. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref), no_eq)]
-pub fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> {
+pub(crate) fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> {
     let graph = graph_facts(db, function).as_ref();
     Arc::new(Layout::new(function.flow(db), graph.map(|graph| Arc::clone(graph.cfg()))))
 }

@@ -85,7 +85,7 @@ pub(crate) fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize)
 ///
 /// *Reads* [`call_place`], `mentions`, [`summary_in_round`]. *Changes when* one of these does. *Cost* O(members and calls).
 #[salsa::tracked(returns(ref))]
-pub fn callees_in_round(
+pub(crate) fn callees_in_round(
     db: &dyn Db,
     member: FunctionInput,
     round: usize,

@@ -210,7 +210,9 @@ fn more_rounds_than_are_kept() {
         }
         check_loops(&edited.db, edited.module, "many rounds");
         let is_late = match is_forward {
-            true => is_other(|round| queries::callees_in_round(&edited.db, first, round)),
+            true => is_other(|round| {
+                queries::summary_rounds::callees_in_round(&edited.db, first, round)
+            }),
             false => {
                 is_other(|round| argument_rounds::arguments_in_round(&edited.db, first, round))
             }
