@@ -39,10 +39,8 @@ use crate::divergence::{
 use crate::granted::Granted;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{Looks, Pointees, PrivateMemory, SlotFollower, ssa::Graph};
+use crate::policy::{LARGE, most_by_single_edits, most_lowered, most_repaired};
 use crate::summary::{self, Passes, Seeded};
-
-/// Functions with fewer instructions are always solved from scratch.
-pub const LARGE: usize = 256;
 
 /// Which inputs an answer is for. Equal numbers must mean equal inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,42 +69,6 @@ impl Changes<'_> {
     fn len(&self) -> usize {
         self.insts.len() + self.blocks.len()
     }
-}
-
-/// How many changes at a time are worth following in a function of so many instructions: each costs what some tens of instructions cost
-/// from scratch.
-#[must_use]
-pub fn few(size: usize) -> usize {
-    (size / 256).max(8)
-}
-
-/// The same where each is looked at again by itself, as it is from scratch, with little besides.
-#[must_use]
-pub fn few_to_look_at(size: usize) -> usize {
-    (size / 4).max(8)
-}
-
-/// The same where blocks are others: whatever stands in these is looked at, and most of it is found as it was.
-#[must_use]
-pub fn few_in_blocks(size: usize) -> usize {
-    (size / 8).max(8)
-}
-
-/// How many changes at a time are a good part of a function of so many instructions: whoever makes them is likely to make as many again.
-#[must_use]
-pub fn many(size: usize) -> usize {
-    (size / 16).max(8)
-}
-
-/// How many changes at a time are so few that tables are brought up to date rather than made anew: each costs several times what lowering one instruction does.
-pub(crate) fn few_to_lower(size: usize) -> usize {
-    (size / 8).max(8)
-}
-
-/// How many changes at a time are so few that whoever makes them is likely to come back soon.
-#[must_use]
-pub(crate) fn very_few(size: usize) -> usize {
-    (size / 1024).max(8)
 }
 
 /// Whose rules decide what an instruction contributes.
@@ -390,7 +352,7 @@ impl Follower {
             _ => 0,
         };
         // Whoever rewrites a function as a whole is better served from scratch, and may do so again.
-        let is_few = |changes: &Changes<'_>| changes.len() + granted <= few(size);
+        let is_few = |changes: &Changes<'_>| changes.len() + granted <= most_repaired(size);
         let few_changes = changes.filter(|changes| size >= LARGE && is_few(changes));
         match (std::mem::take(&mut self.state), few_changes) {
             (State::New, _) => self.solve(&subject, Mood::Once, None),
@@ -422,14 +384,14 @@ impl Follower {
                 let Seen { stamp: before, mood, tables } = *seen;
                 let tables = tables.zip(changes);
                 match (mood, few_changes) {
-                    (Mood::Once, Some(changes)) if changes.len() > very_few(size) => {
+                    (Mood::Once, Some(changes)) if changes.len() > most_by_single_edits(size) => {
                         self.solve(&subject, Mood::Again, tables)
                     }
                     // Solved from the tables of another follower, which costs less than to keep anything.
                     (Mood::Again, Some(changes))
                         if !self.keeps_tables
                             && self.purpose == Purpose::Divergence
-                            && changes.len() > very_few(size) =>
+                            && changes.len() > most_by_single_edits(size) =>
                     {
                         self.solve(&subject, Mood::Again, tables)
                     }
@@ -459,7 +421,7 @@ impl Follower {
             return Answered::Not;
         }
         let size = subject.code.body.id_count();
-        let known = known.filter(|(_, changes)| changes.len() <= few_to_lower(size));
+        let known = known.filter(|(_, changes)| changes.len() <= most_lowered(size));
         let known = known.and_then(|(tables, changes)| tables.follow(subject, changes));
         let tables = known.unwrap_or_else(|| Tables::new(self.sources, subject));
         let answer = solve(subject.flow, &tables.table(), Rules::Precise);

@@ -22,6 +22,7 @@ pub mod listing;
 pub mod loads;
 pub mod lower;
 pub mod memory;
+pub mod policy;
 pub mod readers;
 pub mod shape;
 pub mod spaces;

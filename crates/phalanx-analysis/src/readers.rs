@@ -8,10 +8,7 @@
 use phalanx_ir::{InstId, Opcode, TypeKind};
 use rustc_hash::FxHashSet;
 
-use crate::{lower::Code, spaces::MemoryKinds};
-
-/// So many instructions are found at most.
-const LIMIT: usize = 1 << 10;
+use crate::{lower::Code, policy::READERS, spaces::MemoryKinds};
 
 /// These instructions, and whatever reads an address that is made from one of them; none if there are too many.
 #[must_use]
@@ -45,7 +42,7 @@ pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
                 work.push(read.user);
             }
         }
-        if found.len() > changed.len() + LIMIT {
+        if found.len() > changed.len() + READERS {
             return None;
         }
     }
@@ -59,7 +56,7 @@ pub fn of_kinds(code: Code<'_>, now: &MemoryKinds, before: &MemoryKinds) -> Opti
     let mut found = Vec::new();
     for inst in others {
         found.extend(code.body.uses_of(inst.into()).map(|read| read.user));
-        if found.len() > LIMIT {
+        if found.len() > READERS {
             return None;
         }
     }

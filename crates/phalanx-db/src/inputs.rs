@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use phalanx_analysis::follow::LARGE;
+use phalanx_analysis::policy::LARGE;
 use phalanx_ir::{
     Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module,
     function::FunctionRef, module::UseListOrder,

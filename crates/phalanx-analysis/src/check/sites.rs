@@ -17,8 +17,8 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{Facts, kinds};
-use crate::follow::LARGE;
 use crate::lower::{Code, read_assembly};
+use crate::policy::LARGE;
 
 /// What a function that is called does, as far as barriers are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

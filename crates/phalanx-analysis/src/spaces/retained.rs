@@ -69,10 +69,8 @@ use crate::{
             readers::{Place, Readers},
         },
     },
+    policy::SPACE_STEPS,
 };
-
-/// How many nodes are looked at before it is given up.
-const LIMIT: usize = 1 << 13;
 
 /// The kinds of a function, and what they are repaired from.
 #[derive(Debug)]
@@ -175,7 +173,7 @@ impl RetainedKinds {
         let Edited { own: changed, blocks, .. } = edited;
         let body = code.body;
         let count = body.id_count();
-        if count < self.sets.values.len() || changed.len() > LIMIT {
+        if count < self.sets.values.len() || changed.len() > SPACE_STEPS {
             return None;
         }
         let others = self.renumber(memory)?;
@@ -190,11 +188,11 @@ impl RetainedKinds {
         if had_casts == self.casts.is_empty() {
             return None;
         }
-        let mut read = self.tables.with_readers(code, changed, LIMIT)?;
+        let mut read = self.tables.with_readers(code, changed, SPACE_STEPS)?;
         read.iter().for_each(|&inst| self.tables.note(code, inst));
         read.extend(&others.insts);
         let had_refinements = !self.tests.refinements.is_empty();
-        read.extend(self.tests.follow(code, (cfg, dom), edited, LIMIT)?);
+        read.extend(self.tests.follow(code, (cfg, dom), edited, SPACE_STEPS)?);
         read.sort_unstable();
         read.dedup();
         self.sets.values.resize(count, 0);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     edited::Edited,
-    follow::{few_to_look_at, many},
+    policy::{most_looked_at, rewritten},
     shape::access::{self, AccessFollower, Accesses, Found},
 };
 
@@ -37,7 +37,7 @@ pub(super) fn followed(
     let environment = objects_version(db, function);
     let size = function.body(db).id_count();
     let is_few = |edited: Edited<'_>| {
-        edited.own.len() <= few_to_look_at(size) && edited.insts.len() <= 2 * few_to_look_at(size)
+        edited.own.len() <= most_looked_at(size) && edited.insts.len() <= 2 * most_looked_at(size)
     };
     function.slots(db).large().accesses.update((db, function), environment, |known| {
         let (follower, since) = match known {
@@ -56,7 +56,7 @@ pub(super) fn followed(
             return (Arc::clone(follower.answer()), Some(follower), updated);
         }
         // After a whole-function rewrite, another rewrite is likely: nothing is retained.
-        if edited.is_some_and(|edited| edited.own.len() > many(size)) {
+        if edited.is_some_and(|edited| edited.own.len() > rewritten(size)) {
             return (Arc::new(access::accesses(facts)), None, Updated::Scratch);
         }
         let (answer, follower) = AccessFollower::new(facts);

@@ -19,7 +19,7 @@
 //! It is [retained](super::retained) as all such state is. O(changed instructions);
 //! O(instructions) for one that is found anew.
 
-use phalanx_analysis::{edited::Edited, follow::few_to_look_at, lower::Code};
+use phalanx_analysis::{edited::Edited, lower::Code, policy::most_looked_at};
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId};
 
@@ -203,7 +203,7 @@ impl<T> AnswerSlot<T> {
                 let edited = since.edited();
                 let Edited { insts: all, blocks, .. } = edited;
                 let [concerned, own] = &kept.concerned_of(code, edited, concerns);
-                let is_few = concerned.len() <= few_to_look_at(code.body.id_count());
+                let is_few = concerned.len() <= most_looked_at(code.body.id_count());
                 let updated = match is_same_environment && is_few {
                     true => follow(&mut kept.answer, Changed { concerned, own, all, blocks }),
                     false => Updated::Scratch,

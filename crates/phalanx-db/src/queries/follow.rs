@@ -18,6 +18,7 @@ use phalanx_analysis::{
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
+    policy::{ASSUMPTIONS_KEPT, TABLES_KEPT},
     stable::Assumptions,
 };
 
@@ -187,13 +188,6 @@ impl Wanted {
     }
 }
 
-/// Followers of one function that are kept under assumptions, at most; who comes back less often than others starts anew.
-pub(super) const ASSUMING: usize = 4;
-
-/// How many instructions a function has of which tables are kept from the first question on. Of smaller ones they are made again as quickly as their room is found, and most
-/// functions are asked about once.
-const KEPT_AT_ONCE: usize = 1024;
-
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
@@ -225,7 +219,7 @@ impl Slot {
         match places.iter().position(|(of, _)| *of == assumptions) {
             Some(at) => places[at..].rotate_left(1),
             None => {
-                let extra = (places.len() + 1).saturating_sub(ASSUMING);
+                let extra = (places.len() + 1).saturating_sub(ASSUMPTIONS_KEPT);
                 places.drain(..extra);
                 places.push((assumptions, Place::New));
             }
@@ -236,7 +230,7 @@ impl Slot {
 
     /// Whether nobody has ever asked, and nothing is worth keeping from the first time on. Then somebody has now, and was answered from scratch.
     fn is_first(&self, wanted: Wanted, position: u64, size: usize) -> bool {
-        if size >= KEPT_AT_ONCE || matches!(wanted, Wanted::Assuming(_)) {
+        if size >= TABLES_KEPT || matches!(wanted, Wanted::Assuming(_)) {
             return false;
         }
         self.at(wanted, |place, counts| {
@@ -252,7 +246,7 @@ impl Slot {
     /// The follower; none for who asks first, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
         self.at(wanted, |place, _| match (wanted, &place) {
-            (Wanted::Of(sources), Place::New | Place::Taken) if size >= KEPT_AT_ONCE => {
+            (Wanted::Of(sources), Place::New | Place::Taken) if size >= TABLES_KEPT => {
                 *place = Place::Taken;
                 Some(Follower::new(sources))
             }

@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use phalanx_analysis::divergence::Flow;
+use phalanx_analysis::{divergence::Flow, policy::GRAPH_REPAIRED};
 use phalanx_graph::{
     Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, change::Change,
     sync::SyncDependence,
@@ -20,9 +20,6 @@ use phalanx_graph::{
 
 use super::follow::fresh;
 use super::retained::locked;
-
-/// Graphs with fewer nodes have no facts made from those of the graph before: to make them anew costs as little.
-const LARGE: usize = 64;
 
 /// The graph of a function, and the facts of it that were asked for.
 #[derive(Debug)]
@@ -180,7 +177,8 @@ impl GraphSlot {
             Some(old) => {
                 // One graph back is as far as anybody looks.
                 *locked(&old.before) = None;
-                let change = (cfg.node_count() >= LARGE).then(|| Change::between(&old.cfg, &cfg));
+                let change =
+                    (cfg.node_count() >= GRAPH_REPAIRED).then(|| Change::between(&old.cfg, &cfg));
                 change.flatten().map(|change| (change, old))
             }
             None => None,
@@ -210,7 +208,7 @@ mod tests {
 
     /// Diamonds in a row: large enough, and a change of it is one of one place.
     fn diamonds() -> Cfg {
-        let count = LARGE / 4 + 1;
+        let count = GRAPH_REPAIRED / 4 + 1;
         let rows = (0..count).flat_map(|number| {
             let at = 4 * number;
             let next = if number + 1 == count { vec![] } else { vec![node(at + 4)] };

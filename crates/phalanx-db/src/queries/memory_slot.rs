@@ -47,6 +47,7 @@ use super::promises::{
 use super::retained::{Known, Retained, Updated, Ways};
 use super::slots::Slots;
 use crate::FunctionInput;
+use phalanx_analysis::policy::MEMORY_KEPT;
 
 use salsa::Database as Db;
 
@@ -235,14 +236,11 @@ impl Fact {
     }
 }
 
-/// How many instructions a function has of which facts about memory are kept: of a smaller one they are found as quickly as what they hang on is looked at.
-const KEPT: usize = 64;
-
 /// Whether facts about the memory of a function are kept.
 ///
 /// *Reads* `body`.
 pub(super) fn is_kept(db: &dyn Db, function: FunctionInput) -> bool {
-    function.body(db).id_count() >= KEPT
+    function.body(db).id_count() >= MEMORY_KEPT
 }
 
 /// Whether so few instructions of a function have changed that an answer about it is followed. Those about a large one say themselves what is too much for

@@ -15,20 +15,18 @@
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a component that needs more than [`ROUNDS`] of them. Rounds are
 //! gone through from the first one on, so a query finds what it reads of others answered already: they do not nest deeply.
 //!
-//! **Memory.** Memos of rounds that are reached no more stay, at most [`ROUNDS`] for each member; what is kept to repair, for [`KEPT`] rounds at most.
+//! **Memory.** Memos of rounds that are reached no more stay, at most [`ROUNDS`] for each member; what is kept to repair, for [`ROUNDS_KEPT`] rounds at most.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call_place;
 use crate::FunctionInput;
+use phalanx_analysis::policy::ROUNDS_KEPT;
 
 use salsa::Database as Db;
 
 /// How often a component is gone through before it is given up. Each time something grows, of which there is little.
 pub(super) const ROUNDS: usize = 64;
-
-/// In so many rounds what a large function comes to is kept to be repaired. Most recursions take two or three.
-pub(super) const KEPT: usize = 6;
 
 /// The functions of a member's component, each with the round in which it was gone through last when the member is gone through in a round from one on.
 ///
@@ -64,7 +62,7 @@ impl<T: Default> RoundSlots<T> {
     /// What is kept for a round from one on; none for one of those for which nothing is.
     pub(super) fn of(&self, round: usize) -> Option<Arc<T>> {
         let mut slots = self.slots();
-        while slots.len() < round.min(KEPT) {
+        while slots.len() < round.min(ROUNDS_KEPT) {
             slots.push(Arc::default());
         }
         slots.get(round.checked_sub(1)?).cloned()
@@ -88,15 +86,15 @@ mod tests {
     #[test]
     fn rounds_have_slots_of_their_own_up_to_a_bound() {
         let slots: RoundSlots<Mutex<usize>> = RoundSlots::default();
-        for round in (1..=KEPT).rev() {
+        for round in (1..=ROUNDS_KEPT).rev() {
             let slot = slots.of(round).expect("it has one");
             *slot.lock().expect("nobody panics") += round;
         }
         let of = |round| slots.of(round).map(|slot| *slot.lock().expect("nobody panics"));
         assert_eq!(of(1), Some(1));
-        assert_eq!(of(KEPT), Some(KEPT));
-        assert_eq!(of(KEPT + 1), None);
+        assert_eq!(of(ROUNDS_KEPT), Some(ROUNDS_KEPT));
+        assert_eq!(of(ROUNDS_KEPT + 1), None);
         assert_eq!(of(0), None);
-        assert_eq!(slots.all().len(), KEPT);
+        assert_eq!(slots.all().len(), ROUNDS_KEPT);
     }
 }

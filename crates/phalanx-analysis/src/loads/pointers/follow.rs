@@ -46,16 +46,13 @@ use super::done::mentions;
 use super::sets::{SetRules, Sets, Users, is_step_from, is_there, users};
 use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
 use crate::edited::Edited;
-use crate::follow::few_in_blocks;
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
 use crate::memory::private::{
     compare::Renumbered,
     readers::{Place, Readers},
 };
-
-/// How many uses and nodes are looked at before it is given up.
-const BOUND: usize = 1 << 14;
+use crate::policy::{POINTER_STEPS, most_in_blocks};
 
 /// How long a chain of steps may be that are not told of.
 const STEPS: usize = 64;
@@ -133,7 +130,7 @@ impl PointerFollower {
             tables.is_listed = build::listed(code);
         }
         let is_same_memory = Arc::ptr_eq(&self.private, private);
-        if blocks.is_some() && changed.len() > few_in_blocks(code.body.id_count()) {
+        if blocks.is_some() && changed.len() > most_in_blocks(code.body.id_count()) {
             self.tables = None;
             return self.anew(code, private);
         }
@@ -197,7 +194,7 @@ impl PointerFollower {
             changed: changed.iter().copied().collect(),
             doubtful: Vec::new(),
             again: FxHashSet::default(),
-            left: BOUND,
+            left: POINTER_STEPS,
             is_other: false,
         };
         repair.run(&memory)?;

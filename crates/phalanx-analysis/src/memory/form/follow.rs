@@ -35,14 +35,10 @@ use super::{
     rows::{Page, Rows},
 };
 use crate::memory::{Followed, place::neighbours, ssa::Pruning};
+use crate::policy::most_blocks;
 
 /// Of how many instructions of a block it is looked at where they stand before the block is looked at as a whole.
 const FEW: usize = 8;
-
-/// In how many blocks something may be otherwise, of so many, before the second level is made anew: to follow one costs several times what it costs from scratch.
-fn few_blocks(count: usize) -> usize {
-    (count / 4).max(16)
-}
 
 /// An instruction that may do something else than before.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +172,7 @@ impl Form {
                 continue;
             }
             let rows = [before, &self.rows];
-            let is_few = change.blocks.len() <= few_blocks(self.rows.len());
+            let is_few = change.blocks.len() <= most_blocks(self.rows.len());
             let joins = is_few.then(|| old.follow(change, rows, (variable, pruning))).flatten();
             let joins =
                 joins.unwrap_or_else(|| Joins::new(&mut graph, &self.rows, variable, pruning));

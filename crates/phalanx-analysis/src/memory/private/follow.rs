@@ -50,9 +50,7 @@ use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number, parameter_of, value_type};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{origins::Origins, ssa::Frontiers};
-
-/// How many uses, or steps of addresses, are looked at for one edit; in a large function as many as half of its instructions.
-const BOUND: usize = 1 << 14;
+use crate::policy::PRIVATE_STEPS;
 
 /// Private memory as rules look at it.
 #[derive(Clone, Copy, Debug)]
@@ -392,7 +390,7 @@ impl SlotFollower {
         }
         let insts = found.iter().flat_map(|component| &component.insts);
         let more = insts.filter(|inst| !self.by_inst.contains_key(inst)).count();
-        if self.by_inst.len() + more > BOUND.max(code.body.id_count() / 4) {
+        if self.by_inst.len() + more > PRIVATE_STEPS.max(code.body.id_count() / 4) {
             return None;
         }
         let entry = code.flow.entry().map(node_of)?;

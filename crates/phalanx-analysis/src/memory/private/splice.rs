@@ -44,9 +44,7 @@ use crate::memory::{
     Followed,
     ssa::{Disturbed, Frontiers, Graph},
 };
-
-/// So many instructions are always looked at again rather than all.
-const MANY: usize = 256;
+use crate::policy::most_spliced;
 
 impl PrivateMemory {
     /// The same after an edit, with nothing said about where other pointers come from. `before` is the graph of which it was found.
@@ -85,7 +83,7 @@ impl PrivateMemory {
         edited: Edited<'_>,
     ) -> Option<Followed<Self>> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
-        let is_many = |count: usize| count > (body.id_count() / 8).max(MANY);
+        let is_many = |count: usize| count > most_spliced(body.id_count());
         if is_many(edited.insts.len()) {
             return None;
         }

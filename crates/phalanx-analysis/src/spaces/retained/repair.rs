@@ -1,7 +1,7 @@
 //! One repair of the kinds: what is evaluated again, until nothing changes.
 //!
 //! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no particular order, those
-//! that wait on a stack; more than [`LIMIT`] of them and it is given up. O(1) per node and reader, a lookup each.
+//! that wait on a stack; more than [`SPACE_STEPS`] of them and it is given up. O(1) per node and reader, a lookup each.
 
 use super::super::{
     extras::Extras,
@@ -9,8 +9,9 @@ use super::super::{
     rules::Class,
     solve::{Solver, number},
 };
-use super::{LIMIT, Work};
+use super::Work;
 use crate::memory::private::readers::{Place, Readers};
+use crate::policy::SPACE_STEPS;
 use phalanx_ir::{InstId, Opcode};
 use rustc_hash::FxHashSet;
 
@@ -145,7 +146,7 @@ impl Repair<'_, '_> {
                 continue;
             }
             self.visited += 1;
-            if self.visited > LIMIT {
+            if self.visited > SPACE_STEPS {
                 return false;
             }
             let (forward, backward) = self.work.parts(&mut self.solver, place);
@@ -189,7 +190,7 @@ impl Repair<'_, '_> {
             // What takes it out again reads it, whatever else is in the structure.
             if code.body.inst(one.user).opcode == Opcode::InsertValue {
                 let mut push = |taker| work.push(Place::Value(taker));
-                is_all &= takers(code, one.user, LIMIT, &mut push);
+                is_all &= takers(code, one.user, SPACE_STEPS, &mut push);
             }
         }
         is_all
@@ -202,7 +203,7 @@ impl Repair<'_, '_> {
         let (mut users, mut phis) = (Vec::new(), Vec::new());
         while let Some(place) = work.pop() {
             phis.extend(self.extras.has(place).then_some(place));
-            if seen.len() > LIMIT || !self.push_users(place, &mut users) {
+            if seen.len() > SPACE_STEPS || !self.push_users(place, &mut users) {
                 return None;
             }
             for user in users.drain(..) {

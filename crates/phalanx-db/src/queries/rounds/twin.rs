@@ -8,7 +8,7 @@ use phalanx_analysis::{
 use phalanx_target::SourceSet;
 
 use super::random::Edited;
-use super::{KEPT, ROUNDS};
+use super::{ROUNDS, ROUNDS_KEPT};
 use crate::queries::{self, argument_rounds, call_place, spaces, summaries};
 use crate::{Database, FunctionInput, ModuleInput};
 
@@ -189,7 +189,7 @@ fn nothing_is_known_of_recursions_that_take_too_many_rounds() {
 
 /// Whether a round of which nothing is kept reads something else than the one before.
 fn is_other<T: PartialEq>(read: impl Fn(usize) -> T) -> bool {
-    (KEPT + 1..KEPT + 6).any(|round| read(round) != read(round - 1))
+    (ROUNDS_KEPT + 1..ROUNDS_KEPT + 6).any(|round| read(round) != read(round - 1))
 }
 
 /// A large function in rounds of which nothing is kept.
@@ -197,7 +197,7 @@ fn is_other<T: PartialEq>(read: impl Fn(usize) -> T) -> bool {
 fn more_rounds_than_are_kept() {
     let sums: String = (0..300).map(|at| format!("  %w{at} = add i32 %n, {at}\n")).collect();
     for is_forward in [true, false] {
-        let mut edited = Edited::new(&ring(KEPT + 4, is_forward, &sums));
+        let mut edited = Edited::new(&ring(ROUNDS_KEPT + 4, is_forward, &sums));
         let first = edited.definitions()[0].input;
         assert!(first.is_large(&edited.db));
         let sum = first.body(&edited.db).all_ids().nth(40).expect("there are many");

@@ -49,14 +49,7 @@ use crate::memory::{
     form::{change::Change, rows::Rows},
     ssa::Pruning,
 };
-
-/// How many blocks are visited on the way to a use; few in tests, so that some uses are too far away.
-const NEAR: usize = if cfg!(test) { 8 } else { 256 };
-
-/// How many blocks are visited on the way to uses, in all, in a graph of so many: it is found anew for all with one visit to each, which costs a tenth of one of these.
-fn few_visits(blocks: usize) -> usize {
-    blocks / 8 + NEAR
-}
+use crate::policy::{USE_BLOCKS, most_visits};
 
 impl Joins {
     /// That after an edit; `rows` are those of before and now. None if that would be too much, or the variable was nowhere defined.
@@ -140,7 +133,7 @@ impl Joins {
         bit: u8,
         (uses, others): (&[Node], &[Node]),
     ) -> bool {
-        let left = Cell::new(few_visits(self.start.len()));
+        let left = Cell::new(most_visits(self.start.len()));
         let was_live = |block| is_live((change.before.0, rows[0]), bit, block, &left);
         let is_live = |block| is_live((change.now.0, rows[1]), bit, block, &left);
         for &block in uses {
@@ -211,7 +204,7 @@ fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node, left: &Cell<usize>)
         }
         at += 1;
         left.set(left.get().checked_sub(1)?);
-        if at > NEAR {
+        if at > USE_BLOCKS {
             return None;
         }
         found.extend(cfg.successors(block).iter().filter(|next| seen.insert(**next)));

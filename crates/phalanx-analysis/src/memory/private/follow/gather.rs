@@ -16,11 +16,12 @@
 use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{BOUND, SlotFollower, sort};
+use super::{SlotFollower, sort};
 use crate::lower::Code;
 use crate::memory::private::{
     holders::slot_of, is_address, is_trackable, number, parameter_of, pointee_of,
 };
+use crate::policy::PRIVATE_STEPS;
 
 /// Whether an instruction is a stack slot that can be an object.
 pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool {
@@ -73,7 +74,7 @@ impl<'a> Gather<'a> {
             patches: FxHashSet::default(),
             insts: FxHashMap::default(),
             past: FxHashSet::default(),
-            left: BOUND.max(code.body.id_count() / 2),
+            left: PRIVATE_STEPS.max(code.body.id_count() / 2),
         }
     }
 

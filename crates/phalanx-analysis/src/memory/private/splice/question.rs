@@ -29,9 +29,7 @@ use rustc_hash::FxHashSet;
 use crate::lower::Code;
 use crate::memory::private::{PrivateMemory, follow::is_slot, is_address};
 use crate::memory::ssa::Disturbed;
-
-/// How many uses, and steps of addresses, are looked at for one edit.
-pub(super) const BOUND: usize = 1 << 14;
+use crate::policy::PRIVATE_STEPS;
 
 /// Objects in question, and who has to do with them.
 pub(super) struct Question {
@@ -59,7 +57,7 @@ impl Question {
             objects: FxHashSet::default(),
             users: FxHashSet::default(),
             all: FxHashSet::default(),
-            left: BOUND,
+            left: PRIVATE_STEPS,
         };
         let mut search = Search { known, code, dom, question, work: Vec::new() };
         changed.iter().try_for_each(|&inst| search.changed(inst))?;
