@@ -36,3 +36,4 @@ mod small_answers;
 mod spaces;
 mod summaries;
 mod through_edits;
+mod token_edits;
