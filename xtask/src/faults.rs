@@ -39,7 +39,8 @@ use self::list::{Fault, SWITCH};
 pub(crate) const FOLDER: &str = "test-suite/faults";
 
 /// The crates whose tests are asked.
-const PACKAGES: &[&str] = &["phalanx-fixpoint", "phalanx-graph", "phalanx-analysis", "phalanx-db"];
+const PACKAGES: &[&str] =
+    &["phalanx-fixpoint", "phalanx-graph", "phalanx-core", "phalanx-analysis", "phalanx-db"];
 
 /// Which faults, and how.
 #[derive(clap::Args)]

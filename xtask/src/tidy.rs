@@ -4,10 +4,13 @@
 //!   table in the architecture page allows it ([`ONLY`]: salsa in one crate, nothing that reads files or paints
 //!   terminals in the core).
 //! - **Lints.** Every crate takes the workspace's lint table, edition and version.
+//! - **Old compilers.** A crate that states a Rust version below 1.88 has no let chains ([`chains`]).
 //! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
 //! - **Text.** No machine paths, no leftover markers, no tabs.
 //!
 //! All findings are listed, not only the first.
+
+mod chains;
 
 use std::{
     fs,
@@ -21,6 +24,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 const LAYERS: &[&str] = &[
     "phalanx-fixpoint",
     "phalanx-graph",
+    "phalanx-core",
     "phalanx-ir",
     "phalanx-target",
     "phalanx-llvm",
@@ -67,6 +71,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut findings = Vec::new();
     layering(&metadata, &mut findings);
     manifests(&metadata, &mut findings)?;
+    chains::check(&metadata, &mut findings)?;
     for path in files_of_git(&root)? {
         text(&root, &path, &mut findings)?;
     }

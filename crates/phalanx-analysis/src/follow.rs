@@ -437,7 +437,8 @@ impl Follower {
         changes: Changes<'_>,
     ) -> Result<(Box<Kept>, Found), Option<Mood>> {
         let Kept { lowering, retained, passes } = &mut *kept;
-        let (graph, table) = retained.parts();
+        let (cfg, dom, table) = retained.parts();
+        let graph = Graph { cfg, dom };
         let restatement = lowering.restate(subject, changes, (Some(graph), table)).ok_or(None)?;
         if let Some(passes) = passes
             && !passes.are_of(&self.purpose.inputs(subject.code, &lowering.seeded))

@@ -1,23 +1,20 @@
-//! Pure functions from IR and graph facts to facts: affect map, divergence, summaries of calls, legality of motions.
+//! Pure functions from our IR to facts: tables for the core, memory, spaces, shapes, summaries of calls, checks.
 //!
-//! Nothing here keeps state, reads files or knows of queries: an analysis is a function of tables, and tables are made
-//! from a function of the IR by [`lower`]. It knows no text format and no salsa.
+//! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by [`phalanx_core`], which knows
+//! no IR: it is a function of tables, and [`lower`] makes these from a function of the IR. The crate knows no text format
+//! and no salsa.
 //!
-//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from), [`affect`];
-//! [`explain`] for why something diverges.
+//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from), [`memory`].
 
-pub mod affect;
 pub mod check;
-pub mod control;
 pub mod convergence;
 pub mod data_flow;
-pub mod divergence;
 pub mod edited;
 pub mod explain;
 pub mod follow;
 pub mod granted;
+pub mod joins;
 pub mod launch;
-pub mod legality;
 pub mod listing;
 pub mod loads;
 pub mod lower;
@@ -31,7 +28,7 @@ pub mod summary;
 pub mod true_uniformity;
 pub mod variance;
 
-pub use affect::{AffectMap, User, UserKind, Value};
 pub use convergence::Convergence;
-pub use divergence::Divergence;
+pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
+pub use phalanx_core::{affect, control, divergence, legality};
 pub use summary::Summary;

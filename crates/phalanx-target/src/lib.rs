@@ -1,5 +1,7 @@
 //! What each target does: sources of divergence, wave operations, barriers, address spaces, calling conventions.
 //!
+//! [Sources](phalanx_core::sources) and [launch facts](phalanx_core::launch) themselves are defined by `phalanx-core`.
+//!
 //! Analyses of SIMT code are generic; what makes them right for AMDGPU, NVPTX or SPIR-V are facts about the target.
 //! This crate holds those facts and nothing else. It takes plain data (names, numbers, bit sets), so it knows nothing
 //! of an IR, of files or of queries, and another IR can use it as it is.
@@ -55,16 +57,15 @@ pub mod address_space;
 pub mod calling_convention;
 pub mod inline_asm;
 pub mod intrinsics;
-pub mod launch;
 pub mod library;
 pub mod llvm_rules;
-pub mod sources;
 pub mod target;
 pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
-pub use launch::{Extent, LaunchFacts, LaunchStatement};
-pub use sources::{Scope, SourceSet, varying};
+pub use phalanx_core::{
+    Extent, LaunchFacts, LaunchStatement, Scope, SourceSet, launch, sources, varying,
+};
 pub use target::{Architecture, Target};
 pub use transfer::{Transfer, TransferContext};

@@ -20,7 +20,10 @@
 //! Cost: that of [`Machine::whole`](phalanx_analysis::legality::machines::Machine::whole), twice;
 //! nothing without convergent operations.
 
-use phalanx_analysis::legality::machines::{self, Machine, Rounds};
+use phalanx_analysis::{
+    joins,
+    legality::machines::{Machine, Rounds},
+};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cycles, Node};
 use phalanx_ir::{
@@ -99,7 +102,7 @@ fn condition(code: &Code<'_>, node: Node) -> Option<Value> {
 
 /// None if there is too much to look at.
 fn state(code: &Code<'_>, is_divergent: &dyn Fn(Node) -> bool) -> Option<State> {
-    let joins = machines::joins(code.flow, code.body)?;
+    let joins = joins::of(code.flow, code.body)?;
     let cycles = Cycles::new(joins.cfg());
     let machine = Machine { joins: &joins, cycles: &cycles, is_divergent };
     let mixes = match machine.rounds() {

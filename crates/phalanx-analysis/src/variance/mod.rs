@@ -20,7 +20,6 @@
 //! dimension along which every launch has one thread is left out. Nothing is kept but what divergence and control divergence keep; each
 //! answer is projected when it is asked for.
 
-pub mod barriers;
 mod lower;
 
 use phalanx_graph::Node;
@@ -31,8 +30,8 @@ use crate::affect::{User, Value};
 use crate::divergence::{Divergence, SourceSets};
 use crate::lower::{Code, Numbering, Single, Surroundings};
 
-pub use barriers::BarrierModel;
 pub use lower::{barrier_blocks, is_whole_barrier};
+pub use phalanx_core::barriers::{self, BarrierModel};
 
 /// States of everything in a function: subsets of {x, y, z}.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,4 @@
 //!
 //! `cargo test -p phalanx-analysis --test suite NAME` runs those of a module.
 
-mod barriers;
-mod explain;
-mod llvm;
 mod memory_ssa;
-mod precise;
-mod repair;
-mod support;

@@ -1,9 +1,12 @@
 //! Queries on which motions of convergent operations are legal.
 
-use phalanx_analysis::legality::{
-    Legality,
-    edges::EdgeDivergence,
-    machines::{self, Machine, Machines, Rounds},
+use phalanx_analysis::{
+    joins,
+    legality::{
+        Legality,
+        edges::EdgeDivergence,
+        machines::{Machine, Machines, Rounds},
+    },
 };
 use phalanx_target::{Scope, SourceSet, varying};
 
@@ -38,7 +41,7 @@ pub fn legality(db: &dyn Db, function: FunctionInput, scope: Scope) -> Option<Le
     let rounds = match flow.cycles.is_empty() {
         true => Rounds::Apart,
         false => {
-            let joins = machines::joins(function.flow(db), function.body(db))?;
+            let joins = joins::of(function.flow(db), function.body(db))?;
             let within = phalanx_target::varying(Scope::Wave, launch_facts(db, function));
             let is_divergent = |node| divergence.terminator(node).intersects(within);
             Machine { joins: &joins, cycles: flow.cycles, is_divergent: &is_divergent }.rounds()

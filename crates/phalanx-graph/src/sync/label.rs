@@ -205,12 +205,11 @@ impl<'a> LabelPropagation<'a> {
         if old == label {
             return false;
         }
-        if old != node.raw()
-            && !scratch.is_fresh[node.index()]
-            && let Some(number) = self.order.number(node)
-        {
-            scratch.is_fresh[node.index()] = true;
-            scratch.fresh.push(number);
+        if old != node.raw() && !scratch.is_fresh[node.index()] {
+            if let Some(number) = self.order.number(node) {
+                scratch.is_fresh[node.index()] = true;
+                scratch.fresh.push(number);
+            }
         }
         if old == NONE {
             scratch.label[node.index()] = label;

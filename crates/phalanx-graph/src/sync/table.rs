@@ -395,7 +395,7 @@ impl<'a> SyncView<'a> {
                 is_common = false;
             }
         }
-        if is_common && let Some(known) = kept(slot) {
+        if let Some(known) = is_common.then(|| kept(slot)).flatten() {
             return known;
         }
         let around = self.cycles.parent(region);

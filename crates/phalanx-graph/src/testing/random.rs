@@ -55,7 +55,7 @@ pub fn structured(seed: u64, nodes: usize) -> Cfg {
     let mut open: Vec<Open> = Vec::new();
     while writer.lists.len() < nodes || !open.is_empty() {
         let finish = writer.lists.len() >= nodes || (!open.is_empty() && writer.chance(0.35));
-        if finish && let Some(top) = open.last_mut() {
+        if let Some(top) = open.last_mut().filter(|_| finish) {
             writer.jump(top.join);
             match top.arms.pop() {
                 Some(arm) => writer.at = arm,

@@ -62,9 +62,10 @@ impl Closure {
             }
         }
         while let Some(node) = from.pop() {
-            if self.from.insert(node)
-                && let Some((first, end, depth)) = view.exits_below(node)
-            {
+            if !self.from.insert(node) {
+                continue;
+            }
+            if let Some((first, end, depth)) = view.exits_below(node) {
                 self.exits(view, first, end, depth, work);
                 from.extend(view.frontier(node));
             }

@@ -21,7 +21,7 @@
 //!
 //! Cost: O(divergent branches × blocks), bounded; above that nothing is said.
 
-use phalanx_analysis::{divergence::Divergence, legality::machines};
+use phalanx_analysis::{divergence::Divergence, joins};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{ControlDependence, DomTree, Joins, Node, PostDomTree};
 use phalanx_target::SourceSet;
@@ -38,7 +38,7 @@ impl<'a> Graph<'a> {
     /// That of a function with a body.
     pub(super) fn new(db: &'a Database, input: FunctionInput) -> Option<Self> {
         let divergence = queries::divergence(db, input).as_ref()?;
-        let joins = machines::joins(input.flow(db), input.body(db))?;
+        let joins = joins::of(input.flow(db), input.body(db))?;
         let cfg = joins.cfg();
         let (dom, postdom) = (DomTree::new(cfg), PostDomTree::new(cfg));
         let control = ControlDependence::new(cfg, &dom, &postdom);

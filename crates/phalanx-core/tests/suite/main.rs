@@ -1,0 +1,10 @@
+//! All integration tests of the crate, a module each: one program is linked instead of many.
+//!
+//! `cargo test -p phalanx-core --test suite NAME` runs those of a module.
+
+mod barriers;
+mod explain;
+mod llvm;
+mod precise;
+mod repair;
+mod support;
