@@ -23,7 +23,8 @@
 //!
 //! Values are numbered by the caller ([`Value`]): one number per argument and per instruction that is no
 //! terminator, results or not. Terminators are named by their block. A phi lists its entries as the IR
-//! does, parallel edges included; [`PhiKey`] says which incoming values are known to be equal.
+//! does, parallel edges included; [`PhiKey`] says which incoming values are known to be equal. Parallel
+//! edges that bring different values need nodes of their own, see [`block_graph`](crate::block_graph).
 //!
 //! # Rules
 //!

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`sources`], [`launch`] | reasons for which threads differ; which of them vary at a scope, in a launch |
 //! | [`divergence`] | sources of values, branches and uses: solved once, repaired after edits |
+//! | [`block_graph`] | graphs whose parallel edges bring different values |
 //! | [`control`] | sources that decide whether a block is executed |
 //! | [`legality`] | motions that keep groups of threads together |
 //! | [`barriers`] | branches that barriers show to be uniform |
@@ -79,6 +80,7 @@
 
 pub mod affect;
 pub mod barriers;
+pub mod block_graph;
 pub mod control;
 pub mod divergence;
 pub mod explain;

@@ -3,6 +3,7 @@
 pub mod abstract_families;
 pub mod abstract_oracle;
 pub mod abstract_program;
+pub mod block_arguments;
 pub mod compare;
 pub mod files;
 pub mod generate;

@@ -6,8 +6,10 @@
 
 mod builder;
 
-use crate::SourceSet;
 use phalanx_graph::{BitSet, Node};
+use smallvec::SmallVec;
+
+use crate::SourceSet;
 
 use crate::affect::{AffectMap, User, UserKind, Value};
 pub use builder::ValueTableBuilder;
@@ -89,6 +91,11 @@ impl PhiKey {
 }
 
 /// One entry of a phi.
+///
+/// Entries of one predecessor are for parallel edges, and should have one key. Where parallel edges
+/// bring different values, a node on one of them tells them apart: see
+/// [`block_graph`](crate::block_graph). Without such nodes the phi is unknown
+/// ([`SourceSet::OPAQUE_THREAD`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// The predecessor that it comes from.
@@ -397,6 +404,28 @@ pub fn one_way_in_group(sources: SourceSet) -> SourceSet {
         true => sources,
         // It is one way for the group, but who knows which.
         false => (sources & of_group) | SourceSet::OPAQUE_GROUP,
+    }
+}
+
+/// What a phi with these entries depends on besides: it is unknown if one predecessor brings
+/// different values. O(entries) if there are two, else O(entries log entries).
+pub(in crate::divergence) fn of_parallel_edges(incoming: &[Incoming]) -> SourceSet {
+    let is_one = |a: &Incoming, b: &Incoming| {
+        a.pred != b.pred || a.key == b.key || a.key == PhiKey::UNDEF || b.key == PhiKey::UNDEF
+    };
+    let are_told_apart = match incoming {
+        [] | [_] => true,
+        [a, b] => is_one(a, b),
+        _ => {
+            let mut sorted: SmallVec<[Incoming; 8]> = SmallVec::from_slice(incoming);
+            // The key of undef is the last one: two others of a predecessor are next to each other.
+            sorted.sort_unstable_by_key(|entry| (entry.pred, entry.key));
+            sorted.windows(2).all(|pair| is_one(&pair[0], &pair[1]))
+        }
+    };
+    match are_told_apart {
+        true => SourceSet::EMPTY,
+        false => SourceSet::OPAQUE_THREAD,
     }
 }
 

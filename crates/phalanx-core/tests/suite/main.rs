@@ -5,6 +5,7 @@
 mod barriers;
 mod explain;
 mod llvm;
+mod parallel_edges;
 mod precise;
 mod repair;
 mod support;

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 
 use super::rows::Rows;
 use crate::affect::{AffectMap, User, UserKind, Value};
-use crate::divergence::table::{differ, flag, narrowed, one_way_in_group};
+use crate::divergence::table::{differ, flag, narrowed, of_parallel_edges, one_way_in_group};
 use crate::divergence::{Definition, Incoming, MemoryValues, Phi, Transfer, ValueTable};
 
 /// What each source of an operand becomes, by bit number.
@@ -462,7 +462,7 @@ impl EditableTable {
         self.grow(value.index() + 1, block.index() + 1);
         let i = value.index();
         let left = self.narrowed.get(&value);
-        let seed = left.map_or(definition.seed, |left| narrowed(definition.seed, *left));
+        let mut seed = left.map_or(definition.seed, |left| narrowed(definition.seed, *left));
         let mut flags = if definition.is_pure { flag::PURE } else { 0 };
         let number = image.and_then(|image| self.image_number(image));
         match (definition.transfer, number) {
@@ -475,6 +475,7 @@ impl EditableTable {
             flags |= flag::PHI;
             if differ(value, incoming.iter().map(|entry| entry.key)) {
                 flags |= flag::JOINABLE;
+                seed |= of_parallel_edges(incoming);
             }
             has_other_entries = self.phi(value).incoming != incoming;
         }

@@ -14,6 +14,7 @@ use phalanx_graph::{BitSet, Node};
 
 use super::{
     Definition, Incoming, MemoryValues, PhiKey, PhiTable, Transfer, ValueTable, differ, flag,
+    of_parallel_edges,
 };
 use crate::affect::{AffectMap, User, Value};
 
@@ -277,8 +278,10 @@ impl ValueTableBuilder {
         let incoming = std::mem::take(&mut self.incoming);
         for (i, phi) in self.phis.iter().enumerate() {
             let range = start[i] as usize..start[i + 1] as usize;
-            if differ(*phi, incoming[range].iter().map(|entry| entry.key)) {
+            let entries = &incoming[range];
+            if differ(*phi, entries.iter().map(|entry| entry.key)) {
                 self.flags[phi.index()] |= flag::JOINABLE;
+                self.seed[phi.index()] |= of_parallel_edges(entries);
             }
         }
         PhiTable { of_block, values: std::mem::take(&mut self.phis), start, incoming }
