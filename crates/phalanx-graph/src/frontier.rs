@@ -217,9 +217,8 @@ impl JoinEdges {
         let word = |level: u32, node: Node| u64::from(level) << 32 | u64::from(node.raw());
         let mut search = S::new(dom.node_count(), self.edges.len());
         for &node in nodes {
-            if let Some(level) = dom.level(node)
-                && search.queue(node)
-            {
+            let Some(level) = dom.level(node) else { continue };
+            if search.queue(node) {
                 heap.push(word(level, node));
             }
         }

@@ -415,9 +415,8 @@ impl<'a> Control<'a> {
         let cycle = self.view.cycle_left(edge);
         self.left.add(cycle, sources);
         self.prepare_live_outs();
-        if let Some(live_outs) = &self.live_outs
-            && self.omitted != Some(Omitted::ReadOnExit)
-        {
+        let is_omitted = self.omitted == Some(Omitted::ReadOnExit);
+        if let Some(live_outs) = self.live_outs.as_ref().filter(|_| !is_omitted) {
             for (value, user) in live_outs.on(edge) {
                 read(marks, self.flow, &mut self.temporal, value, user, sources);
             }

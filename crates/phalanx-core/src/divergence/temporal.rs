@@ -166,10 +166,10 @@ impl From<Vec<TemporalUse>> for TemporalUses {
 
 impl PartialEq for TemporalUses {
     fn eq(&self, other: &Self) -> bool {
-        if let (Uses::Shared(a), Uses::Shared(b)) = (&self.0, &other.0)
-            && is_same(a, b)
-        {
-            return true;
+        if let (Uses::Shared(a), Uses::Shared(b)) = (&self.0, &other.0) {
+            if is_same(a, b) {
+                return true;
+            }
         }
         // The same entries may be on other pages.
         self.len() == other.len() && self.iter().eq(other.iter())

@@ -219,9 +219,8 @@ impl DivergenceRules<'_, '_> {
         let Some(inner) = cycles.innermost(self.table.block(value)) else { return 0 };
         let mut found = 0;
         for cycle in cycles.ancestors(inner) {
-            if let Some(&number) = self.graph.live_out.get(&cycle)
-                && self.is_read_outside(value, user, cycle)
-            {
+            let Some(&number) = self.graph.live_out.get(&cycle) else { continue };
+            if self.is_read_outside(value, user, cycle) {
                 found |= known.get(Subject::Control(number));
             }
         }

@@ -222,9 +222,11 @@ impl<'f> DivergenceRules<'_, 'f> {
                 found |= self.transfer(user, bits) & want;
             }
         }
-        if let UserKind::Value(phi) = user.kind()
-            && table.is_joinable(phi)
-        {
+        let joinable = match user.kind() {
+            UserKind::Value(phi) => Some(phi).filter(|phi| table.is_joinable(*phi)),
+            UserKind::Terminator(_) => None,
+        };
+        if let Some(phi) = joinable {
             let mut others: Vec<u32> = Vec::new();
             for join in self.graph.joins(table.block(phi)) {
                 self.work += 1;

@@ -254,11 +254,12 @@ impl State {
             };
             before.iter().for_each(|value| add(*value, now));
             now.iter().for_each(|value| add(*value, before));
-            if let UserKind::Value(value) = edited.user.kind()
-                && edited.is_moved
-            {
-                moved.push(value);
-                table.each_user(value, |user| changed.push(subject(user)));
+            match edited.user.kind() {
+                UserKind::Value(value) if edited.is_moved => {
+                    moved.push(value);
+                    table.each_user(value, |user| changed.push(subject(user)));
+                }
+                _ => {}
             }
         }
         let (varied, visited) = levels.repair(flow.cycles, table, changed, limits)?;

@@ -316,10 +316,11 @@ impl EditableTable {
 
     /// Makes room for values and blocks. New values are unknown, of the entry block, and read nothing.
     pub fn grow(&mut self, values: usize, blocks: usize) {
-        if let Some(memory) = &mut self.memory
-            && values <= memory.first as usize
-        {
-            memory.others = memory.others.max(values as u32);
+        match &mut self.memory {
+            Some(memory) if values <= memory.first as usize => {
+                memory.others = memory.others.max(values as u32);
+            }
+            _ => {}
         }
         if self.rules.len() < values {
             self.rules.resize(values, Rule::default());

@@ -39,10 +39,11 @@ impl Wave<'_> {
             at = next;
         }
         merge(&mut self.ranges);
-        if let [all] = self.ranges[..]
-            && all == self.graph.entering(node)
-            && !self.cycles.is_header(node)
-        {
+        let is_all = match self.ranges[..] {
+            [all] => all == self.graph.entering(node) && !self.cycles.is_header(node),
+            _ => false,
+        };
+        if is_all {
             self.found.push(Consequence::Join(node));
             return;
         }
@@ -70,9 +71,8 @@ impl Wave<'_> {
             self.found.push(Consequence::Onward(cycle, node));
         }
         let Some(level) = self.level else { return };
-        if let End::Onward(..) = end
-            && matches!(self.back, Back::Nobody | Back::One(REST))
-        {
+        let are_alone = matches!(self.back, Back::Nobody | Back::One(REST));
+        if are_alone && matches!(end, End::Onward(..)) {
             // All who come back, but the rest, come from there. Those who left before are apart from them.
             self.ways_out.retain(|way| way.0 != REST);
             self.report_ways_out(level);
