@@ -5,6 +5,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`sources`], [`launch`] | reasons for which threads differ; which of them vary at a scope, in a launch |
+//! | [`analysis`] | one interface over all of it, for a compiler with an IR of its own |
 //! | [`divergence`] | sources of values, branches and uses: solved once, repaired after edits |
 //! | [`block_graph`] | graphs whose parallel edges bring different values |
 //! | [`control`] | sources that decide whether a block is executed |
@@ -21,10 +22,13 @@
 //! # Read first
 //!
 //! * [`SourceSet`] and [`varying`]: what is computed, and how to ask whether it is uniform;
-//! * [`ValueTableBuilder`](divergence::ValueTableBuilder): how to say a function;
-//! * [`Retained`](divergence::repair::Retained): answers that follow edits.
+//! * [`Source`](analysis::Source) and [`Analysis`](analysis::Analysis): how an IR says its function,
+//!   and what it may ask;
+//! * [`Retained`](divergence::repair::Retained): answers that follow edits, of which that is made.
 //!
 //! # Example
+//!
+//! By tables, without [`analysis`] (for that, see `examples/toy.rs`):
 //!
 //! ```text
 //!   b0:  id = thread id           id = {x}
@@ -79,6 +83,7 @@
 //! functions, `cargo xtask tidy` for let chains.
 
 pub mod affect;
+pub mod analysis;
 pub mod barriers;
 pub mod block_graph;
 pub mod control;

@@ -2,6 +2,7 @@
 //!
 //! `cargo test -p phalanx-core --test suite NAME` runs those of a module.
 
+mod analysis;
 mod barriers;
 mod explain;
 mod llvm;

@@ -1,7 +1,7 @@
 //! Edges between the same blocks that bring different values: what is claimed of them holds in
 //! execution, follows edits, and is explained.
 
-mod model;
+pub(crate) mod model;
 
 use phalanx_core::block_graph::{Block, Place};
 use phalanx_core::control::control_divergence;

@@ -65,7 +65,7 @@ fn key(operand: Operand) -> PhiKey {
     }
 }
 
-fn definition(operation: &Operation) -> Definition {
+pub(crate) fn definition(operation: &Operation) -> Definition {
     match operation {
         Operation::ThreadId => Definition { seed: SourceSet::X, ..Definition::PURE },
         Operation::Uniform => Definition::IMPURE,

@@ -1,0 +1,228 @@
+//! An IR that says its function, and after edits only what changed, is answered as one that is
+//! analysed from scratch.
+
+use phalanx_core::analysis::{Analysis, Brought, Change, Reader, Sink, Source};
+use phalanx_core::block_graph::Block;
+use phalanx_core::control::control_divergence;
+use phalanx_core::divergence::repair::Outcome;
+use phalanx_core::explain::{Cause, Fact};
+use phalanx_core::legality::edges::EdgeDivergence;
+use phalanx_core::{SourceSet, User, Value};
+use phalanx_graph::PostDomTree;
+use phalanx_testing::abstract_program::{Operand, Operation};
+use phalanx_testing::block_arguments::{Program, generate};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::parallel_edges::model::{Solved, Telling, definition, value_of};
+
+/// A program that counts what it says.
+struct Said<'a> {
+    program: &'a Program,
+    ends: std::cell::Cell<usize>,
+    values: std::cell::Cell<usize>,
+}
+
+impl<'a> Said<'a> {
+    fn new(program: &'a Program) -> Self {
+        Self { program, ends: 0.into(), values: 0.into() }
+    }
+
+    fn say(&self, value: u32, operation: &Operation, at: Block, to: &mut Sink<'_>) {
+        self.values.set(self.values.get() + 1);
+        let reads: Vec<Value> = operation.operands().filter_map(value_of).collect();
+        to.value(Value::from_raw(value), at, definition(operation), None, &reads);
+    }
+}
+
+impl Source for Said<'_> {
+    fn entry(&self) -> Block {
+        Block::new(0)
+    }
+
+    fn block_count(&self) -> usize {
+        self.program.blocks.len()
+    }
+
+    fn value_count(&self) -> usize {
+        self.program.value_count as usize
+    }
+
+    fn say_block(&self, block: Block, to: &mut Sink<'_>) {
+        let own = &self.program.blocks[block.index()];
+        for (position, argument) in own.arguments.iter().enumerate() {
+            to.argument(Value::from_raw(*argument), block, position);
+        }
+        for (value, operation) in &own.operations {
+            self.say(*value, operation, block, to);
+        }
+        self.say_end(block, to);
+    }
+
+    fn say_value(&self, value: Value, to: &mut Sink<'_>) {
+        for (number, block) in self.program.blocks.iter().enumerate() {
+            let own = block.operations.iter().find(|(own, _)| *own == value.raw());
+            if let Some((own, operation)) = own {
+                self.say(*own, operation, Block::new(number), to);
+            }
+        }
+    }
+
+    fn say_end(&self, block: Block, to: &mut Sink<'_>) {
+        self.ends.set(self.ends.get() + 1);
+        let end = &self.program.blocks[block.index()].end;
+        let reads: Vec<Value> = end.read().and_then(value_of).into_iter().collect();
+        to.end(block, SourceSet::EMPTY, &reads);
+        for edge in &end.edges {
+            let brought = |operand: &Operand| match operand {
+                Operand::Value(value) => Brought::Value(Value::from_raw(*value)),
+                Operand::Constant(constant) => Brought::Constant(*constant),
+                Operand::Undef => Brought::Undef,
+            };
+            let brings: Vec<Brought> = edge.arguments.iter().map(brought).collect();
+            to.edge(Block::new(edge.to), &brings);
+        }
+    }
+}
+
+/// What has changed between two programs, as little as can be said.
+fn changes(before: &Program, now: &Program) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (number, block) in now.blocks.iter().enumerate() {
+        let name = Block::new(number);
+        let Some(old) = before.blocks.get(number).filter(|old| old.arguments == block.arguments)
+        else {
+            changes.push(Change::Block(name));
+            continue;
+        };
+        let new = block.operations.iter().filter(|entry| !old.operations.contains(entry));
+        changes.extend(new.map(|(value, _)| Change::Value(Value::from_raw(*value))));
+        if old.end != block.end {
+            changes.push(Change::End(name));
+        }
+    }
+    changes
+}
+
+/// All answers are those of the program analysed by itself.
+fn compare(analysis: &Analysis, program: &Program, what: &str) {
+    let solved = Solved::on(program, analysis.graph().clone(), Telling::Right);
+    let cfg = &solved.graphs.cfg;
+    let ends = solved.answer.terminators();
+    let control = control_divergence(cfg, &PostDomTree::new(cfg), ends);
+    let edges = EdgeDivergence::new(solved.graphs.flow(), ends);
+    let (found, expected) = (analysis.answer(), &solved.answer);
+    assert!(found == expected, "{}\n{found:?}\n{expected:?}\n{what}", analysis.follows());
+    for block in (0..program.blocks.len()).map(Block::new) {
+        let node = solved.graph.node(block);
+        assert_eq!(analysis.control(block), control[node.index()], "{what}");
+        assert_eq!(analysis.joins(block), edges.into_block(node), "{what}");
+        let is_branch = cfg.is_branch(node);
+        let expected = if is_branch { ends[node.index()] } else { SourceSet::EMPTY };
+        assert_eq!(analysis.branch(block), expected, "{what}");
+        let end = &program.blocks[block.index()].end;
+        if let Some(read) = end.read().and_then(value_of) {
+            let expected = solved.answer.at_use(read, User::terminator(node));
+            assert_eq!(analysis.at_use(read, Reader::End(block)), expected, "{what}");
+        }
+    }
+    // By the numbers of a new graph, too.
+    let anew = Solved::new(program, Telling::Right);
+    for value in anew.table.values() {
+        assert_eq!(analysis.sources(value), anew.answer.value(value), "{what}");
+    }
+}
+
+#[test]
+fn what_is_said_of_changes_is_enough() {
+    let (mut repaired, mut anew, mut rounds) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut program = generate::program(&mut rng, [3, 6, 10, 20][seed as usize % 4]);
+        let mut analysis = Analysis::new(&Said::new(&program));
+        compare(&analysis, &program, &format!("seed {seed}\n{program:#?}"));
+        for round in 0..10 {
+            let before = program.clone();
+            (0..=round % 3).for_each(|_| _ = program.edit(&mut rng));
+            let outcome = analysis.after(&Said::new(&program), &changes(&before, &program));
+            rounds += 1;
+            repaired += usize::from(matches!(outcome, Outcome::Repaired { .. }));
+            anew += usize::from(!analysis.follows());
+            let what = format!("seed {seed}, round {round}\n{before:#?}\n{program:#?}");
+            compare(&analysis, &program, &what);
+        }
+    }
+    assert!(repaired > rounds / 2 && anew > 10, "{repaired}, {anew}, {rounds}");
+}
+
+/// A change of one value or end lets the IR say nothing else.
+#[test]
+fn only_what_changed_is_said() {
+    let programs = (0..).map(|seed| generate::program(&mut SmallRng::seed_from_u64(seed), 20));
+    let mut both = programs.map(|program| (Analysis::new(&Said::new(&program)), program));
+    let (mut analysis, mut program) = both.find(|(it, _)| it.follows()).expect("one follows");
+    let at = program.blocks.iter().position(|block| !block.operations.is_empty()).expect("one");
+    let value = program.blocks[at].operations[0].0;
+    program.blocks[at].operations[0].1 = Operation::Divergent;
+    let said = Said::new(&program);
+    analysis.after(&said, &[Change::Value(Value::from_raw(value))]);
+    assert_eq!((said.ends.get(), said.values.get()), (0, 1));
+    compare(&analysis, &program, "a value");
+    let at = program.blocks.iter().position(|block| block.end.edges.len() > 1).expect("a branch");
+    program.blocks[at].end.condition = Some(Operand::Constant(1));
+    let said = Said::new(&program);
+    analysis.after(&said, &[Change::End(Block::new(at))]);
+    assert_eq!((said.ends.get(), said.values.get()), (1, 0));
+    compare(&analysis, &program, "an end");
+}
+
+/// Chains are of the function as it is after changes.
+#[test]
+fn changes_are_explained() {
+    let mut chains = 0;
+    for seed in 0..60 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut program = generate::program(&mut rng, 8);
+        let mut analysis = Analysis::new(&Said::new(&program));
+        for _ in 0..5 {
+            let before = program.clone();
+            program.edit(&mut rng);
+            analysis.after(&Said::new(&program), &changes(&before, &program));
+        }
+        for value in (0..program.value_count).map(Value::from_raw) {
+            let chain = analysis.explain(Fact::Value(value), SourceSet::ALL);
+            assert_eq!(chain.is_empty(), analysis.sources(value).is_empty(), "seed {seed}");
+            chains += usize::from(chain.len() > 2);
+            if let Some(last) = chain.last() {
+                assert_eq!(last.cause, Cause::Source, "seed {seed}");
+            }
+        }
+    }
+    assert!(chains > 50, "{chains}");
+}
+
+/// Values and blocks that are no more leave nothing behind.
+#[test]
+fn what_is_gone_is_forgotten() {
+    let mut program = generate::program(&mut SmallRng::seed_from_u64(12), 6);
+    let mut analysis = Analysis::new(&Said::new(&program));
+    // The last block is cut off and says nothing from now on.
+    let last = program.blocks.len() - 1;
+    let own = program.blocks[last].clone();
+    for block in &mut program.blocks {
+        block.end.edges.retain(|edge| edge.to != last);
+    }
+    let empty = &mut program.blocks[last];
+    (empty.operations, empty.arguments, empty.end) = (vec![], vec![], Default::default());
+    let operations = own.operations.iter().map(|(value, _)| *value);
+    let values = own.arguments.iter().copied().chain(operations).map(Value::from_raw);
+    let mut changes: Vec<Change> = values.clone().map(Change::Gone).collect();
+    changes.extend((0..=last).map(|block| Change::Block(Block::new(block))));
+    analysis.after(&Said::new(&program), &changes);
+    assert!(values.clone().count() > 0);
+    assert!(values.clone().all(|value| analysis.sources(value).is_empty()));
+    let fresh = Analysis::new(&Said::new(&program));
+    let mut all = (0..program.value_count).map(Value::from_raw);
+    assert!(all.all(|value| analysis.sources(value) == fresh.sources(value)));
+    assert!((0..last).map(Block::new).all(|b| analysis.control(b) == fresh.control(b)));
+}
