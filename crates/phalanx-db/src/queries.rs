@@ -40,6 +40,7 @@ mod check;
 mod conflicts;
 mod convergent;
 mod cut;
+mod entered;
 mod explain;
 mod explain_calls;
 mod facts;

@@ -34,6 +34,7 @@ use phalanx_target::{Scope, SourceSet, intrinsics::Intrinsic};
 
 use super::{
     Evaluated, Facts, Finding, Geometry, Level, Rule, What,
+    entries::Entries,
     members::ends,
     sites::{Argument, Site, SiteKind, arguments, intrinsic_of},
     walk::{Arrival, Came, Walks},
@@ -69,15 +70,37 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     if size.is_none() && !is_of_rows() {
         return None;
     }
-    let threads = match size {
+    let mut threads = match size {
         Some(size) => witness::threads(size),
         None => witness::row(0, facts.launch.max_extent(0).min(width)),
     };
+    threads.truncate(THREADS.next_multiple_of(width as usize));
+    let found = in_waves(facts, site, (at, known.is_none()), &threads, None);
+    if found.as_ref().is_some_and(|found| found.level == Level::Error) {
+        return found;
+    }
+    // What follows from the function itself comes before what follows from one of its calls.
+    let entries = facts.passed.entries(&threads, Scope::Wave);
+    let mut by_calls = entries
+        .iter()
+        .filter_map(|call| in_waves(facts, site, (at, known.is_none()), &threads, Some(call)));
+    by_calls.find(|found| found.level == Level::Error).or(found)
+}
+
+/// What there is to say about the lanes of each wave, if they come by one call where one is given.
+fn in_waves(
+    facts: Facts<'_>,
+    site: &Site,
+    (at, is_computed): (usize, bool),
+    threads: &[[u32; 3]],
+    entries: Option<&Entries>,
+) -> Option<Finding> {
+    let width = facts.launch.wave_width?;
     let walks = Walks::new(facts, site, Scope::Wave);
-    for wave in threads.chunks(width as usize).take(THREADS.div_ceil(width as usize)) {
+    for wave in threads.chunks(width as usize) {
         let mut lanes: Vec<(usize, [u32; 3], Came)> = Vec::new();
         for (lane, &thread) in wave.iter().enumerate() {
-            lanes.push((lane, thread, walks.of(thread)));
+            lanes.push((lane, thread, walks.of(thread, entries)));
             // If nothing is known of two lanes, nothing is of the others.
             let is_unknown = |(_, _, came): &(usize, [u32; 3], Came)| *came == Came::Unknown;
             if lanes.len() == 2 && lanes.iter().all(is_unknown) {
@@ -89,7 +112,7 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
             .not_in_mask()
             .or_else(|| wave.different())
             .or_else(|| wave.source())
-            .or_else(|| wave.missing(known.is_none()));
+            .or_else(|| wave.missing(is_computed));
         if found.is_some() {
             return found;
         }
@@ -232,9 +255,14 @@ impl Wave<'_> {
         for (_, thread, arrival) in self.arrivals().filter(|(_, _, arrival)| arrival.is_sure) {
             let Some(mask) = self.mask(arrival) else { continue };
             for (lane, away, came) in &self.lanes {
-                let &Came::StaysAway(block) = came else { continue };
                 // Those that have ended are not waited for.
-                let has_ended = || self.facts.is_kernel && ends(self.facts, block);
+                let has_ended = || match *came {
+                    Came::StaysAway(block) => self.facts.is_kernel && ends(self.facts, block),
+                    _ => false,
+                };
+                if !matches!(came, Came::StaysAway(_) | Came::NotCalled) {
+                    continue;
+                }
                 if mask >> lane & 1 == 1 && !has_ended() {
                     let evaluated = Evaluated {
                         threads: [thread, *away],

@@ -16,6 +16,7 @@
 //! | `masks` | masks, lane by lane |
 //! | `numbers` | numbers and counts of barriers, and other arguments that have to be one for all |
 //! | `walk` | what single threads come to an operation with |
+//! | `entries` | what single threads call a function with |
 //! | `evaluate` | what operations give for numbers that are known |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
@@ -44,6 +45,7 @@ pub mod accesses;
 pub mod barriers;
 mod counted;
 pub mod coverage;
+mod entries;
 mod evaluate;
 mod judged;
 pub mod kinds;
@@ -75,6 +77,7 @@ use crate::loads::Refusal;
 use crate::lower::Code;
 
 pub use accesses::{AccessCost, Symbol, WaveCost};
+pub use entries::{CALLS, DEPTH, Entries, entries, passes_one};
 pub use judged::{Judged, Notes, Reads, Split, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
@@ -398,8 +401,23 @@ pub struct Facts<'a> {
     /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a
     /// look at all callers.
     pub called_under: &'a dyn Fn() -> SourceSet,
+    /// What the calls of this function are known to pass. It takes a look at all callers.
+    pub passed: &'a dyn Passed,
     /// Where it is put down what is read.
     pub notes: Option<&'a Notes>,
+}
+
+/// What is asked about calls of a function. Nothing is known by default.
+pub trait Passed {
+    /// What these threads come with, once for each [way](entries()) to the function that is known.
+    fn entries(&self, _threads: &[[u32; 3]], _scope: Scope) -> Vec<Entries> {
+        Vec::new()
+    }
+
+    /// Whether every call [passes one value](passes_one) for an argument.
+    fn is_one(&self, _argument: usize, _scope: Scope) -> bool {
+        false
+    }
 }
 
 impl Facts<'_> {

@@ -32,7 +32,7 @@
 
 use std::collections::BTreeSet;
 
-use phalanx_ir::{InstId, Opcode};
+use phalanx_ir::{InstId, Opcode, ValueKind};
 use phalanx_target::{
     Scope, SourceSet,
     intrinsics::{BarrierPhase, Family, SameOperands},
@@ -41,6 +41,7 @@ use phalanx_target::{
 use super::{
     CountFault, Evaluated, Facts, Finding, Level, Rule, What,
     barriers::{Check, likely},
+    entries::Entries,
     masks::sources,
     sites::{Argument, Site, SiteKind, arguments, condition, intrinsic_of},
     walk::{Arrival, Came, Walks},
@@ -143,7 +144,11 @@ fn differing(
 /// What is computed by pure operations from what is one for all that compute it together is one for
 /// them; each operand is asked for where it is read, so that values of several rounds of a loop
 /// are not taken for one.
-fn is_one(facts: Facts<'_>, (user, value): (InstId, phalanx_ir::Value), scope: Scope) -> bool {
+pub(super) fn is_one(
+    facts: Facts<'_>,
+    (user, value): (InstId, phalanx_ir::Value),
+    scope: Scope,
+) -> bool {
     let (body, numbering) = (facts.code.body, Numbering::new(facts.code.header));
     let mut work = vec![(user, value)];
     for _ in 0..OPERATIONS {
@@ -155,9 +160,22 @@ fn is_one(facts: Facts<'_>, (user, value): (InstId, phalanx_ir::Value), scope: S
         if !sources.intersects(facts.varying(scope)) || are_one(facts, value, scope) {
             continue;
         }
+        if let ValueKind::Arg(position) = value.kind()
+            && facts.passed.is_one(position as usize, scope)
+        {
+            continue;
+        }
         let Some(inst) = value.as_inst() else { return false };
         facts.reads_inst(inst);
         let opcode = body.inst(inst).opcode;
+        // An argument in a slot is one for the whole function.
+        if opcode == Opcode::Load
+            && let Some(stored) = witness::stored(facts, inst)
+            && matches!(stored.kind(), ValueKind::Arg(_))
+        {
+            work.push((inst, stored));
+            continue;
+        }
         let is_pure = opcode.is_binary()
             || opcode.is_cast()
             || matches!(opcode, Opcode::GetElementPtr | Opcode::ICmp | Opcode::Select);
@@ -224,7 +242,10 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
 
 /// Threads by number, in the order in which they are asked, and how many numbers are those of every
 /// usual launch.
-fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<(usize, [u32; 3])>, usize) {
+type Asked = (Vec<(usize, [u32; 3])>, usize);
+
+/// The threads that are asked what they come with.
+fn asked(facts: Facts<'_>, scope: Scope) -> Asked {
     let launch = facts.launch;
     if let Some(size) = witness::exact_size(launch) {
         let threads = witness::threads(size);
@@ -245,22 +266,43 @@ fn asked(facts: Facts<'_>, scope: Scope) -> (Vec<(usize, [u32; 3])>, usize) {
     (threads.into_iter().enumerate().collect(), count)
 }
 
-/// Two threads that come together with different arguments, and whether every launch has them.
+/// Two threads that come together with different arguments, and whether every launch has them. If
+/// that does not follow from the function itself, each call of it is looked at.
 fn evaluated(
+    facts: Facts<'_>,
+    site: &Site,
+    argument: (usize, What),
+    scope: Scope,
+) -> Option<(Evaluated, bool)> {
+    let asked = asked(facts, scope);
+    let found = evaluated_by(facts, site, argument, scope, (&asked, None));
+    if found.is_some_and(|(_, is_certain)| is_certain) {
+        return found;
+    }
+    let threads: Vec<[u32; 3]> = asked.0.iter().map(|&(_, thread)| thread).collect();
+    let entries = facts.passed.entries(&threads, scope);
+    let by_calls = entries
+        .iter()
+        .filter_map(|entries| evaluated_by(facts, site, argument, scope, (&asked, Some(entries))));
+    found.into_iter().chain(by_calls).max_by_key(|&(_, is_certain)| is_certain)
+}
+
+/// The same for threads that come by one call, where one is given.
+fn evaluated_by(
     facts: Facts<'_>,
     site: &Site,
     (at, what): (usize, What),
     scope: Scope,
+    ((threads, usual), entries): (&Asked, Option<&Entries>),
 ) -> Option<(Evaluated, bool)> {
     // Assembly may be executed by some of those that come.
     let is_conditional = condition(facts, site).is_some();
     let walks = Walks::new(facts, site, scope);
-    let (threads, usual) = asked(facts, scope);
     let width = facts.launch.wave_width.filter(|_| scope == Scope::Wave);
     let group = width.map_or(usize::MAX, |width| width as usize);
     let mut seen: Vec<(usize, [u32; 3], Arrival)> = Vec::new();
-    for (index, thread) in threads {
-        let Came::Comes(arrivals) = walks.of(thread) else {
+    for &(index, thread) in threads {
+        let Came::Comes(arrivals) = walks.of(thread, entries) else {
             // If nothing is known of the first ones, nothing is of the others.
             if index > 1 && seen.is_empty() {
                 return None;
@@ -279,7 +321,7 @@ fn evaluated(
                     if other != value {
                         let evaluated =
                             Evaluated { threads: [*first, thread], values: [other, value], what };
-                        return Some((evaluated, index < usual && !is_conditional));
+                        return Some((evaluated, index < *usual && !is_conditional));
                     }
                 }
             }
@@ -296,8 +338,13 @@ fn computed_count(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let (threads, usual) = asked(facts, Scope::Wave);
     // One thread of each wave.
     let is_first = |&(at, _): &(usize, [u32; 3])| at < usual && at % width as usize == 0;
-    for (_, thread) in threads.into_iter().filter(is_first) {
-        let Came::Comes(arrivals) = walks.of(thread) else { continue };
+    let threads: Vec<[u32; 3]> =
+        threads.into_iter().filter(is_first).map(|(_, thread)| thread).collect();
+    let entries = facts.passed.entries(&threads, Scope::Workgroup);
+    let calls = std::iter::once(None).chain(entries.iter().map(Some));
+    let came = calls.flat_map(|call| threads.iter().map(move |&thread| (thread, call)));
+    for (thread, call) in came {
+        let Came::Comes(arrivals) = walks.of(thread, call) else { continue };
         let sure = arrivals.iter().filter(|arrival| arrival.is_sure);
         for count in sure.filter_map(|arrival| arrival.arguments.get(1).copied().flatten()) {
             if count == 0 || count % u64::from(width) != 0 {
@@ -349,7 +396,7 @@ fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> 
     let mut waves = BTreeSet::new();
     for (wave, threads) in (0u64..).zip(witness::threads(size).chunks(width as usize)) {
         let may_come = |&thread: &[u32; 3]| {
-            walks.iter().any(|to| !matches!(to.of(thread), Came::StaysAway(_)))
+            walks.iter().any(|to| !matches!(to.of(thread, None), Came::StaysAway(_)))
         };
         if threads.iter().any(may_come) {
             waves.insert(wave);

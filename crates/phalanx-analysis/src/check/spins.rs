@@ -216,7 +216,7 @@ fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
     // Which rounds of the loops around the one that waits each lane comes in.
     let mut rounds: FxHashSet<Vec<u32>> = FxHashSet::default();
     let (mut several, mut are_sure, mut together) = (0, true, false);
-    for came in row(0, width).into_iter().map(|thread| walks.of(thread)) {
+    for came in row(0, width).into_iter().map(|thread| walks.of(thread, None)) {
         match came {
             Came::Comes(arrivals) => {
                 are_sure &= arrivals.iter().all(|arrival| arrival.is_sure);
@@ -225,7 +225,7 @@ fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
                     around.map(|rounds| rounds.unwrap_or_default().to_vec()).collect();
                 together |= own.into_iter().any(|round| !rounds.insert(round));
             }
-            Came::Unknown => are_sure = false,
+            Came::NotCalled | Came::Unknown => are_sure = false,
             Came::StaysAway(_) => continue,
         }
         several += 1;

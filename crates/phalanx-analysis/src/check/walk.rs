@@ -3,7 +3,8 @@
 //! # What
 //!
 //! A function is executed for one thread at a time, as far as it follows from the thread's index:
-//! through loops, joins, and stack slots. What comes from elsewhere (arguments, memory, other
+//! through loops, joins, and stack slots. Arguments are known where a call is given with what the
+//! thread passes there ([`entries`](super::entries)). What comes from elsewhere (memory, other
 //! threads) is not known, and neither is what is computed from it. The answer is whether the thread
 //! comes to the operation, and with which arguments each time ([`Came`]).
 //!
@@ -46,6 +47,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts,
+    entries::{Entries, Entry},
     evaluate::{evaluate, of_call, ones},
     sites::{Argument, Site, arguments, integer},
     witness::{bits, is_marker, slot},
@@ -59,7 +61,8 @@ const ARRIVALS: usize = 8;
 /// A thread that comes to an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Arrival {
-    /// Which round of the cycles around the operation it is, from the innermost one on.
+    /// Which round of the cycles around the operation it is, from the innermost one on; behind them
+    /// the rounds of the cycles around the call.
     pub(super) rounds: Vec<u32>,
     /// What is known of the arguments.
     pub(super) arguments: Vec<Option<u64>>,
@@ -74,6 +77,8 @@ pub(super) enum Came {
     Comes(Vec<Arrival>),
     /// It does not: from this block on no way leads there.
     StaysAway(Node),
+    /// It does not come to the call by which others come to the function.
+    NotCalled,
     /// It may.
     Unknown,
 }
@@ -104,7 +109,9 @@ struct Region {
 
 /// What is known of one thread.
 #[derive(Default)]
-struct State {
+struct State<'e> {
+    /// The call that it comes by, where one is given.
+    entry: Option<&'e Entry>,
     values: FxHashMap<InstId, u64>,
     /// What is in a slot, of so many bits.
     slots: FxHashMap<InstId, (u64, u32)>,
@@ -153,14 +160,20 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Whether a thread comes, and with what.
-    pub(super) fn of(&self, thread: [u32; 3]) -> Came {
+    /// Whether a thread comes, and with what: by any call, or by the one with these entries.
+    pub(super) fn of(&self, thread: [u32; 3], entries: Option<&Entries>) -> Came {
         let facts = self.facts;
+        let by = entries.and_then(|entries| entries.of(thread));
+        if let (Some(entries), None) = (entries, by) {
+            return if entries.is_away(thread) { Came::NotCalled } else { Came::Unknown };
+        }
+        let together = || !facts.entered_by().intersects(facts.varying(self.scope));
         let entry = facts.cfg.entry();
         let mut state = State {
+            entry: by,
             rounds: vec![0; self.around.len()],
             fuel: FUEL,
-            is_sure: !facts.entered_by().intersects(facts.varying(self.scope)),
+            is_sure: by.map_or_else(together, |by| by.is_sure),
             ..State::default()
         };
         let mut arrivals = Vec::new();
@@ -195,7 +208,7 @@ impl<'a> Walks<'a> {
         }
     }
 
-    fn count_round(&self, from: Option<Node>, at: Node, state: &mut State) {
+    fn count_round(&self, from: Option<Node>, at: Node, state: &mut State<'_>) {
         let cycles = self.facts.cycles;
         for (number, &cycle) in self.around.iter().enumerate() {
             if cycles.header(cycle) != at {
@@ -207,7 +220,7 @@ impl<'a> Walks<'a> {
     }
 
     /// What the phis of a block are, all at once.
-    fn phis(&self, from: Option<Node>, at: Node, state: &mut State) {
+    fn phis(&self, from: Option<Node>, at: Node, state: &mut State<'_>) {
         let body = self.facts.code.body;
         let mut new = Vec::new();
         for inst in body.block_insts(block_of(at)) {
@@ -231,7 +244,7 @@ impl<'a> Walks<'a> {
         &self,
         at: Node,
         thread: [u32; 3],
-        state: &mut State,
+        state: &mut State<'_>,
         arrivals: &mut Vec<Arrival>,
     ) -> bool {
         let body = self.facts.code.body;
@@ -254,20 +267,21 @@ impl<'a> Walks<'a> {
         false
     }
 
-    fn arrival(&self, state: &State) -> Arrival {
+    fn arrival(&self, state: &State<'_>) -> Arrival {
         let argument = |argument: &Argument| match *argument {
             Argument::Value(value) => self.value(value, state),
             Argument::Integer(number) => Some(number as u64),
             Argument::Computed => None,
         };
+        let outer = state.entry.map_or(&[][..], |entry| &entry.rounds);
         Arrival {
-            rounds: state.rounds.clone(),
+            rounds: [&state.rounds, outer].concat(),
             arguments: self.arguments.iter().map(argument).collect(),
             is_sure: state.is_sure,
         }
     }
 
-    fn execute(&self, inst: InstId, thread: [u32; 3], state: &mut State) {
+    fn execute(&self, inst: InstId, thread: [u32; 3], state: &mut State<'_>) {
         let facts = self.facts;
         let body = facts.code.body;
         let operands = body.operands(inst);
@@ -307,7 +321,7 @@ impl<'a> Walks<'a> {
     }
 
     /// The result of arithmetic.
-    fn computed(&self, inst: InstId, state: &State) -> Option<u64> {
+    fn computed(&self, inst: InstId, state: &State<'_>) -> Option<u64> {
         let (facts, body) = (self.facts, self.facts.code.body);
         let of = bits(facts, inst.into())?;
         let operands = body.operands(inst);
@@ -327,10 +341,13 @@ impl<'a> Walks<'a> {
         known.map(|value| value & ones(of))
     }
 
-    fn value(&self, value: Value, state: &State) -> Option<u64> {
+    fn value(&self, value: Value, state: &State<'_>) -> Option<u64> {
         match value.kind() {
             ValueKind::Inst(inst) => state.values.get(&inst).copied(),
             ValueKind::Const(_) => integer(self.facts.code, value),
+            ValueKind::Arg(position) => {
+                state.entry.and_then(|entry| *entry.arguments.get(position as usize)?)
+            }
             _ => None,
         }
     }
@@ -361,7 +378,7 @@ impl<'a> Walks<'a> {
         is_own.then_some(own)
     }
 
-    fn next(&self, at: Node, state: &mut State, has_come: bool) -> Next {
+    fn next(&self, at: Node, state: &mut State<'_>, has_come: bool) -> Next {
         let facts = self.facts;
         let body = facts.code.body;
         let flow = facts.code.flow;
@@ -442,7 +459,7 @@ impl<'a> Walks<'a> {
     }
 
     /// What is computed and stored in a region is not known.
-    fn forget(&self, region: &Region, state: &mut State) {
+    fn forget(&self, region: &Region, state: &mut State<'_>) {
         let body = self.facts.code.body;
         self.facts.reads_slots();
         for &block in &region.blocks {
@@ -458,7 +475,7 @@ impl<'a> Walks<'a> {
     }
 }
 
-fn set(state: &mut State, inst: InstId, value: Option<u64>) {
+fn set(state: &mut State<'_>, inst: InstId, value: Option<u64>) {
     match value {
         Some(value) => _ = state.values.insert(inst, value),
         None => _ = state.values.remove(&inst),

@@ -12,12 +12,13 @@ use phalanx_analysis::{
     lower::Code,
 };
 use phalanx_graph::{Node, change::Change};
-use phalanx_ir::{GlobalName, attributes::AttrKind, flow::node_of};
+use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, blocks_version};
 use super::cut::{Cut, cut};
+use super::entered::{KnownCalls, called_under};
 use super::facts::{divergence, symbols, target};
 use super::known_names::library;
 use super::launches::{is_kernel, is_only_launched, launch_facts};
@@ -89,7 +90,8 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 ///
 /// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
 /// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`; where a finding depends on what is equal in a wave only,
-/// [`assumed_divergence`] and [`assumed_control_divergence`]. *Changes when* a finding does. *Cost* O(instructions) without
+/// [`assumed_divergence`] and [`assumed_control_divergence`]; of a small one whose arguments are
+/// numbers of barriers or masks, the same of its callers. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
@@ -367,46 +369,24 @@ fn edges(db: &dyn Db, function: FunctionInput) -> Edges {
     check::edges(code(db, function), architecture(), calls)
 }
 
-/// What it depends on whether a thread comes to a function: the control of its calls, and of those
-/// of its callers.
-fn called_under(db: &dyn Db, function: FunctionInput) -> SourceSet {
-    let symbols = symbols(db, function.module(db));
-    let mut sources = SourceSet::EMPTY;
-    let mut seen = FxHashSet::default();
-    let mut work = vec![function];
-    while let Some(at) = work.pop() {
-        if !seen.insert(at) || is_kernel(db, at) {
-            continue;
-        }
-        let place = call_place(db, at);
-        if !place.is_closed {
-            return SourceSet::ALL;
-        }
-        for &caller in place.callers.iter().filter(|&&caller| is_executed(db, caller)) {
-            let Some(controlled) = control_divergence(db, caller) else { return SourceSet::ALL };
-            let code = code(db, caller);
-            for &block in code.flow.order() {
-                let calls = |inst| {
-                    let callee = check::called(code, inst)?;
-                    (symbols.get(&callee) == Some(&at)).then_some(())
-                };
-                if code.body.block_insts(block).any(|inst| calls(inst).is_some()) {
-                    sources |= controlled[node_of(block).index()];
-                }
-            }
-            work.push(caller);
-        }
-    }
-    sources
-}
-
 /// Gives everything that checks read of a function.
 fn with_facts<R>(
     db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Facts<'_>) -> R,
 ) -> Option<R> {
-    with_graph(db, function, cut(db, function).as_ref(), run)
+    with_facts_below((db, function, check::DEPTH), run)
+}
+
+/// The same, where arguments are followed upwards through so many functions.
+pub(super) fn with_facts_below<R>(
+    (db, function, depth): (&dyn Db, FunctionInput, usize),
+    run: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
+    let divergence = divergence(db, function).as_ref()?;
+    let controlled = control_divergence(db, function).as_ref()?;
+    let cut = cut(db, function);
+    with_divergence((db, function, depth), cut.as_ref(), (divergence, controlled), run)
 }
 
 /// The same, with what [`cut`] has found.
@@ -418,7 +398,7 @@ fn with_graph<R>(
 ) -> Option<R> {
     let divergence = divergence(db, function).as_ref()?;
     let controlled = control_divergence(db, function).as_ref()?;
-    with_divergence(db, function, cut, (divergence, controlled), run)
+    with_divergence((db, function, check::DEPTH), cut, (divergence, controlled), run)
 }
 
 /// The same, where loads give one value to several waves that are [stable](super::stable_loads).
@@ -430,12 +410,11 @@ fn with_stable_loads<R>(
 ) -> Option<R> {
     let divergence = assumed_divergence(db, function, JUDGED).as_ref()?;
     let controlled = assumed_control_divergence(db, function, JUDGED).as_ref()?;
-    with_divergence(db, function, cut, (divergence, controlled), run)
+    with_divergence((db, function, check::DEPTH), cut, (divergence, controlled), run)
 }
 
 fn with_divergence<R>(
-    db: &dyn Db,
-    function: FunctionInput,
+    (db, function, depth): (&dyn Db, FunctionInput, usize),
     cut: Option<&Cut>,
     (divergence, controlled): (&Divergence, &SourceSets),
     run: impl FnOnce(Facts<'_>) -> R,
@@ -470,6 +449,7 @@ fn with_divergence<R>(
             callee: &callee,
             edges: &edges,
             called_under: &called_under,
+            passed: &KnownCalls { db, function, depth },
             notes: None,
         })
     })

@@ -15,7 +15,8 @@ use phalanx_simt::{
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-/// A kernel with a vote under a condition, of lanes that each lane computes.
+/// A kernel with a vote under a condition, of lanes that each lane computes. The vote may be in a
+/// function that is called.
 fn kernel(rng: &mut SmallRng) -> String {
     let width = [1, 2, 4, 8, 16].choose(rng).expect("there are some");
     let few: u32 = (1 << width) - 1;
@@ -64,14 +65,22 @@ fn kernel(rng: &mut SmallRng) -> String {
         "target triple = \"nvptx64-nvidia-cuda\"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+define internal i32 @ask(i32 %m) convergent {
+  %asked = call i32 @llvm.nvvm.vote.ballot.sync(i32 %m, i1 true)
+  ret i32 %asked
+}
 define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0) \"nvvm.reqntid\"=\"32\" {\n",
     );
+    let vote = match rng.random_range(0..3) {
+        0 => "call i32 @ask(i32 %mask) convergent",
+        _ => "call i32 @llvm.nvvm.vote.ballot.sync(i32 %mask, i1 true)",
+    };
     let _ = write!(
         text,
         "  %slot = alloca i32\n  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %comes = {condition}\n{mask}  br i1 %comes, label %here, label %behind
 here:
-  %vote = call i32 @llvm.nvvm.vote.ballot.sync(i32 %mask, i1 true)
+  %vote = {vote}
   br label %behind
 behind:
   store i32 1, ptr addrspace(1) %gp
@@ -83,17 +92,17 @@ behind:
 
 /// Masks of lanes, and who executes the vote with whom.
 struct Masks {
-    mask: InstId,
-    vote: InstId,
+    mask: (usize, InstId),
+    vote: (usize, InstId),
     of: BTreeMap<u32, u32>,
     come: Vec<(u32, Key)>,
 }
 
 impl Observer for Masks {
     fn value(&mut self, at: Moment<'_>, value: &Value) {
-        if at.inst == self.mask {
+        if (at.function, at.inst) == self.mask {
             self.of.insert(at.thread.lane, value.bits().unwrap_or(0) as u32);
-        } else if at.inst == self.vote {
+        } else if (at.function, at.inst) == self.vote {
             self.come.push((at.thread.lane, at.key));
         }
     }
@@ -129,20 +138,27 @@ fn masks_are_judged_as_they_are_executed() {
         let mut session = Session::new();
         let module = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let function = session.function(module, "f").expect("there is @f");
-        let code = session.code(function);
-        let named = |name: &[u8]| {
-            let is_it = |&inst: &InstId| code.extras.names.inst(inst) == Some(name);
-            code.body.all_ids().find(is_it).expect("it has the name")
-        };
-        let (mask, vote) = (named(b"mask"), named(b"vote"));
         let parsed = phalanx::llvm::parse_module(session.context().clone(), text.as_bytes());
         let parsed = parsed.expect("it is read again").module;
         let program = Program::new(&parsed, session.target(module)).expect("it can be run");
         let of_masks =
             [Rule::NotInMask, Rule::DifferentMasks, Rule::SourceNotInMask, Rule::MissingMembers];
-        let found: Vec<_> = session
-            .diagnostics(function)
-            .iter()
+        let named = |function: &str, name: &[u8]| {
+            let id = session.function(module, function).expect("it is there");
+            let code = session.code(id);
+            let is_it = |&inst: &InstId| code.extras.names.inst(inst) == Some(name);
+            let inst = code.body.all_ids().find(is_it).expect("it has the name");
+            (program.function(function).expect("it can be run"), inst)
+        };
+        let mask = named("f", b"mask");
+        let vote = match text.contains("call i32 @ask(") {
+            true => named("ask", b"asked"),
+            false => named("f", b"vote"),
+        };
+        let ask = session.function(module, "ask").expect("there is @ask");
+        let found: Vec<_> = [function, ask]
+            .into_iter()
+            .flat_map(|function| session.diagnostics(function))
             .filter(|finding| of_masks.contains(&finding.rule))
             .map(|finding| (finding.rule, finding.level))
             .collect();

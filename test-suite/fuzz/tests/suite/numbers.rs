@@ -40,7 +40,19 @@ fn expression(name: &str, rng: &mut SmallRng, out: &mut String) {
     let _ = writeln!(out, "  %{name} = and i32 %{name}.c, 7");
 }
 
+/// A function that waits at the barrier of an argument, which may go through a slot.
+fn meeting(barrier: &str, rng: &mut SmallRng) -> String {
+    let number = match rng.random_range(0..2) {
+        0 => "  %slot = alloca i32\n  store i32 %n, ptr %slot\n  %number = load i32, ptr %slot\n",
+        _ => "  %number = or i32 %n, 0\n",
+    };
+    format!(
+        "define internal void @meet(i32 %n) convergent {{\n{number}  {barrier}\n  ret void\n}}\n"
+    )
+}
+
 /// A kernel with a barrier in a loop, whose number comes directly, out of a join, or out of a slot.
+/// The barrier may be in a function that is called.
 fn numbered(rng: &mut SmallRng) -> String {
     let mut body = String::new();
     expression("one", rng, &mut body);
@@ -49,6 +61,10 @@ fn numbered(rng: &mut SmallRng) -> String {
         0 => "call void @llvm.nvvm.barrier.cta.sync.all(i32 %number)",
         1 => "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 %number)",
         _ => "call void asm sideeffect \"bar.sync $0;\", \"r\"(i32 %number)",
+    };
+    let (function, barrier) = match rng.random_range(0..3) {
+        0 => (meeting(barrier, rng), "call void @meet(i32 %number) convergent"),
+        _ => (String::new(), barrier),
     };
     let number = match rng.random_range(0..4) {
         0 => "  %number = add i32 %one, 0\n  br label %join\njoin:\n".to_owned(),
@@ -70,7 +86,7 @@ fn numbered(rng: &mut SmallRng) -> String {
         .choose(rng)
         .expect("there are some");
     format!(
-        "{DECLARATIONS}define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1){size} {{
+        "{DECLARATIONS}{function}define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1){size} {{
 entry:
   %slot = alloca i32
   %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
