@@ -160,6 +160,8 @@ pub enum Refusal {
         /// Where they join.
         join: Node,
     },
+    /// The same happens in a function that calls this one, or that it calls.
+    MixesRoundsElsewhere,
     /// On machines that reconverge at post-dominators, the sides of a branch come to the block
     /// apart.
     Parted {
@@ -246,6 +248,9 @@ impl Refusal {
                 name(branch),
                 name(join)
             ),
+            Self::MixesRoundsElsewhere => {
+                "where threads join at post-dominators, a function that calls this one, or that it calls, lets threads join after different numbers of rounds".to_owned()
+            }
             Self::Parted { branch, block } => format!(
                 "where threads join at post-dominators, the sides of the divergent branch of {} come to {} apart",
                 name(branch),

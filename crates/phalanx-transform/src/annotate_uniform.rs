@@ -6,11 +6,28 @@
 //! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written, which
 //! [`mark-loads`](crate::mark_loads) has.
 //!
+//! # Machines
+//!
+//! A mark has to hold for each group of threads that the machine lets execute the instruction
+//! together. Facts of uniformity are facts about maximal convergence. They hold on a machine that
+//! reconverges at post-dominators if no branch mixes rounds
+//! ([`machines`](phalanx_analysis::legality::machines)). Where one does, the function gets no marks
+//! and loses those that it has, unless `machines=maximal` says that the target is no such machine.
+//!
+//! ```text
+//! h:                                   ; threads leave the inner loop in different rounds, and a
+//!   %i = phi i32 [..]                  ; stack of masks lets them wait in %low
+//!   br i1 %goes.on, label %h, label %low
+//! low:
+//!   %odd = trunc i32 %i to i1          ; so %i differs among those that are there together
+//!   br i1 %odd, ..                     ; no mark, but with machines=maximal
+//! ```
+//!
 //! Runs last: other passes take marks away where they may no longer hold, and put none. For other targets it does nothing.
 //!
 //! Cost: O(branches + loads), and one transaction that changes no instruction.
 
-use phalanx_analysis::{User, lower::Numbering};
+use phalanx_analysis::{User, legality::machines::Machines, lower::Numbering};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     InstId, Opcode,
@@ -22,7 +39,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     code::Code,
-    pass::{Outcome, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError},
 };
 
 /// The mark.
@@ -30,7 +47,20 @@ pub(crate) const UNIFORM: &str = "amdgpu.uniform";
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
-pub struct AnnotateUniform;
+pub struct AnnotateUniform {
+    /// For which machines marks have to hold.
+    pub machines: Machines,
+}
+
+impl AnnotateUniform {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<AnnotateUniform, String> {
+        Ok(AnnotateUniform { machines: parameters.machines_alone("annotate-uniform")? })
+    }
+}
 
 impl Pass for AnnotateUniform {
     fn name(&self) -> &str {
@@ -46,7 +76,9 @@ impl Pass for AnnotateUniform {
         if queries::target(db, module).architecture() != Architecture::Amdgcn {
             return Ok(Outcome::Unchanged);
         }
-        let Some((uniform, stale)) = marks(db, function) else { return Ok(Outcome::Unchanged) };
+        let Some((uniform, stale)) = marks(db, function, self.machines) else {
+            return Ok(Outcome::Unchanged);
+        };
         if uniform.is_empty() && stale.is_empty() {
             return Ok(Outcome::Unchanged);
         }
@@ -68,15 +100,21 @@ impl Pass for AnnotateUniform {
 }
 
 /// Instructions that need a mark and have none, and those that have one and should not.
-fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<InstId>)> {
+fn marks(
+    db: &Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> Option<(Vec<InstId>, Vec<InstId>)> {
     let facts = queries::divergence(db, function).as_ref()?;
     let varying = varying(Scope::Wave, queries::launch_facts(db, function));
     let (flow, body, extras) = (function.flow(db), function.body(db), function.extras(db));
     let context = function.module(db).context(db);
-    let mut wanted = uniform_addresses(db, function);
+    let mut wanted = uniform_addresses(db, function, machines);
+    let holds = queries::facts_hold(db, function, machines);
     for &block in flow.order() {
         let branch = body.terminator(block).filter(|&t| body.inst(t).opcode == Opcode::Br);
-        wanted.extend(branch.filter(|_| !facts.terminator(node_of(block)).intersects(varying)));
+        let is_uniform = holds && !facts.terminator(node_of(block)).intersects(varying);
+        wanted.extend(branch.filter(|_| is_uniform));
     }
     let kind = context.symbol(UNIFORM.as_bytes());
     let marked: FxHashSet<InstId> =
@@ -89,9 +127,17 @@ fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<Ins
     Some((sorted(&wanted, &marked), sorted(&marked, &wanted)))
 }
 
-/// Addresses that a wave has in common at each load, and at each call that may load there.
-pub(crate) fn uniform_addresses(db: &Database, function: FunctionInput) -> FxHashSet<InstId> {
+/// Addresses that a wave has in common at each load, and at each call that may load there, on all
+/// of these machines.
+pub(crate) fn uniform_addresses(
+    db: &Database,
+    function: FunctionInput,
+    machines: Machines,
+) -> FxHashSet<InstId> {
     let mut uniform = FxHashSet::default();
+    if !queries::facts_hold(db, function, machines) {
+        return uniform;
+    }
     let Some(facts) = queries::divergence(db, function) else { return uniform };
     let varying = varying(Scope::Wave, queries::launch_facts(db, function));
     let numbering = Numbering::new(function.header(db));

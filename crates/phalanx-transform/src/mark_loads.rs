@@ -7,7 +7,8 @@
 //! | AMDGPU | scalar, of global memory | `!amdgpu.noclobber`, and `!amdgpu.uniform` on its address | `s_load` |
 //! | AMDGPU | scalar, of constant memory | `!amdgpu.uniform` on its address | `s_load` |
 //!
-//! An address has that mark if it is the same for the wave at all loads of it.
+//! An address has that mark if it is the same for the wave at all loads of it, on all machines that
+//! the pass works for (`machines`, as in [`annotate_uniform`](crate::annotate_uniform)).
 //!
 //! LDU is for old devices only, and has to be asked for.
 //!
@@ -19,6 +20,7 @@
 //!
 //! Cost: that of the query; one transaction.
 
+use phalanx_analysis::legality::machines::Machines;
 use phalanx_analysis::loads::{Load, LoadClass};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
@@ -32,7 +34,7 @@ use rustc_hash::FxHashSet;
 
 use crate::annotate_uniform::{UNIFORM, empty_node, uniform_addresses};
 use crate::code::Code;
-use crate::pass::{Outcome, Parameters, Pass, PassError};
+use crate::pass::{Outcome, Parameters, Pass, PassError, machines};
 
 const INVARIANT: &str = "invariant.load";
 const NO_CLOBBER: &str = "amdgpu.noclobber";
@@ -53,18 +55,25 @@ pub(crate) fn mark_of(ours: &str) -> Option<&'static str> {
 pub struct MarkLoads {
     /// Loads become `ldu` where they may.
     pub ldu: bool,
+    /// For which machines marks of uniform addresses, and `ldu`, have to be right.
+    pub machines: Machines,
 }
 
 impl MarkLoads {
-    /// From `<ldu>`.
+    /// From `<ldu;machines=..>`.
     ///
     /// # Errors
     /// When a parameter is not known.
     pub fn with_parameters(parameters: &Parameters) -> Result<MarkLoads, String> {
-        match parameters.iter().find(|&item| item != ("ldu", None)) {
-            None => Ok(MarkLoads { ldu: !parameters.is_empty() }),
-            Some((key, _)) => Err(format!("mark-loads has no parameter `{key}`")),
+        let mut pass = MarkLoads::default();
+        for (key, value) in parameters.iter() {
+            match (key, value) {
+                ("ldu", None) => pass.ldu = true,
+                ("machines", Some(name)) => pass.machines = machines("mark-loads", name)?,
+                _ => return Err(format!("mark-loads has no parameter `{key}`")),
+            }
         }
+        Ok(pass)
     }
 }
 
@@ -147,12 +156,13 @@ impl MarkLoads {
         let code = Code::of(db, function);
         let mut plan = Plan::default();
         let uniform = match architecture {
-            Architecture::Amdgcn => uniform_addresses(db, function),
+            Architecture::Amdgcn => uniform_addresses(db, function, self.machines),
             _ => FxHashSet::default(),
         };
+        let takes_ldu = self.ldu && queries::facts_hold(db, function, self.machines);
         for load in classes.loads() {
             match architecture {
-                Architecture::Nvptx if self.ldu && load.is(LoadClass::Ldu) => {
+                Architecture::Nvptx if takes_ldu && load.is(LoadClass::Ldu) => {
                     let ty = code.body.inst(load.inst).ty;
                     if let Some(name) = ldu(code.context, ty) {
                         plan.replace.push((load.inst, name, align(db, function, load.inst)));

@@ -187,8 +187,11 @@ impl Registry {
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add(Arc::new(InferConvergenceTokens));
         registry.add(Arc::new(DropConvergenceTokens));
-        registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
-        registry.add(Arc::new(AnnotateUniform));
+        for name in ["amdgpu-annotate-uniform", "annotate-uniform"] {
+            registry.add_with(name, |parameters| {
+                Ok(Arc::new(AnnotateUniform::with_parameters(parameters)?))
+            });
+        }
         registry.add_with("mark-loads", |parameters| {
             Ok(Arc::new(MarkLoads::with_parameters(parameters)?))
         });

@@ -57,7 +57,9 @@ impl Stacks {
         code.convergent_blocks().next()?;
         let facts = queries::divergence(db, function).as_ref()?;
         let within = varying(Scope::Wave, queries::launch_facts(db, function));
-        let is_divergent = |node: Node| facts.terminator(node).intersects(within);
+        // If rounds are mixed elsewhere, what is uniform under maximal convergence need not be so.
+        let is_elsewhere = queries::rounds_around(db, function) == Rounds::Elsewhere;
+        let is_divergent = |node: Node| is_elsewhere || facts.terminator(node).intersects(within);
         let mut uniform = FxHashSet::default();
         let mut divergent = FxHashSet::default();
         for &block in code.flow.order() {
@@ -106,7 +108,7 @@ fn state(code: &Code<'_>, is_divergent: &dyn Fn(Node) -> bool) -> Option<State> 
     let cycles = Cycles::new(joins.cfg());
     let machine = Machine { joins: &joins, cycles: &cycles, is_divergent };
     let mixes = match machine.rounds() {
-        Rounds::Apart => false,
+        Rounds::Apart | Rounds::Elsewhere => false,
         Rounds::Mixed { .. } => true,
         Rounds::Unknown => return None,
     };

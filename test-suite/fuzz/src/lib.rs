@@ -18,6 +18,7 @@ pub mod hangs;
 pub mod legality;
 pub mod linear;
 pub mod loads;
+pub mod marks;
 pub mod motions;
 mod on_demand;
 pub mod oracle;

@@ -50,6 +50,15 @@
 //!      end           end
 //! ```
 //!
+//! # Calls
+//!
+//! Threads that come to a call together are together in the callee. If the caller mixes rounds, they
+//! may have been apart under maximal convergence, and an argument that is uniform there need not be
+//! so here. If a callee mixes rounds around a convergent operation, what it returns need not be
+//! uniform either. So facts hold on the second machine if no branch mixes rounds in the function
+//! itself, in callers of which the facts are used, and in callees with convergent operations;
+//! [`Rounds::Elsewhere`] says that one of the others does.
+//!
 //! Cost: O(divergent branches × sides × blocks), bounded; beyond the bound the answer is no.
 
 use phalanx_graph::{Cycles, Joins, Node, Reconvergence};
@@ -97,6 +106,8 @@ pub enum Rounds {
         /// Where they join.
         join: Node,
     },
+    /// None does here, but one does in a function that calls this one, or that it calls.
+    Elsewhere,
     /// The graph is too large to tell.
     Unknown,
 }
@@ -143,10 +154,14 @@ impl Machine<'_> {
 
 impl Rounds {
     /// Whether facts of uniformity hold on such a machine.
-    pub(super) fn are_apart(self) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn are_apart(self) -> Result<(), Refusal> {
         match self {
             Rounds::Apart => Ok(()),
             Rounds::Mixed { branch, join } => Err(Refusal::MixesRounds { branch, join }),
+            Rounds::Elsewhere => Err(Refusal::MixesRoundsElsewhere),
             Rounds::Unknown => Err(Refusal::TooLarge),
         }
     }

@@ -15,6 +15,7 @@ mod legality;
 mod linear;
 mod loads;
 mod machines;
+mod marks;
 mod masks;
 mod motions;
 mod numbers;
