@@ -5,8 +5,9 @@ use phalanx_ir::{InstData, Type, inst::Ordering};
 use crate::{
     fault::FaultKind,
     intrinsic::{self, Along, Intrinsic, Place},
+    library_memory,
     memory::Region,
-    ops,
+    ops, sub_groups,
     thread::{Coordinates, World, place},
     unknown::State,
     value::{Value, mask},
@@ -46,6 +47,12 @@ pub(crate) fn alone(
             ops::as_promised_of(shapes, data, types, args, result)
         }
         Intrinsic::Place(what) => coordinate(world, at, what, args)?,
+        Intrinsic::LaneMask(what) => match coordinate(world, at, what, args)?.bits() {
+            Some(lanes) => sub_groups::four(lanes & mask(at.wave_size)),
+            None => Value::Poison,
+        },
+        Intrinsic::OfBallot(asked) => sub_groups::of_ballot(asked, at.lane, at.wave_size, args),
+        Intrinsic::Access(access) => library_memory::perform(world, access, data, types, args)?,
         Intrinsic::Clock => Value::Bits(u128::from(world.clock) & mask(width())),
         Intrinsic::Trap => return Err(FaultKind::undefined("a trap was reached")),
         Intrinsic::Load => {
@@ -162,6 +169,10 @@ pub(crate) fn coordinate(
         Place::Lane => Value::Bits(at.lane.into()),
         Place::Wave => Value::Bits(at.wave.into()),
         Place::WaveSize => Value::Bits(at.wave_size.into()),
+        Place::WaveThreads => {
+            let threads: u32 = at.block_size.iter().product();
+            Value::Bits(at.wave_size.min(threads - at.wave * at.wave_size).into())
+        }
         Place::WaveCount => {
             let threads: u32 = at.block_size.iter().product();
             Value::Bits(threads.div_ceil(at.wave_size).into())

@@ -10,6 +10,7 @@ use crate::{
     fault::FaultKind,
     intrinsic::{Reduce, reduce_all},
     shape::Shapes,
+    sub_groups::{self, SubGroup},
     value::Value,
 };
 
@@ -62,6 +63,8 @@ pub(crate) enum Collective {
     Reduce(Reduce),
     /// The same among the lanes of a mask.
     ReduceMasked(Reduce),
+    /// A sub-group function of OpenCL C.
+    SubGroup(SubGroup),
     /// `shfl.sync`
     Shuffle {
         /// How the other lane is found.
@@ -197,6 +200,7 @@ pub(crate) fn perform(
                 reduce_all(op, shapes, types[0], named)
             })
             .collect(),
+        Collective::SubGroup(kind) => sub_groups::perform(kind, shapes, types, width, lanes),
         Collective::Shuffle { mode, with_predicate } => each(&|l| {
             let (Some(b), Some(c)) = (number(l, 2), number(l, 3)) else { return Value::Poison };
             let (lane, b, c) = (l.number as i64, b as i64 & 31, c as i64);

@@ -6,7 +6,10 @@ mod pure;
 
 pub(crate) use pure::{pure, reduce_all};
 
-use crate::{collective::Collective, reach::Reach, split::Split};
+use crate::{
+    collective::Collective, library_memory::Access, reach::Reach, split::Split,
+    sub_groups::OfBallot,
+};
 
 /// What an intrinsic does.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -25,6 +28,12 @@ pub(crate) enum Intrinsic {
     Pure(Pure),
     /// What a thread knows of itself and of the launch.
     Place(Place),
+    /// A place among the lanes, as a ballot.
+    LaneMask(Place),
+    /// What is asked of a ballot.
+    OfBallot(OfBallot),
+    /// Memory that a function of a library reads or writes.
+    Access(Access),
     /// `memcpy`, `memmove`
     Copy,
     /// `memset`
@@ -114,6 +123,8 @@ pub(crate) enum Place {
     Wave,
     WaveSize,
     WaveCount,
+    /// How many threads are in the wave.
+    WaveThreads,
     LanesEqual,
     LanesBelow,
     LanesUpTo,

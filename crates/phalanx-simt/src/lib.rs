@@ -15,7 +15,7 @@
 //! | [`program`] | a module made ready to run |
 //! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
 //! | [`fault`] | what can go wrong, and where |
-//! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective` | what instructions compute |
+//! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective`, `sub_groups`, `library_memory` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | `reconverge` | keys of machines that reconverge at post-dominators |
@@ -34,6 +34,7 @@ pub mod fault;
 mod float;
 mod intrinsic;
 pub mod launch;
+mod library_memory;
 pub mod memory;
 pub mod observe;
 mod ops;
@@ -45,6 +46,7 @@ mod reconverge;
 mod schedule;
 pub mod shape;
 mod split;
+mod sub_groups;
 pub mod thread;
 pub mod trace;
 pub mod unknown;

@@ -557,11 +557,17 @@ impl<'m> Program<'m> {
         self.module.functions.iter().zip(&self.functions).any(|(function, code)| {
             let body = &function.body;
             let insts = function.flow.order().iter().flat_map(|&block| body.block_insts(block));
-            insts.map(|inst| body.inst(inst)).any(|data| {
-                is_narrow(data) && self.reach(data.mem().scope()) != Reach::Device
-            }) || code.callees.values().any(|callee| {
-                matches!(callee, Callee::Intrinsic(Intrinsic::Fence(reach)) if *reach != Reach::Device)
-            })
+            insts
+                .map(|inst| body.inst(inst))
+                .any(|data| is_narrow(data) && self.reach(data.mem().scope()) != Reach::Device)
+                || code.callees.values().any(|callee| {
+                    match callee {
+                        Callee::Intrinsic(Intrinsic::Fence(reach)) => *reach != Reach::Device,
+                        // An argument tells the scope.
+                        Callee::Intrinsic(Intrinsic::Access(access)) => access.is_scoped(),
+                        _ => false,
+                    }
+                })
         })
     }
 

@@ -29,7 +29,7 @@ use crate::{
     reach::Reach,
     reconverge::Paths,
     split::{Extent, Splits},
-    thread::{Frame, Group, Step, Thread, World},
+    thread::{Frame, Group, Ordered, Step, Thread, World},
     unknown::Frozen,
     value::Value,
 };
@@ -293,6 +293,7 @@ impl Run<'_, '_> {
                 touched: self.wants_accesses.then(Vec::new),
             },
             fence: None,
+            atomic: None,
             packets: self.packets,
             clock: self.report.steps,
             frozen: self.frozen,
@@ -303,10 +304,11 @@ impl Run<'_, '_> {
         let fault = |kind| Failure::Fault(Fault { kind, thread, site });
         let step = seat.thread.step(&mut world).map_err(fault)?;
         let (touched, fence) = (world.view.touched.take(), world.fence);
+        let atomic = world.atomic;
         self.report.guesses += world.guesses;
         if let Some(touched) = touched {
             let at = Moment { thread: &seat.thread.at, function, inst, key };
-            self.tell_accesses(at, &touched, fence);
+            self.tell_accesses(at, &touched, (fence, atomic));
         }
         seat.has_moved |= step != Step::Done;
         match step {
@@ -357,7 +359,7 @@ impl Run<'_, '_> {
         &mut self,
         at: Moment<'_>,
         touched: &[Touched],
-        fence: Option<(Ordering, Reach)>,
+        (fence, atomic): (Option<Ordered>, Option<Ordered>),
     ) {
         if let Some((ordering, reach)) = fence {
             self.observer.fence(at, ordering, reach);
@@ -369,10 +371,15 @@ impl Run<'_, '_> {
             }
             (Opcode::CmpXchg, _) => (data.mem().failure_ordering(), None),
             (Opcode::Load | Opcode::Store, _) => (data.mem().ordering(), None),
-            _ => (Ordering::NotAtomic, None),
+            _ => {
+                let ordering = atomic.map_or(Ordering::NotAtomic, |(ordering, _)| ordering);
+                let is_update = atomic.is_some() && touched.len() == 2;
+                (ordering, is_update.then_some(AccessKind::Modify))
+            }
         };
-        let reach = match ordering {
-            Ordering::NotAtomic => Reach::Device,
+        let reach = match (ordering, atomic) {
+            (Ordering::NotAtomic, _) => Reach::Device,
+            (_, Some((_, reach))) => reach,
             _ => self.program.reach(data.mem().scope()),
         };
         // The two of an access that is told as one touch the same bytes.

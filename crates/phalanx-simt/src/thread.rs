@@ -81,12 +81,17 @@ impl Coordinates {
     }
 }
 
+/// How a fence or an atomic orders, and among which threads.
+pub(crate) type Ordered = (Ordering, Reach);
+
 /// What a thread sees besides itself.
 pub(crate) struct World<'a> {
     pub(crate) program: &'a Program<'a>,
     pub(crate) view: View<'a>,
     /// The fence that was executed.
-    pub(crate) fence: Option<(Ordering, Reach)>,
+    pub(crate) fence: Option<Ordered>,
+    /// How an atomic of a library is ordered.
+    pub(crate) atomic: Option<Ordered>,
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,

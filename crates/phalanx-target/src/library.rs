@@ -212,6 +212,15 @@ pub fn row(name: &str) -> Option<Intrinsic> {
     Some(Intrinsic { family: Family::Library, base, info })
 }
 
+/// The names of all rows, without mangling, in the order of the alphabet. O(rows).
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let entries = Family::Library.table().entries();
+    let mut names: Vec<&str> = entries.into_iter().map(|(name, ..)| name).collect();
+    names.sort_unstable();
+    names
+}
+
 /// What SPIR-V's variable of this name tells a thread (`__spirv_BuiltInLocalInvocationId`): a
 /// constant in each thread, and not the same in all of them. None for any other variable.
 #[must_use]

@@ -124,48 +124,89 @@ fn mistakes_are_found_on_every_target() {
     }
 }
 
+/// What a launch leaves in memory, as `phalanx run` prints it.
+fn left(file: &Path, launch: &[&str]) -> String {
+    let file = file.to_string_lossy();
+    let outcome = phalanx(&[&["run", &file], launch].concat());
+    assert_eq!(outcome.status, Some(0), "{launch:?} {}", outcome.summary());
+    let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    // The last line counts instructions.
+    let memory = output.rsplit_once("\n\n").map_or(&output[..], |(memory, _)| memory);
+    let lines: Vec<&str> = memory.lines().filter(|line| !line.contains("instructions")).collect();
+    lines.join("\n")
+}
+
 /// The interpreter does what the linked library does.
 #[test]
 fn runs_are_those_of_the_linked_library() {
     let Some(clang) = llvm_tools::require("clang") else { return };
     let Some(library) = libclc("amdgcn-amd-amdhsa") else { return };
-    let launches: [&[&str]; 3] = [
-        &["places", "--grid", "3x2", "--group", "4x2", "--arg", "buf:i32:zero*384"],
-        &["numbers", "--group", "8", "--arg", "buf:i32:zero*64", "--arg", "buf:f32:zero*32"],
-        &[
-            "neighbours",
-            "--grid",
-            "2",
-            "--group",
-            "8",
-            "--arg",
-            "buf:i32:zero*16",
-            "--arg",
-            "shared:32",
-        ],
+    let launches = [
+        ("numbers", "places --grid 3x2 --group 4x2 --arg buf:i32:zero*384"),
+        ("numbers", "numbers --group 8 --arg buf:i32:zero*64 --arg buf:f32:zero*32"),
+        ("numbers", "neighbours --grid 2 --group 8 --arg buf:i32:zero*16 --arg shared:32"),
+        ("memory", "first --grid 2 --group 8 --arg buf:i32:zero*544 --arg shared:128"),
+        ("memory", "second --grid 2 --group 8 --arg buf:i32:zero*544 --arg shared:128"),
+        ("memory", "vectors --grid 2 --group 8 --arg buf:i32:zero*1024 --arg buf:f32:zero*512"),
+        ("memory", "halves --grid 2 --group 8 --arg buf:i32:zero*1024 --arg buf:f32:zero*512"),
     ];
-    let source = ("numbers", "amdgcn-amd-amdhsa");
     for level in ["-O0", "-O2"] {
-        let files = [None, Some(library.as_path())].map(|by| compile(&clang, source, level, by));
-        for launch in launches {
-            let [alone, linked] = files.clone().map(|file| {
-                let file = file.to_string_lossy();
-                let outcome = phalanx(&[&["run", &file], launch].concat());
-                assert_eq!(outcome.status, Some(0), "{}", outcome.summary());
-                let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
-                // The last line counts instructions.
-                output
-                    .rsplit_once("\n\n")
-                    .map_or(output.clone(), |(memory, _)| memory.to_owned())
-                    .lines()
-                    .filter(|line| !line.contains("instructions"))
-                    .collect::<Vec<_>>()
-                    .join("\n")
-            });
+        for (source, launch) in launches {
+            let source = (source, "amdgcn-amd-amdhsa");
+            let launch: Vec<&str> = launch.split(' ').collect();
+            let [alone, linked] = [None, Some(library.as_path())]
+                .map(|by| left(&compile(&clang, source, level, by), &launch));
             assert_eq!(alone, linked, "{level} {launch:?}");
             assert!(alone.chars().any(|c| ('1'..='9').contains(&c)), "{alone}");
         }
     }
+}
+
+/// Atomics order as their arguments say: what a relaxed one guards is a race, what one that
+/// releases and one that acquires guard is none, and a scope may be too narrow.
+#[test]
+fn atomics_of_the_library_order() {
+    let races = |store: &str, load: &str| {
+        let module = format!(
+            r#"
+            target triple = "amdgcn-amd-amdhsa"
+            declare void @_Z21atomic_store_explicitPU3AS1VU7_Atomicii12memory_order12memory_scope(ptr addrspace(1), i32, i32, i32)
+            declare i32 @_Z20atomic_load_explicitPU3AS1VU7_Atomici12memory_order12memory_scope(ptr addrspace(1), i32, i32)
+            declare i64 @_Z12get_group_idj(i32)
+            define amdgpu_kernel void @k(ptr addrspace(1) %data, ptr addrspace(1) %flag) {{
+              %g = call i64 @_Z12get_group_idj(i32 0)
+              %is.first = icmp eq i64 %g, 0
+              br i1 %is.first, label %writes, label %waits
+            writes:
+              store i32 7, ptr addrspace(1) %data
+              call void @_Z21atomic_store_explicitPU3AS1VU7_Atomicii12memory_order12memory_scope(ptr addrspace(1) %flag, i32 1, {store})
+              ret void
+            waits:
+              %f = call i32 @_Z20atomic_load_explicitPU3AS1VU7_Atomici12memory_order12memory_scope(ptr addrspace(1) %flag, {load})
+              %is.set = icmp eq i32 %f, 1
+              br i1 %is.set, label %reads, label %waits
+            reads:
+              %d = load i32, ptr addrspace(1) %data
+              ret void
+            }}
+            !opencl.ocl.version = !{{!0}}
+            !0 = !{{i32 2, i32 0}}
+        "#
+        );
+        let arguments =
+            "run - k --races --grid 2 --group 1 --arg buf:i32:zero*1 --arg buf:i32:zero*1";
+        let outcome =
+            crate::phalanx().run_in(None, arguments.split(' '), module.as_bytes(), TIME_LIMIT);
+        let outcome = outcome.expect("it starts");
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        assert!(text.contains("race") || outcome.status == Some(0), "{}", outcome.summary());
+        outcome.status != Some(0)
+    };
+    // Relaxed, acquire and release, as clang numbers them; among the device or the workgroup.
+    assert!(!races("i32 3, i32 2", "i32 2, i32 2"));
+    assert!(races("i32 0, i32 2", "i32 2, i32 2"));
+    assert!(races("i32 3, i32 2", "i32 0, i32 2"));
+    assert!(races("i32 3, i32 1", "i32 2, i32 2"));
 }
 
 /// What is done by name is what an attribute or a definition of the program does not gainsay.

@@ -8,11 +8,15 @@
 //! _Z3minii -> the signed minimum     _Z3minjj -> the unsigned one     _Z3minff -> that of floats
 //! ```
 
+use phalanx_ir::inst::{Ordering, RmwOp};
+
 use super::{Along, Intrinsic, Place, Pure, Reduce, Unary};
 use crate::{
     collective::Collective,
+    library_memory::{Access, Atomic, Order, Rounding, Vector},
     reach::Reach,
     split::{Extent, Half, Split},
+    sub_groups::{Combine, From, OfBallot, Over, SubGroup},
 };
 
 /// The type of the first parameter, as far as operations are told apart by it.
@@ -32,13 +36,12 @@ impl Intrinsic {
             return Some(I::Place(place));
         }
         let kind = kind(base, called);
-        let reduce = |signed, unsigned, float| {
-            Some(I::Collective(Collective::Reduce(match kind? {
-                Kind::Signed => signed,
-                Kind::Unsigned => unsigned,
-                Kind::Float => float,
-            })))
-        };
+        if let Some(access) = vector(base).or_else(|| atomic(base, kind)) {
+            return Some(I::Access(access));
+        }
+        if let Some(known) = sub_group(base, kind) {
+            return Some(known);
+        }
         Some(match base {
             "barrier" | "work_group_barrier" | "__spirv_ControlBarrier.workgroup" => {
                 of_workgroup(Half::Both)
@@ -62,15 +65,6 @@ impl Intrinsic {
                 I::Collective(Collective::ReadLane)
             }
             "sub_group_broadcast_first" => I::Collective(Collective::First),
-            "sub_group_reduce_add" | "intel_sub_group_reduce_add" => {
-                return reduce(Reduce::Add, Reduce::Add, Reduce::FAdd);
-            }
-            "sub_group_reduce_min" | "intel_sub_group_reduce_min" => {
-                return reduce(Reduce::SMin, Reduce::UMin, Reduce::FMin);
-            }
-            "sub_group_reduce_max" | "intel_sub_group_reduce_max" => {
-                return reduce(Reduce::SMax, Reduce::UMax, Reduce::FMax);
-            }
             "__assertfail" | "__assert_fail" => I::Trap,
             _ => I::Pure(pure(base, kind)?),
         })
@@ -81,6 +75,164 @@ impl Intrinsic {
 /// of it here.
 fn of_workgroup(half: Half) -> Intrinsic {
     Intrinsic::Split(Split { extent: Extent::Workgroup, half, has_number: false })
+}
+
+/// A vector at an index, by the name of its function.
+fn vector(base: &str) -> Option<Access> {
+    let (is_store, rest) = match base.strip_prefix("vload") {
+        Some(rest) => (false, rest),
+        None => (true, base.strip_prefix("vstore")?),
+    };
+    let (is_aligned, rest) = match rest.strip_prefix("a_half") {
+        Some(rest) => (true, Some(rest)),
+        None => (false, rest.strip_prefix("_half")),
+    };
+    let (count, rounding) = match (rest, base) {
+        (Some(rest), _) => rest.split_once('_').unwrap_or((rest, "rte")),
+        (None, base) => (base.trim_start_matches(char::is_alphabetic), ""),
+    };
+    let lanes = match count {
+        "" => 1,
+        count => count.parse().ok().filter(|count| matches!(count, 2 | 3 | 4 | 8 | 16))?,
+    };
+    let half = match rounding {
+        "" if lanes > 1 => None,
+        "rte" => Some(Rounding::Nearest),
+        "rtz" => Some(Rounding::TowardZero),
+        "rtp" => Some(Rounding::Up),
+        "rtn" => Some(Rounding::Down),
+        _ => return None,
+    };
+    let stride = if is_aligned && lanes == 3 { 4 } else { lanes };
+    Some(Access::Vector(Vector { is_store, lanes, stride, half }))
+}
+
+/// An atomic, by the name of its function and what it is about.
+fn atomic(base: &str, kind: Option<Kind>) -> Option<Access> {
+    let relaxed = Order::Is(Ordering::Monotonic);
+    let (name, order) = match (base.strip_suffix("_explicit"), base) {
+        (Some(name), _) => (name, Order::Given),
+        (None, "atomic_init") => ("atomic_store", Order::Plain),
+        (None, name) => (name, Order::Is(Ordering::SeqCst)),
+    };
+    let is_float = kind == Some(Kind::Float);
+    let is_unsigned = kind == Some(Kind::Unsigned);
+    let update = |name: &str| {
+        Some(match name {
+            "add" | "inc" if is_float => RmwOp::FAdd,
+            "sub" | "dec" if is_float => RmwOp::FSub,
+            "min" if is_float => RmwOp::FMin,
+            "max" if is_float => RmwOp::FMax,
+            "add" | "inc" => RmwOp::Add,
+            "sub" | "dec" => RmwOp::Sub,
+            "min" if is_unsigned => RmwOp::UMin,
+            "max" if is_unsigned => RmwOp::UMax,
+            "min" => RmwOp::Min,
+            "max" => RmwOp::Max,
+            "and" => RmwOp::And,
+            "or" => RmwOp::Or,
+            "xor" => RmwOp::Xor,
+            "xchg" => RmwOp::Xchg,
+            _ => return None,
+        })
+    };
+    let what = match name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))? {
+        "load" => Atomic::Load,
+        "store" => Atomic::Store,
+        "exchange" => Atomic::Update(RmwOp::Xchg),
+        "compare_exchange_strong" | "compare_exchange_weak" => Atomic::CompareExchange,
+        "flag_test_and_set" => Atomic::TestAndSet,
+        "flag_clear" => Atomic::Clear,
+        // Those of OpenCL 1.
+        "cmpxchg" => return Some(Access::Atomic(Atomic::Compare, relaxed)),
+        step @ ("inc" | "dec") => {
+            return Some(Access::Atomic(Atomic::Step(update(step)?), relaxed));
+        }
+        other => match other.strip_prefix("fetch_") {
+            Some(op) => Atomic::Update(update(op)?),
+            None => return Some(Access::Atomic(Atomic::Update(update(other)?), relaxed)),
+        },
+    };
+    Some(Access::Atomic(what, order))
+}
+
+/// A function among the lanes of a sub-group.
+fn sub_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
+    let (is_intel, name) = match base.strip_prefix("intel_sub_group_") {
+        Some(name) => (true, name),
+        None => (
+            false,
+            base.strip_prefix("sub_group_").or_else(|| base.strip_prefix("get_sub_group_"))?,
+        ),
+    };
+    let name = name.strip_prefix("non_uniform_").unwrap_or(name);
+    let of_ballot = |asked| Some(Intrinsic::OfBallot(asked));
+    let lanes = |place| Some(Intrinsic::LaneMask(place));
+    let what = match name {
+        "all" => SubGroup::All,
+        "any" => SubGroup::Any,
+        "all_equal" => SubGroup::AllEqual,
+        "elect" => SubGroup::Elect,
+        "ballot" => SubGroup::Ballot,
+        "broadcast" if base.contains("non_uniform") => SubGroup::Read(From::Index),
+        "shuffle" => SubGroup::Read(From::Index),
+        "shuffle_xor" => SubGroup::Read(From::Xor),
+        "shuffle_up" if is_intel => SubGroup::Read(From::UpOfTwo),
+        "shuffle_down" if is_intel => SubGroup::Read(From::DownOfTwo),
+        "shuffle_up" => SubGroup::Read(From::Up),
+        "shuffle_down" => SubGroup::Read(From::Down),
+        "rotate" => SubGroup::Read(From::Rotate),
+        "clustered_rotate" => SubGroup::Read(From::RotateCluster),
+        "inverse_ballot" => return of_ballot(OfBallot::Inverse),
+        "ballot_bit_extract" => return of_ballot(OfBallot::Extract),
+        "ballot_bit_count" => return of_ballot(OfBallot::Count),
+        "ballot_inclusive_scan" => return of_ballot(OfBallot::Inclusive),
+        "ballot_exclusive_scan" => return of_ballot(OfBallot::Exclusive),
+        "ballot_find_lsb" => return of_ballot(OfBallot::First),
+        "ballot_find_msb" => return of_ballot(OfBallot::Last),
+        "eq_mask" => return lanes(Place::LanesEqual),
+        "lt_mask" => return lanes(Place::LanesBelow),
+        "le_mask" => return lanes(Place::LanesUpTo),
+        "gt_mask" => return lanes(Place::LanesAbove),
+        "ge_mask" => return lanes(Place::LanesFrom),
+        _ => {
+            let over = [
+                ("reduce_", Over::All),
+                ("scan_exclusive_", Over::Before),
+                ("scan_inclusive_", Over::UpTo),
+                ("clustered_reduce_", Over::Cluster),
+            ];
+            let of = |&(prefix, over): &(&str, Over)| Some((name.strip_prefix(prefix)?, over));
+            let (op, over) = over.iter().find_map(of)?;
+            let (is_logical, op) = match op.strip_prefix("logical_") {
+                Some(op) => (true, op),
+                None => (false, op),
+            };
+            SubGroup::Combine(Combine { op: combination(op, kind)?, is_logical, over })
+        }
+    };
+    Some(Intrinsic::Collective(Collective::SubGroup(what)))
+}
+
+/// How several numbers of a type become one.
+fn combination(op: &str, kind: Option<Kind>) -> Option<Reduce> {
+    let by_kind = |signed, unsigned, float| {
+        Some(match kind? {
+            Kind::Signed => signed,
+            Kind::Unsigned => unsigned,
+            Kind::Float => float,
+        })
+    };
+    match op {
+        "add" => by_kind(Reduce::Add, Reduce::Add, Reduce::FAdd),
+        "mul" => by_kind(Reduce::Mul, Reduce::Mul, Reduce::FMul),
+        "min" => by_kind(Reduce::SMin, Reduce::UMin, Reduce::FMin),
+        "max" => by_kind(Reduce::SMax, Reduce::UMax, Reduce::FMax),
+        "and" => Some(Reduce::And),
+        "or" => Some(Reduce::Or),
+        "xor" => Some(Reduce::Xor),
+        _ => None,
+    }
 }
 
 fn place(base: &str) -> Option<Place> {
@@ -106,7 +258,11 @@ fn place(base: &str) -> Option<Place> {
                 | "__spirv_BuiltInSubgroupLocalInvocationId" => Place::Lane,
                 "get_sub_group_id" | "__spirv_BuiltInSubgroupId" => Place::Wave,
                 "get_max_sub_group_size" | "__spirv_BuiltInSubgroupMaxSize" => Place::WaveSize,
-                "get_num_sub_groups" | "__spirv_BuiltInNumSubgroups" => Place::WaveCount,
+                "get_num_sub_groups"
+                | "get_enqueued_num_sub_groups"
+                | "__spirv_BuiltInNumSubgroups"
+                | "__spirv_BuiltInNumEnqueuedSubgroups" => Place::WaveCount,
+                "get_sub_group_size" | "__spirv_BuiltInSubgroupSize" => Place::WaveThreads,
                 _ => return None,
             });
         }
@@ -126,12 +282,32 @@ fn kind(base: &str, called: &str) -> Option<Kind> {
     if let Some((_, of)) = parameters.strip_prefix("Dv").and_then(|rest| rest.split_once('_')) {
         parameters = of;
     }
+    parameters = pointee(parameters);
     match parameters.as_bytes().first()? {
         b'a' | b'c' | b's' | b'i' | b'l' | b'x' => Some(Kind::Signed),
         b'h' | b't' | b'j' | b'm' | b'y' => Some(Kind::Unsigned),
         b'f' | b'd' => Some(Kind::Float),
         b'D' => parameters.starts_with("Dh").then_some(Kind::Float),
         _ => None,
+    }
+}
+
+/// The mangled type that a pointer leads to, without qualifiers: `ij` of `PU3AS1VU7_Atomicij`.
+fn pointee(mangled: &str) -> &str {
+    let mut rest = mangled;
+    loop {
+        if let Some(of) = rest.strip_prefix(['P', 'V', 'K']) {
+            rest = of;
+            continue;
+        }
+        // A qualifier of a vendor has a name.
+        let Some(name) = rest.strip_prefix('U') else { return rest };
+        let digits = name.len() - name.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length: Option<usize> = name[..digits].parse().ok();
+        match length.and_then(|length| name.get(digits + length..)) {
+            Some(of) => rest = of,
+            None => return rest,
+        }
     }
 }
 
@@ -204,4 +380,38 @@ fn unary(name: &str) -> Option<Unary> {
         "tan" => Unary::Tan,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not executed, though the library is known.
+    fn is_left_out(name: &str) -> bool {
+        name.starts_with("intel_sub_group_block_")
+    }
+
+    /// Every row of the table that is about sub-groups, atomics, or vectors at an index.
+    #[test]
+    fn rows_are_executed() {
+        let prefixes =
+            ["sub_group_", "intel_sub_group_", "get_sub_group_", "atom", "vload", "vstore"];
+        let is_about = |name: &&str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let mut count = 0;
+        for name in phalanx_target::library::names().into_iter().filter(is_about) {
+            let called = format!("_Z{}{name}i", name.len());
+            let known = Intrinsic::of_library(name, &called);
+            assert_eq!(known.is_none(), is_left_out(name), "{name}: {known:?}");
+            count += 1;
+        }
+        assert!(count > 150, "{count}");
+    }
+
+    #[test]
+    fn types_behind_pointers() {
+        assert_eq!(pointee("PU3AS1VU7_Atomicij"), "ij");
+        assert_eq!(pointee("PVjj"), "jj");
+        assert_eq!(pointee("mPKf"), "mPKf");
+        assert_eq!(pointee("PU"), "U");
+    }
 }

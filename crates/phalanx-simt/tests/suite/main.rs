@@ -5,6 +5,7 @@
 mod addresses;
 mod clusters;
 mod layout;
+mod library;
 mod operations;
 mod partial;
 mod reconverge;
