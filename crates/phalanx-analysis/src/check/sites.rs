@@ -308,18 +308,24 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
             mask
         }
         // Every other convergent function of a library concerns the lanes that execute it. A
-        // barrier of unknown scope is reported as not judged (`coverage`), and a query of the
-        // active lanes is meant to depend on them.
+        // barrier of unknown scope is reported as not judged (`coverage`).
         _ if is_library
             && info.convergent
             && !is_unknown_barrier(intrinsic)
-            && intrinsic.base != "__ockl_activelane_u32" =>
+            && !is_for_any_lanes(intrinsic.base) =>
         {
             None
         }
         _ => return (!info.same.is_empty()).then_some(SiteKind::Arguments),
     };
     Some(SiteKind::Group { members })
+}
+
+/// Whether a convergent function of a library is meant for whichever lanes come: a query of the
+/// active lanes, output, and memory that is allocated for each of them.
+fn is_for_any_lanes(base: &str) -> bool {
+    let prefixes = ["__ockl_activelane_", "__ockl_printf_", "__ockl_hostcall_", "__ockl_dm_"];
+    prefixes.iter().any(|prefix| base.starts_with(prefix))
 }
 
 /// Whether a function is a barrier among threads that an argument tells, and that argument is not

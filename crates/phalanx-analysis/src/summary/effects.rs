@@ -15,6 +15,7 @@ use phalanx_ir::{
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{
+    Architecture,
     address_space::{AddressSpace, SpaceKind},
     intrinsics::{Intrinsic, Location},
 };
@@ -314,9 +315,13 @@ impl Scan<'_> {
                     }),
             },
             Some(ConstKind::InlineAsm(asm)) => {
-                let read = read_assembly(self.code, asm, self.around.target.architecture());
+                let architecture = self.around.target.architecture();
+                let read = read_assembly(self.code, asm, architecture);
                 let mut effects = Effects::of_attributes(site);
                 effects.convergent |= read.convergent;
+                // A text that is understood has no barrier but those that stand there.
+                let is_read = matches!(architecture, Architecture::Amdgcn | Architecture::Nvptx);
+                effects.barrier &= !is_read || read.may_hide_barrier();
                 if read.has_barrier() {
                     // Memory is seen in another order behind it, whatever the call promises.
                     return Effects { convergent: true, ..Effects::UNKNOWN };

@@ -1,21 +1,14 @@
 //! Functions that are known by name: a definition takes the place of what the table says, also in
-//! what is kept of large functions; and the table says of no function less than the code of a
-//! library does.
+//! what is kept of large functions.
 
 #[path = "support.rs"]
 mod support;
 
 use std::sync::Arc;
 
-use phalanx_analysis::memory::effects::of_table;
-use phalanx_db::{Database, TargetOverrides, queries};
+use phalanx_db::{Database, queries};
 use phalanx_ir::{Context, InstId};
-use phalanx_target::{
-    Architecture, LaunchFacts, SourceSet, TransferContext,
-    library::{self, Extension, Language},
-    transfer::Operand,
-};
-use phalanx_testing::llvm_tools;
+use phalanx_target::{SourceSet, library::Extension};
 use support::Fixture;
 
 /// A kernel that asks where its thread is, with `long` instructions more; the function it asks is
@@ -65,58 +58,6 @@ fn a_definition_that_comes_or_goes_is_heeded() {
             assert_eq!(sources(&fixture, last), expected, "{long} {round}");
         }
     }
-}
-
-/// What a row of the table says, against the code of libclc's function of the same name.
-#[test]
-fn no_row_says_less_than_the_code_of_a_library() {
-    let path = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
-    if !std::path::Path::new(path).is_file() {
-        return llvm_tools::skipped("libclc-22 not found");
-    }
-    let Some(llvm_dis) = llvm_tools::require("llvm-dis") else { return };
-    let outcome = llvm_dis.run([path, "-o", "-"], &[]).expect("it starts");
-    assert!(outcome.success(), "{}", outcome.summary());
-    let context = Arc::new(Context::new());
-    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), &outcome.stdout);
-    let parsed = parsed.unwrap_or_else(|errors| panic!("{errors:?}"));
-    let mut db = Database::new();
-    let module = db.load(parsed.module, None, TargetOverrides::default());
-    let transfers = TransferContext::new(&LaunchFacts::default(), false);
-    let (mut count, mut wrong) = (0, Vec::new());
-    for entry in module.functions(&db).iter().filter(|entry| entry.is_definition) {
-        let name = context.bytes(entry.name.symbol().expect("it has a name"));
-        let Some(row) = library::find(name, Architecture::Amdgcn, Language::OpenCl) else {
-            continue;
-        };
-        count += 1;
-        let (summary, info) = (queries::summary(&db, entry.input), row.info);
-        let mut is_wrong = |what: String| {
-            wrong.push(format!("{} ({}): {what}", row.base, String::from_utf8_lossy(name)));
-        };
-        let effects = summary.effects;
-        if effects.convergent && !info.convergent {
-            is_wrong("it is convergent".to_owned());
-        }
-        if effects.barrier && info.barrier.is_none() {
-            is_wrong("it has a barrier".to_owned());
-        }
-        // Tables of constants may be read.
-        let memory = of_table(info.memory);
-        if effects.memory.intersect(memory) != effects.memory && !effects.memory.only_reads() {
-            is_wrong(format!("it has {:?}", effects.memory));
-        }
-        // Uniform operands, none of them a constant: along which dimension is not known.
-        let operands = [Operand::of(SourceSet::EMPTY); 8];
-        let said = info.result.evaluate(&operands[..], &transfers);
-        let sources = summary.result.sources;
-        // Where workgroups are asked about in memory, what is read is one for the wave.
-        if info.has_result && !said.contains(sources - SourceSet::OPAQUE_WAVE) {
-            is_wrong(format!("it gives {sources}, not {said}"));
-        }
-    }
-    assert!(count > 3_000, "{count} functions");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// A kernel that another one calls is passed what that one has, in launches of either; so is one

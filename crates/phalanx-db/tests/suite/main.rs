@@ -15,6 +15,7 @@ mod edits;
 mod flow_edits;
 mod incremental;
 mod library;
+mod library_code;
 mod lowering_follows_edits;
 mod memory;
 mod memory_edits;
