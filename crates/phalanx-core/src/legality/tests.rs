@@ -203,3 +203,31 @@ fn two_latches_and_two_entries() {
         "#]],
     );
 }
+
+/// On a stack of masks threads of two rounds meet in 3, where the branch of 2 joins: no group of the
+/// cycle or behind it is that of maximal convergence.
+#[test]
+fn rounds_that_are_mixed() {
+    // 1 is the header; 2 goes on with the next round or to 3, where all come in the end.
+    let example = Example::new(&[(0, 1), (1, 2), (2, 1), (2, 3), (3, 1), (3, 4)], &[2]);
+    let Example { cfg, cycles, divergence, .. } = &example;
+    let is_divergent =
+        |node: Node| cfg.is_branch(node) && divergence.terminator(node).intersects(SourceSet::X);
+    let joins = Joins::new(cfg, &|_| false);
+    let machine = Machine { joins: &joins, cycles, is_divergent: &is_divergent };
+    let whole = |blocks: &[Node]| machine.whole(blocks);
+    check(
+        &[
+            ("the header", whole(&[n(1)])),
+            ("where rounds meet", whole(&[n(3)])),
+            ("behind the cycle", whole(&[n(4)])),
+            ("nothing", whole(&[])),
+        ],
+        &expect![[r#"
+            the header: where threads join at post-dominators, those that part at the divergent branch of 2 join at 3 after different numbers of rounds
+            where rounds meet: where threads join at post-dominators, those that part at the divergent branch of 2 join at 3 after different numbers of rounds
+            behind the cycle: where threads join at post-dominators, those that part at the divergent branch of 2 join at 3 after different numbers of rounds
+            nothing: yes
+        "#]],
+    );
+}

@@ -404,7 +404,7 @@ impl<'a> Around<'a> {
 ///
 /// *Reads* `body`, [`promises_of_others`]. *Changes when* such a mark comes or goes, or an instruction that has one is a load no more. *Cost* O(marks).
 #[salsa::tracked(returns(ref))]
-pub(crate) fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
+pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
     let body = function.body(db);
     let marked = promises_of_others(db, function).iter().copied();
     marked.filter(|&inst| body.inst(inst).opcode == Opcode::Load).collect()
