@@ -288,6 +288,8 @@ impl<'a> Check<'a> {
             let conflicts = queries::space_conflicts(db, function).as_deref();
             found.extend_from_slice(conflicts.unwrap_or_default());
             found.extend(queries::waiting_loops(db, function).iter().flatten().cloned());
+            let memory = queries::workgroup_memory(db, function).as_ref();
+            found.extend(memory.iter().flat_map(|memory| memory.findings.iter().cloned()));
             if self.args.no_generic {
                 found.extend(queries::mixed_spaces(db, function).iter().flatten().cloned());
             }
@@ -307,7 +309,8 @@ impl<'a> Check<'a> {
             &entries,
             (&self.terminal, "checking"),
             |db, entry| {
-                let coverage = queries::coverage(db, entry.input).unwrap_or_default();
+                let mut coverage = queries::coverage(db, entry.input).unwrap_or_default();
+                coverage.gaps.extend(queries::unjudged_memory(db, entry.input));
                 (coverage, !all(db, entry.input).is_empty())
             },
             |entry, (coverage, has_findings)| {

@@ -34,7 +34,7 @@ __attribute__((reqd_work_group_size(64, 1, 1)))
 kernel void right_bank(global float *data) {
   local float tile[64 * 65];
   int t = get_local_id(0);
-  tile[t] = data[t];
+  tile[(t * 37 & 63) * 65] = data[t];
   barrier(CLK_LOCAL_MEM_FENCE);
   data[t] = tile[(t * 37 & 63) * 65];
 }

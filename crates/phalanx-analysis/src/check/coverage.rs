@@ -9,6 +9,7 @@
 //! | inline assembly with an instruction that is not known | it may wait for others |
 //! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
 //! | a mask that is an argument or comes from memory | who it names is up to the program |
+//! | accesses of workgroup memory, if it takes too many steps to execute the kernel | see [`races`](super::races) |
 //! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
 //!
 //! ```text
@@ -61,6 +62,8 @@ pub enum NotJudged {
     BarrierObject,
     /// A mask that is an argument, or read from memory, or computed from such.
     Mask,
+    /// Accesses of workgroup memory by a kernel that takes too many steps to execute.
+    WorkgroupMemory,
 }
 
 /// What is judged in a function; `is_defined` tells for a function that is called by name whether it

@@ -13,6 +13,7 @@ use super::{
     sites::called,
     witness::{bits, lane, read_register, register_index},
 };
+use crate::lower::Code;
 
 /// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes,
 /// and arithmetic that is a call.
@@ -62,7 +63,7 @@ pub(super) fn of_call(
 }
 
 /// Arithmetic of LLVM that is a call.
-fn arithmetic_call(name: &[u8], arguments: &[Option<u64>], of: u32) -> Option<u64> {
+pub(super) fn arithmetic_call(name: &[u8], arguments: &[Option<u64>], of: u32) -> Option<u64> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
     let base = name.split('.').next()?;
     let &first = arguments.first()?;
@@ -105,13 +106,13 @@ pub(super) fn signed(value: u64, bits: u32) -> i64 {
 /// The result of an operation, in whose type there are `bits`; none where it is poison or
 /// undefined.
 pub(super) fn evaluate(
-    facts: Facts<'_>,
+    code: Code<'_>,
     inst: InstId,
     operands: &[u64],
     bits: u32,
     from: u32,
 ) -> Option<u64> {
-    let data = facts.code.body.inst(inst);
+    let data = code.body.inst(inst);
     let &a = operands.first()?;
     let b = operands.get(1).copied().unwrap_or(0);
     let wide = |value: i128| {

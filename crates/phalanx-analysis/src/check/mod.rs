@@ -25,6 +25,7 @@
 //! | [`loads`] | loads that would take a cheaper way but for one obstacle |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `counted` | loops of which all threads make the same number of rounds, where the counter is in a stack slot |
+//! | [`races`] | races in workgroup memory |
 //! | `rereads` | workgroup memory that is written again too soon |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
@@ -55,6 +56,7 @@ mod masks;
 pub mod members;
 mod multiples;
 mod numbers;
+pub mod races;
 mod rereads;
 mod rounds;
 mod sites;
@@ -208,6 +210,14 @@ rules! {
     GridWait "PHX042" "grid-wait" "workgroups wait for others that may not come",
     /// Workgroup memory that is written again before all have read it.
     WrittenTooSoon "PHX043" "written-too-soon" "no barrier between a read and the next write of workgroup memory",
+    /// Two threads that access one address of workgroup memory, with no barrier in between.
+    WorkgroupRace "PHX050" "workgroup-race" "threads access workgroup memory with no barrier in between",
+    /// Two lanes of a wave that do, and that only lockstep would keep in order.
+    WaveSynchronous "PHX051" "wave-synchronous" "lanes of a wave rely on lockstep for an order of accesses",
+    /// A read of workgroup memory that no thread has written.
+    ReadBeforeWritten "PHX052" "read-before-written" "workgroup memory is read that no thread has written",
+    /// An access outside of an array.
+    OutOfBounds "PHX053" "out-of-bounds" "a thread accesses an array outside of its bounds",
 }
 
 impl Rule {
@@ -237,6 +247,10 @@ impl Rule {
             | Rule::NothingInCommon
             | Rule::ContradictedCast
             | Rule::EscapingPrivate
+            | Rule::WorkgroupRace
+            | Rule::WaveSynchronous
+            | Rule::ReadBeforeWritten
+            | Rule::OutOfBounds
             | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
@@ -307,6 +321,8 @@ pub struct Finding {
     pub fault: Option<CountFault>,
     /// Why a load takes no cheaper way, where that is what it is about.
     pub refusal: Option<Refusal>,
+    /// Where two threads access workgroup memory, where that is what it is about.
+    pub clash: Option<races::Clash>,
 }
 
 impl Finding {
@@ -331,6 +347,7 @@ impl Finding {
             leads: Vec::new(),
             fault: None,
             refusal: None,
+            clash: None,
         }
     }
 }

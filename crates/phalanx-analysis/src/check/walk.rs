@@ -335,7 +335,7 @@ impl<'a> Walks<'a> {
             (_, values) => {
                 let values: Option<Vec<u64>> = values.iter().copied().collect();
                 let from = operands.first().and_then(|&first| bits(facts, first))?;
-                evaluate(facts, inst, &values?, of, from)
+                evaluate(facts.code, inst, &values?, of, from)
             }
         };
         known.map(|value| value & ones(of))

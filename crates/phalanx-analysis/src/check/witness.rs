@@ -291,7 +291,7 @@ impl Expression {
                 Step::Same(of) => values[*of],
                 Step::Inst { inst, operands, from_bits } => {
                     let operands: Vec<u64> = operands.iter().map(|&at| values[at]).collect();
-                    evaluate(facts, *inst, &operands, *bits, *from_bits)?
+                    evaluate(facts.code, *inst, &operands, *bits, *from_bits)?
                 }
             };
             values.push(value & ones(*bits));

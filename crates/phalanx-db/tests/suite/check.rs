@@ -2,6 +2,7 @@
 
 mod entered;
 mod lanes;
+mod races;
 mod together;
 
 use std::sync::Arc;

@@ -21,6 +21,7 @@ use super::{
     Allowed, Diagnostic, LinedText, Location, Reason, SourceFile, Sources, Suppression,
     allow::allows_in_comment,
     guarded::{Guard, guard},
+    memory,
     names::{self, demangled, source_name, symbol_name},
     words::{self, What},
 };
@@ -98,7 +99,8 @@ impl<'a> Checker<'a> {
         let mut help = words::help(skipped.as_ref().unwrap_or(finding));
         help.extend(skipped.is_some().then(|| words::LEAVES.to_owned()));
         let finding = skipped.as_ref().unwrap_or(finding);
-        let mut location = self.location(finding.inst);
+        let mut location =
+            self.location_in(finding.inst, finding.clash.as_ref().and_then(|c| c.called[0]));
         let mut reasons = self.reasons(finding);
         look_at(&mut location, &mut reasons);
         let is_allowed = self.is_allowed(finding.rule, finding.inst, &location);
@@ -196,10 +198,27 @@ impl<'a> Checker<'a> {
         Location::of(self.input.view(self.db), known, Some(&self.lines), inst)
     }
 
+    /// The place of an instruction, or of one in a function that is called there.
+    fn location_in(&self, inst: InstId, called: Option<(GlobalName, InstId)>) -> Location {
+        let module = self.input.module(self.db);
+        let mut entries = module.functions(self.db).iter();
+        let Some((name, inner)) = called else { return self.location(inst) };
+        let Some(entry) = entries.find(|entry| entry.name == name) else {
+            return self.location(inst);
+        };
+        let known = (&module.shell(self.db).metadata, &**module.context(self.db));
+        let lines = Lines::new(self.db, entry.input, self.text.bytes());
+        Location::of(entry.input.view(self.db), known, Some(&lines), inner)
+    }
+
     /// The operation, as the subject of a sentence.
     fn what(&self, finding: &Finding, location: &Location) -> What {
         if let Some(callee) = finding.callee {
             return What::named(format!("the barrier in `{}`", self.name_of(callee)));
+        }
+        if let Some(clash) = &finding.clash {
+            let name = |value| self.value_name(value);
+            return What::named(memory::element(self.db, self.input, clash, name));
         }
         if let Some(symbol) = finding.access.and_then(|cost| cost.symbol) {
             let symbol = Some(self.value_name(symbol.value));
@@ -279,6 +298,16 @@ impl<'a> Checker<'a> {
             return self.obstacle(finding, refusal);
         }
         let mut reasons = Vec::new();
+        if let Some(clash) = &finding.clash {
+            let name = |value| self.value_name(value);
+            let element = memory::element(self.db, self.input, clash, name);
+            reasons.extend(finding.other.map(|other| Reason {
+                kind: "other",
+                message: memory::other(clash, &element),
+                location: self.location_in(other, clash.called[1]),
+            }));
+            return reasons;
+        }
         if let Some(other) = finding.other {
             let message = match finding.rule {
                 Rule::WrittenTooSoon => "it may be written again here",

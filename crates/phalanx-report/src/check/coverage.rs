@@ -163,6 +163,7 @@ fn slug(reason: &NotJudged) -> &'static str {
         NotJudged::PartialBarrier => "partial-barrier",
         NotJudged::BarrierObject => "barrier-object",
         NotJudged::Mask => "mask",
+        NotJudged::WorkgroupMemory => "workgroup-memory",
     }
 }
 
@@ -181,6 +182,9 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
         }
         NotJudged::BarrierObject => {
             "waits for barriers in memory (`mbarrier`): who arrives is up to the program".to_owned()
+        }
+        NotJudged::WorkgroupMemory => {
+            "accesses of workgroup memory: it takes too many steps to execute the kernel".to_owned()
         }
         NotJudged::Mask => {
             "masks that are arguments or come from memory: who they name is not known".to_owned()

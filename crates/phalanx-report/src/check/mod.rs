@@ -12,6 +12,7 @@ mod compare;
 mod coverage;
 mod distinct;
 mod guarded;
+mod memory;
 mod names;
 mod pages;
 mod sarif;

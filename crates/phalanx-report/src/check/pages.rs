@@ -48,6 +48,10 @@ pages! {
     LaneByLaneLoad "PHX041",
     GridWait "PHX042",
     WrittenTooSoon "PHX043",
+    WorkgroupRace "PHX050",
+    WaveSynchronous "PHX051",
+    ReadBeforeWritten "PHX052",
+    OutOfBounds "PHX053",
 }
 
 /// The page of the rule with a code or a name.

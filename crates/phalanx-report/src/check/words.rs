@@ -13,6 +13,7 @@ use phalanx_target::{
     intrinsics::{Barrier, BarrierPhase, Role},
 };
 
+use super::memory;
 use crate::explain::words::{self as sources, Dialect};
 use crate::spaces::words as memories;
 
@@ -124,6 +125,10 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         Rule::WrittenTooSoon => {
             "workgroup memory may be written again before all waves have read it".to_owned()
         }
+        Rule::WorkgroupRace
+        | Rule::WaveSynchronous
+        | Rule::ReadBeforeWritten
+        | Rule::OutOfBounds => memory::message(finding, what),
         Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
         Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
         Rule::BarrierBecameDivergent => {
@@ -218,6 +223,10 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         Rule::LanesWait => "who has left this loop may have to wait for those who are in it",
         Rule::GridWait => "the others are waited for whether they come or not",
         Rule::WrittenTooSoon => "one wave may read this after another has written it again",
+        Rule::WorkgroupRace
+        | Rule::WaveSynchronous
+        | Rule::ReadBeforeWritten
+        | Rule::OutOfBounds => return memory::label(finding, &what.text),
         Rule::UnpairedBarrier => match what.phase {
             Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
             _ => "nobody waited since the last arrival",
@@ -366,6 +375,10 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::WrittenTooSoon => {
             "put a barrier between the read and the next write, or let the next round write elsewhere"
         }
+        Rule::WorkgroupRace
+        | Rule::WaveSynchronous
+        | Rule::ReadBeforeWritten
+        | Rule::OutOfBounds => return memory::help(finding),
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
         Rule::MissingMembers => {
             "compute the mask before the branch, with a ballot over its condition, or move the operation out of it"
@@ -456,6 +469,6 @@ fn geometry(geometry: &Geometry) -> String {
     }
 }
 
-fn index([x, y, z]: [u32; 3]) -> String {
+pub(super) fn index([x, y, z]: [u32; 3]) -> String {
     format!("({x}, {y}, {z})")
 }

@@ -117,6 +117,13 @@ impl Session {
         queries::waiting_loops(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
+    /// Races in workgroup memory, and accesses of it that cannot be right: see
+    /// [`phalanx_analysis::check::races`]. Empty for what is no kernel.
+    pub fn workgroup_memory(&self, function: FunctionId) -> &[Finding] {
+        let found = queries::workgroup_memory(&self.db, function.0).as_ref();
+        found.map_or(&[], |found| &found.findings)
+    }
+
     /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
         queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()

@@ -1,0 +1,267 @@
+//! Which way threads go at a branch whose condition is not known.
+//!
+//! A condition may depend on arguments of the kernel, or on which workgroup it is. Then each way is
+//! tried: a *script* says which of two ways is taken at the first such branch, the second, and so
+//! on. What was decided once stays so, for all threads and in later conditions:
+//!
+//! | condition | assumed |
+//! |---|---|
+//! | `n == 0`, one for the workgroup | it holds, or it does not |
+//! | `group * 64 + tid < n`, other for each thread | it holds for all threads, or for none |
+//! | `n < 4` after `n >= 8` | nothing: it does not hold |
+//!
+//! A comparison is one of two bases and a number: `a - b < number`. Known is an interval for each
+//! difference `a - b`. For a condition that differs between threads the difference is taken to be
+//! far from what they compare with: no thread is at the edge of the data.
+//!
+//! O(1) for each decision.
+
+use phalanx_ir::{Opcode, inst::IntPredicate};
+use rustc_hash::FxHashMap;
+
+use super::terms::{Base, Term, Terms, Val};
+
+/// A difference that is larger than all that threads compare with.
+const FAR: i64 = 1 << 40;
+/// Larger than any difference.
+const ALL: i64 = i64::MAX / 4;
+/// So deep are conditions taken apart that are made of others.
+const PARTS: u32 = 8;
+
+/// What is assumed on one path through a kernel.
+#[derive(Default)]
+pub(super) struct Assumptions {
+    /// Conditions that were decided as a whole.
+    decided: FxHashMap<Base, bool>,
+    /// Between which numbers a difference is.
+    between: FxHashMap<(Base, Base), (i64, i64)>,
+    script: Vec<bool>,
+    /// What was taken at each choice.
+    taken: Vec<bool>,
+    /// What decisions are about: the bases of the first, and whether one is derived from it.
+    about: FxHashMap<Base, ([Base; 2], bool)>,
+    /// A number of rounds was chosen for some loop.
+    pub(super) has_rounds: bool,
+    /// Decisions may contradict each other.
+    pub(super) is_doubtful: bool,
+    /// Choices about conditions of which no more is known than that they are conditions.
+    opaque: u32,
+}
+
+impl Assumptions {
+    pub(super) fn new(script: Vec<bool>) -> Assumptions {
+        Assumptions { script, ..Assumptions::default() }
+    }
+
+    /// Scripts for the ways that were not taken behind the end of the script.
+    pub(super) fn others(&self) -> impl Iterator<Item = Vec<bool>> + '_ {
+        (self.script.len()..self.taken.len()).map(|at| {
+            let mut other = self.taken[..=at].to_vec();
+            other[at] = !other[at];
+            other
+        })
+    }
+
+    /// Whether a launch is sure to exist that takes this path, if the kernel is ever executed.
+    pub(super) fn is_likely(&self) -> bool {
+        self.opaque <= 1
+    }
+
+    /// Whether nothing was assumed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken.is_empty() && !self.has_rounds
+    }
+
+    fn choose(&mut self) -> bool {
+        let choice = self.script.get(self.taken.len()).copied().unwrap_or(true);
+        self.taken.push(choice);
+        choice
+    }
+
+    /// Whether a condition holds; `is_one` if it is the same for all threads of the workgroup.
+    /// None if threads may decide it differently.
+    pub(super) fn decide(&mut self, terms: &Terms, condition: Val, is_one: bool) -> Option<bool> {
+        self.decide_part(terms, condition, is_one, PARTS)
+    }
+
+    fn decide_part(
+        &mut self,
+        terms: &Terms,
+        condition: Val,
+        is_one: bool,
+        depth: u32,
+    ) -> Option<bool> {
+        if let Some(number) = condition.as_number() {
+            return Some(number & 1 == 1);
+        }
+        let is_negated = condition.offset & 1 == 1;
+        let base = condition.base;
+        if let Some(&known) = self.decided.get(&base) {
+            return Some(known != is_negated);
+        }
+        let parts = match terms.get(base)? {
+            Term::Pure { opcode, operands, .. } => (*opcode, operands.clone()),
+            _ => (Opcode::Freeze, Default::default()),
+        };
+        let depth = depth.checked_sub(1)?;
+        let holds = match (parts.0, &parts.1[..]) {
+            (Opcode::And, &[a, b]) => {
+                self.decide_part(terms, a, is_one, depth)?
+                    && self.decide_part(terms, b, is_one, depth)?
+            }
+            (Opcode::Or, &[a, b]) => {
+                self.decide_part(terms, a, is_one, depth)?
+                    || self.decide_part(terms, b, is_one, depth)?
+            }
+            (Opcode::Xor, &[a, b]) if b == Val::number(1) => {
+                !self.decide_part(terms, a, is_one, depth)?
+            }
+            (Opcode::Select, &[a, b, c]) => {
+                let chosen = if self.decide_part(terms, a, is_one, depth)? { b } else { c };
+                self.decide_part(terms, chosen, is_one, depth)?
+            }
+            (Opcode::ICmp, _) => self.decide_comparison(terms, base, is_one)?,
+            _ if is_one => self.decide_whole(base),
+            _ => return None,
+        };
+        Some(holds != is_negated)
+    }
+
+    /// Whether a round of a loop is followed by another, by a condition that is one for the
+    /// workgroup: what is known, or else what is wanted.
+    pub(super) fn go_round(
+        &mut self,
+        terms: &Terms,
+        condition: Val,
+        (stays_if, wanted): (bool, bool),
+    ) -> Round {
+        let is_negated = condition.offset & 1 == 1;
+        let Some((predicate, a, b)) = terms.comparison(condition.base) else {
+            return Round::Chosen(wanted);
+        };
+        let stays_if = stays_if != is_negated;
+        let Some(part) = self.part(predicate, a, b) else { return Round::Chosen(wanted) };
+        let (stays, leaves) =
+            if stays_if { (part.holds, part.fails) } else { (part.fails, part.holds) };
+        match (stays, leaves) {
+            (Some(_), None) => Round::Known(true),
+            (None, Some(_)) => Round::Known(false),
+            (Some(interval), Some(_)) if wanted => {
+                self.keep(part.pair, part.sign, interval);
+                Round::Chosen(true)
+            }
+            // That it ends here is not kept: how many rounds there are is not known.
+            _ => Round::Chosen(wanted),
+        }
+    }
+
+    /// Remembers what a decision is about. Two decisions about one argument may contradict each other
+    /// where one of them is about a quotient, remainder or the like of it.
+    fn doubt(&mut self, terms: &Terms, bases: [Base; 2]) {
+        for (leaf, is_derived) in bases.iter().flat_map(|&base| terms.leaves(base)) {
+            let before = self.about.entry(leaf).or_insert((bases, is_derived));
+            let is_other = before.0 != bases;
+            self.is_doubtful |= is_other && (before.1 || is_derived);
+            before.1 |= is_derived;
+        }
+    }
+
+    fn decide_whole(&mut self, base: Base) -> bool {
+        self.opaque += 1;
+        let choice = self.choose();
+        self.decided.insert(base, choice);
+        choice
+    }
+
+    fn decide_comparison(&mut self, terms: &Terms, base: Base, is_one: bool) -> Option<bool> {
+        let (predicate, a, b) = terms.comparison(base)?;
+        let is_of_launch = terms.is_of_launch(a) && terms.is_of_launch(b);
+        if !is_one && !is_of_launch {
+            return None;
+        }
+        let part = self.part(predicate, a, b)?;
+        let holds = match (part.holds, part.fails) {
+            (None, None) => return None,
+            (Some(_), None) => return Some(true),
+            (None, Some(_)) => return Some(false),
+            (Some(_), Some(_)) => self.choose(),
+        };
+        let (low, high) = if holds { part.holds? } else { part.fails? };
+        let (low, high) = match is_one {
+            true => (low, high),
+            // Far away on the side where there is room.
+            false if high > FAR => (low.max(FAR), high),
+            false if low < -FAR => (low, high.min(-FAR)),
+            false => return None,
+        };
+        self.keep(part.pair, part.sign, (low, high));
+        self.doubt(terms, [a.base, b.base]);
+        if is_one {
+            self.decided.insert(base, holds);
+        }
+        Some(holds)
+    }
+
+    /// What is known of the difference of two bases, by whether a comparison holds.
+    fn part(&self, predicate: IntPredicate, a: Val, b: Val) -> Option<Part> {
+        let (pair, sign) = match a.base <= b.base {
+            true => ((a.base, b.base), 1),
+            false => ((b.base, a.base), -1),
+        };
+        // The offset of a number is the number. The difference is compared with this.
+        let limit = b.offset.checked_sub(a.offset)?;
+        let known = self.between.get(&pair).copied().unwrap_or((-ALL, ALL));
+        let (low, high) = if sign == 1 { known } else { (-known.1, -known.0) };
+        let (holds, fails) = split(predicate, limit, (low, high));
+        Some(Part { pair, sign, holds, fails })
+    }
+
+    fn keep(&mut self, pair: (Base, Base), sign: i64, (low, high): (i64, i64)) {
+        let interval = if sign == 1 { (low, high) } else { (-high, -low) };
+        self.between.insert(pair, interval);
+    }
+}
+
+/// Whether a loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Round {
+    /// By what is known.
+    Known(bool),
+    /// By choice.
+    Chosen(bool),
+}
+
+/// Where a difference is if a comparison holds, and if it does not.
+struct Part {
+    pair: (Base, Base),
+    sign: i64,
+    holds: Interval,
+    fails: Interval,
+}
+
+type Interval = Option<(i64, i64)>;
+
+/// The parts of an interval in which a comparison with a number holds, and does not. Comparisons
+/// without a sign are taken for those with one: sizes are not negative.
+fn split(predicate: IntPredicate, limit: i64, (low, high): (i64, i64)) -> (Interval, Interval) {
+    let part = |low: i64, high: i64| (low <= high).then_some((low, high));
+    let below = part(low, high.min(limit - 1));
+    let above = part(low.max(limit + 1), high);
+    let up_to = part(low, high.min(limit));
+    let from = part(low.max(limit), high);
+    let at = part(low.max(limit), high.min(limit));
+    // What is left out of the middle is remembered by the condition itself.
+    let other = match limit {
+        _ if limit == low => above,
+        _ if limit == high => below,
+        _ => part(low, high),
+    };
+    match predicate {
+        IntPredicate::Slt | IntPredicate::Ult => (below, from),
+        IntPredicate::Sle | IntPredicate::Ule => (up_to, above),
+        IntPredicate::Sgt | IntPredicate::Ugt => (above, up_to),
+        IntPredicate::Sge | IntPredicate::Uge => (from, below),
+        IntPredicate::Eq => (at, other),
+        IntPredicate::Ne => (other, at),
+    }
+}

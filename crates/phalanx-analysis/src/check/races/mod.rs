@@ -1,0 +1,434 @@
+//! Races in workgroup memory, and accesses of it that cannot be right.
+//!
+//! # What
+//!
+//! ```text
+//! @tile = internal addrspace(3) global [256 x float] undef
+//! store float %x, ptr addrspace(3) %own          ; tile[tid]
+//!                                                ; no barrier here
+//! %y = load float, ptr addrspace(3) %next        ; tile[tid + 1]: thread 1 may not have written yet
+//! ```
+//!
+//! | rule | what is found |
+//! |---|---|
+//! | [`Rule::WorkgroupRace`] | two threads access one address, no barrier is between, one writes |
+//! | [`Rule::WaveSynchronous`] | the same of two lanes of a wave, which lockstep would order |
+//! | [`Rule::ReadBeforeWritten`] | a read of what no thread has written |
+//! | [`Rule::OutOfBounds`] | an access outside of its variable |
+//!
+//! # How
+//!
+//! The kernel is executed for each thread of a workgroup as far as its indices and conditions are
+//! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads are
+//! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), and where a branch
+//! does, both ways are tried ([`assume`]). Data is not followed: where a condition depends on it,
+//! what is executed under it is left out. So each access that is looked at is executed.
+//!
+//! An *error* is about a workgroup of the only size that launches can have. Where sizes are not
+//! known, several are tried, and what goes wrong in all of them is a *warning* ([`launches`]).
+//!
+//! # Cost
+//!
+//! O(threads × instructions that indices and conditions are computed from × paths), at most
+//! [`FUEL`]; nothing for a kernel without workgroup memory and without arrays of its own.
+
+mod assume;
+mod conflicts;
+mod execute;
+mod launches;
+mod objects;
+mod program;
+mod terms;
+mod thread;
+
+use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
+use phalanx_target::{AddressSpace, Architecture, Scope, SpaceKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Finding, Level, Rule, witness::threads};
+use crate::{lower::Code, memory::TypeSizes};
+use assume::Assumptions;
+use conflicts::{Pair, Pairs, Verdict, Waves};
+use objects::Access;
+use program::Functions;
+use terms::{Base, Term};
+use thread::{Machine, Stop, Thread};
+
+pub use program::{Program, Unit, Variable};
+
+/// So many instructions are executed for a kernel.
+const FUEL: usize = 4_000_000;
+/// So many paths are tried for a size of workgroups.
+const PATHS: usize = 24;
+
+/// Where two accesses meet, or one goes wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clash {
+    /// Two threads, by their indices; twice the same if it takes only one.
+    pub threads: [[u32; 3]; 2],
+    /// Whether each writes.
+    pub writes: [bool; 2],
+    /// The object.
+    pub object: Object,
+    /// Which element of it, dimension by dimension; empty where that is not known.
+    pub indices: Vec<i64>,
+    /// Where the accesses are, if they are in functions that the kernel calls.
+    pub called: [Option<(GlobalName, InstId)>; 2],
+    /// The size of the workgroup.
+    pub group: [u32; 3],
+    /// Whether launches may have other sizes.
+    pub is_assumed: bool,
+}
+
+/// What is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    /// A variable.
+    Variable(GlobalName),
+    /// What an argument of the kernel points to.
+    Argument(u32),
+    /// Private memory of the thread: an `alloca`, if it is one of the kernel.
+    Private(Option<InstId>),
+}
+
+/// What there is to say about workgroup memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// Findings, by their rules and places.
+    pub findings: Vec<Finding>,
+    /// Whether the kernel is too large to be executed to its end.
+    pub gave_up: bool,
+}
+
+/// Findings by rule and places.
+type ByPlace = FxHashMap<(Rule, Place, Place), Finding>;
+
+/// An instruction of a function, by the function's number.
+type Place = (usize, InstId);
+
+/// Everything that is found about accesses of workgroup memory by a kernel.
+#[must_use]
+pub fn findings(program: Program<'_>) -> Found {
+    let functions = Functions::new(program);
+    let tiles = tiles(&functions);
+    let (sizes, is_exact) = launches::sizes(&functions, &tiles);
+    let mut all: Vec<ByPlace> = Vec::new();
+    let mut fuel = FUEL;
+    let mut gave_up = false;
+    for size in sizes {
+        let mut search = Search::new(&functions, size, is_exact, fuel);
+        search.all_paths();
+        fuel = search.fuel;
+        gave_up |= search.gave_up;
+        // Nobody launches a kernel in a size for which it leaves its arrays.
+        if is_exact || !search.leaves_by_size {
+            all.push(search.found);
+        }
+    }
+    let findings = in_order(&functions, in_all(all));
+    Found { findings, gave_up }
+}
+
+/// What goes wrong in all sizes of workgroups for which arrays are written in full before they are
+/// read, if there are such.
+fn in_all(mut all: Vec<ByPlace>) -> ByPlace {
+    let is_made_for = |found: &ByPlace| {
+        !found.keys().any(|&(rule, ..)| matches!(rule, Rule::ReadBeforeWritten | Rule::OutOfBounds))
+    };
+    if all.iter().any(is_made_for) {
+        all.retain(is_made_for);
+    }
+    let mut all = all.into_iter();
+    let mut found = all.next().unwrap_or_default();
+    for other in all {
+        found.retain(|key, _| other.contains_key(key));
+    }
+    found
+}
+
+/// Whether a kernel is given workgroup memory, or has arrays of its own. O(instructions).
+#[must_use]
+pub fn has_arrays(code: Code<'_>, architecture: Architecture) -> bool {
+    let is_shared = |ty: Type| {
+        let space = code.context.type_kind(ty).address_space();
+        let of = |space| AddressSpace::of(architecture, space).kind();
+        space.is_some_and(|space| of(space) == SpaceKind::Workgroup)
+    };
+    if code.header.params.iter().any(|&ty| is_shared(ty)) {
+        return true;
+    }
+    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    insts.any(|inst| {
+        let data = code.body.inst(inst);
+        let is_array = |ty| matches!(code.context.type_kind(ty), TypeKind::Array { .. });
+        data.opcode == Opcode::Alloca && is_array(data.element_type())
+    })
+}
+
+/// Types of the workgroup variables that are named in the code.
+fn tiles(functions: &Functions<'_>) -> Vec<Type> {
+    let program = functions.program;
+    let mut names: Vec<GlobalName> = Vec::new();
+    for function in &functions.all {
+        let code = function.unit.code;
+        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        for operand in insts.flat_map(|inst| code.body.operands(inst)) {
+            let Some(constant) = operand.as_const() else { continue };
+            names.extend(program::variables_in(code, constant));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let tile = |name: GlobalName| program.variables.get(&name).map(|variable| variable.ty);
+    names.into_iter().filter_map(tile).collect()
+}
+
+/// The search in workgroups of one size.
+struct Search<'a, 'f> {
+    functions: &'f Functions<'a>,
+    size: [u32; 3],
+    is_exact: bool,
+    fuel: usize,
+    gave_up: bool,
+    /// Some threads leave an array, and the first does not.
+    leaves_by_size: bool,
+    found: ByPlace,
+}
+
+impl<'a, 'f> Search<'a, 'f> {
+    fn new(functions: &'f Functions<'a>, size: [u32; 3], is_exact: bool, fuel: usize) -> Self {
+        Search {
+            functions,
+            size,
+            is_exact,
+            fuel,
+            gave_up: false,
+            leaves_by_size: false,
+            found: ByPlace::default(),
+        }
+    }
+
+    fn all_paths(&mut self) {
+        let mut scripts = vec![Vec::new()];
+        for _ in 0..PATHS {
+            let Some(script) = scripts.pop() else { return };
+            let mut machine = Machine::new(self.functions, Assumptions::new(script), self.size);
+            machine.fuel = self.fuel;
+            self.path(&mut machine);
+            self.fuel = machine.fuel;
+            let mut others: Vec<Vec<bool>> = machine.assumed.others().collect();
+            others.reverse();
+            scripts.extend(others);
+            if self.fuel == 0 {
+                self.gave_up = true;
+                return;
+            }
+        }
+    }
+
+    /// Executes all threads from barrier to barrier.
+    fn path(&mut self, machine: &mut Machine<'a, 'f>) {
+        let indices = threads(self.size);
+        let numbered = (0..).zip(indices.iter().copied());
+        let mut live: Vec<Thread> = numbered.map(|of| Thread::new(self.functions, of)).collect();
+        let mut written = FxHashSet::default();
+        loop {
+            let stops: Vec<Stop> = live.iter_mut().map(|thread| machine.run(thread)).collect();
+            self.interval(machine, &indices, &mut written);
+            let mut stops_of_live = stops.iter();
+            let mut is_live = || stops_of_live.next().is_some_and(|stop| *stop != Stop::End);
+            live.retain(|_| is_live());
+            let mut barriers = stops.iter().filter(|stop| **stop != Stop::End);
+            let Some(first) = barriers.next() else { return };
+            // Where threads wait at different barriers something else is wrong.
+            if *first == Stop::Lost || barriers.any(|stop| stop != first) {
+                return;
+            }
+            live.iter_mut().for_each(Thread::pass);
+        }
+    }
+
+    /// What goes wrong between two barriers.
+    fn interval(
+        &mut self,
+        machine: &mut Machine<'a, 'f>,
+        indices: &[[u32; 3]],
+        written: &mut FxHashSet<(Base, i64)>,
+    ) {
+        let outside = std::mem::take(&mut machine.outside);
+        self.leaves_by_size |= !outside.is_empty() && outside.iter().all(|one| one.thread > 0);
+        for access in outside {
+            self.report(machine, indices, Rule::OutOfBounds, [access; 2], true);
+        }
+        let accesses = std::mem::take(&mut machine.accesses);
+        let unwritten = conflicts::unwritten(&accesses, written);
+        // It takes to know what is executed: what was assumed may contradict itself.
+        if !machine.is_incomplete && machine.assumed.is_empty() {
+            for access in unwritten {
+                if self.is_undefined(machine, access.at.base) {
+                    self.report(machine, indices, Rule::ReadBeforeWritten, [access; 2], true);
+                }
+            }
+        }
+        let functions = self.functions;
+        let stores_one = |access: &Access| stores_one(functions, access);
+        let lockstep = functions.program.lockstep;
+        let waves = Waves { width: machine.width, lockstep, stores_one: &stores_one };
+        let mut pairs = Pairs::default();
+        self.gave_up |= !conflicts::pairs(accesses, waves, &mut pairs);
+        let mut pairs: Vec<Pair> = pairs.into_values().collect();
+        pairs.sort_by_key(|pair| pair.accesses.map(|access| (access.inst, access.thread)));
+        for Pair { verdict, accesses } in pairs {
+            let rule = match verdict {
+                Verdict::WithinWave => Rule::WaveSynchronous,
+                _ => Rule::WorkgroupRace,
+            };
+            self.report(machine, indices, rule, accesses, verdict == Verdict::Certain);
+        }
+    }
+
+    /// Whether an object is a variable that nobody has given a value to.
+    fn is_undefined(&self, machine: &Machine<'_, '_>, base: Base) -> bool {
+        match machine.terms.get(base) {
+            Some(Term::Variable(name)) => {
+                let variable = self.functions.program.variables.get(name);
+                variable.is_some_and(|variable| variable.is_undefined)
+            }
+            _ => false,
+        }
+    }
+
+    fn report(
+        &mut self,
+        machine: &mut Machine<'a, 'f>,
+        indices: &[[u32; 3]],
+        rule: Rule,
+        accesses: [Access; 2],
+        is_certain: bool,
+    ) {
+        let is_error = self.is_exact
+            && is_certain
+            && rule != Rule::WaveSynchronous
+            && machine.assumed.is_likely();
+        let level = if is_error { Level::Error } else { Level::Warning };
+        if machine.assumed.is_doubtful {
+            return;
+        }
+        let [first, second] = accesses;
+        let key = (rule, first.inst, second.inst);
+        if self.found.get(&key).is_some_and(|known| known.level >= level) {
+            return;
+        }
+        let root = machine.root(first.at.base);
+        let object = match machine.terms.get(root) {
+            Some(&Term::Variable(name)) => Object::Variable(name),
+            Some(&Term::Argument(position)) => Object::Argument(position),
+            Some(&Term::Slot { unit, inst, .. }) => Object::Private((unit == 0).then_some(inst)),
+            _ => return,
+        };
+        // Where the two begin apart, the byte that both have.
+        let offset = first.at.offset.max(second.at.offset);
+        let offset = (root == first.at.base).then_some(offset);
+        let at = |access: &Access| indices[access.thread as usize];
+        let called = |access: &Access| {
+            let (function, inst) = access.inst;
+            let name = self.functions.all[function].unit.code.header.name;
+            (function > 0).then_some((name, inst))
+        };
+        let clash = Clash {
+            threads: [at(&second), at(&first)],
+            writes: [second.writes, first.writes],
+            object,
+            indices: offset.map_or_else(Vec::new, |offset| {
+                element(self.functions, object, offset, second.size.max(1))
+            }),
+            called: [called(&second), called(&first)],
+            group: self.size,
+            is_assumed: !self.is_exact,
+        };
+        let finding = Finding {
+            other: (first.inst != second.inst).then_some(first.place),
+            clash: Some(clash),
+            ..Finding::new(rule, level, second.place, Scope::Workgroup)
+        };
+        self.found.insert(key, finding);
+    }
+}
+
+/// Whether all threads store one value by an instruction, for all that is known of divergence.
+fn stores_one(functions: &Functions<'_>, access: &Access) -> bool {
+    let (function, inst) = access.inst;
+    let unit = functions.all[function].unit;
+    let varying = phalanx_target::varying(Scope::Workgroup, functions.program.launch);
+    let numbering = crate::lower::Numbering::new(unit.code.header);
+    let stored = unit.code.body.operands(inst).first();
+    let number = stored.and_then(|&value| numbering.operand(value));
+    number.is_none_or(|number| !unit.divergence.value(number).intersects(varying))
+}
+
+/// Which element of an object has a byte, dimension by dimension.
+fn element(functions: &Functions<'_>, object: Object, offset: i64, size: u32) -> Vec<i64> {
+    let program = functions.program;
+    let code = program.kernel.code;
+    let mut sizes = TypeSizes::new(code.context, program.layout);
+    let ty = match object {
+        Object::Variable(name) => program.variables.get(&name).map(|variable| variable.ty),
+        Object::Private(Some(inst)) => Some(code.body.inst(inst).element_type()),
+        _ => None,
+    };
+    let (mut indices, mut left, mut at) = (Vec::new(), offset, ty);
+    while let Some(TypeKind::Array { elem, .. }) = at.map(|ty| code.context.type_kind(ty)) {
+        let Some(stride) = sizes.stride(*elem).and_then(|n| i64::try_from(n).ok()) else { break };
+        if stride == 0 {
+            break;
+        }
+        // The first index takes all that the others leave.
+        indices.push(left.div_euclid(stride));
+        left = left.rem_euclid(stride);
+        at = Some(*elem);
+    }
+    if matches!(object, Object::Argument(_)) {
+        indices.push(offset.div_euclid(i64::from(size)));
+    }
+    indices
+}
+
+/// In the order of the text, and of two findings about one variable that share an access the first.
+fn in_order(functions: &Functions<'_>, found: ByPlace) -> Vec<Finding> {
+    let code = functions.program.kernel.code;
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    let order: FxHashMap<InstId, usize> = insts.zip(0..).collect();
+    let place = |inst: InstId| order.get(&inst).copied().unwrap_or(usize::MAX);
+    let mut all: Vec<((Rule, Place, Place), Finding)> = found.into_iter().collect();
+    all.sort_by_key(|(key, finding)| {
+        let other = finding.other.map(place);
+        (std::cmp::Reverse(finding.level), finding.rule, place(finding.inst), other, *key)
+    });
+    let mut kept: Vec<((Rule, Place, Place), Finding)> = Vec::new();
+    for (key, mut finding) in all {
+        let object = |of: &Finding| of.clash.as_ref().map(|clash| clash.object);
+        let (rule, first, second) = key;
+        let shares = |(known, of): &((Rule, Place, Place), Finding)| {
+            // What is a race in any case is no matter of lockstep.
+            let is_of_rule = known.0 == rule || rule == Rule::WaveSynchronous;
+            let has = |at: Place| [known.1, known.2].contains(&at);
+            is_of_rule && object(of) == object(&finding) && (has(first) || has(second))
+        };
+        if kept.iter().any(shares) {
+            continue;
+        }
+        // Places are put down by number: said is the later one in the text.
+        if let Some(other) = finding.other.filter(|&other| place(other) > place(finding.inst)) {
+            finding.other = Some(finding.inst);
+            finding.inst = other;
+            if let Some(clash) = &mut finding.clash {
+                clash.threads.reverse();
+                clash.writes.reverse();
+                clash.called.reverse();
+            }
+        }
+        kept.push((key, finding));
+    }
+    kept.sort_by_key(|(key, finding)| (place(finding.inst), *key));
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}

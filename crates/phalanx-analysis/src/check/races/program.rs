@@ -1,0 +1,431 @@
+//! What is executed: a kernel and the functions that it calls, as the check of races sees them.
+//!
+//! Of a function only those instructions are executed that addresses and conditions are computed
+//! from: its *slice*. Arithmetic on data is left out, so a kernel costs what its indices do:
+//!
+//! ```text
+//! %i = add i32 %tid, %s                                       ; in the slice
+//! %p = getelementptr float, ptr addrspace(3) @tile, i32 %i    ; in the slice
+//! %x = load float, ptr addrspace(3) %p                        ; an access
+//! %y = fadd float %x, %z                                      ; left out
+//! ```
+//!
+//! O(instructions) for each function, once.
+
+use phalanx_graph::{Cfg, Cycles, PostDomTree};
+use phalanx_ir::{
+    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value, constant::ConstKind, flow::node_of,
+    inst::InstFlags, layout::StructBodies, types::StructBody,
+};
+use phalanx_target::{
+    LaunchFacts, Scope, Target, Transfer,
+    intrinsics::{BarrierPhase, Family},
+    transfer::Coordinate,
+};
+use rustc_hash::FxHashMap;
+
+use super::super::sites::{self, Calls, SiteKind, called, integer, sites_at};
+use crate::{
+    divergence::Divergence,
+    lower::Code,
+    memory::{TypeLayout, TypeSizes},
+};
+
+/// A function, and what is known of it.
+#[derive(Clone, Copy)]
+pub struct Unit<'a> {
+    /// Its code.
+    pub code: Code<'a>,
+    /// Its graph.
+    pub cfg: &'a Cfg,
+    /// Post-dominators of that.
+    pub postdom: &'a PostDomTree,
+    /// Cycles of that.
+    pub cycles: &'a Cycles,
+    /// What diverges in it.
+    pub divergence: &'a Divergence,
+}
+
+/// A variable of workgroup memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// The type of what it holds.
+    pub ty: Type,
+    /// Whether it holds nothing at first, by what the module says.
+    pub is_undefined: bool,
+}
+
+/// What the check of races reads.
+#[derive(Clone, Copy)]
+pub struct Program<'a> {
+    /// The kernel.
+    pub kernel: Unit<'a>,
+    /// A function that is called, if it is defined.
+    pub function: &'a dyn Fn(GlobalName) -> Option<Unit<'a>>,
+    /// Variables of workgroup memory.
+    pub variables: &'a FxHashMap<GlobalName, Variable>,
+    /// What is known of calls.
+    pub calls: Calls<'a>,
+    /// What is known of launches.
+    pub launch: &'a LaunchFacts,
+    /// What it runs on.
+    pub target: &'a Target,
+    /// Sizes of types.
+    pub layout: &'a TypeLayout,
+    /// Whether lanes of a wave execute each instruction together.
+    pub lockstep: bool,
+}
+
+/// A number that a thread reads of itself or of the launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Register {
+    Thread(usize),
+    Size(usize),
+    Global(usize),
+    Lane,
+    Width,
+    /// The number of the thread in its workgroup.
+    Linear,
+}
+
+/// What a call is to a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Called {
+    Register(Register),
+    /// Reads something that is one for the workgroup: the rest of its name says what.
+    Constant(&'static str),
+    /// Arithmetic of LLVM.
+    Arithmetic,
+    /// All threads of the workgroup meet.
+    Barrier,
+    /// Lanes of the wave meet.
+    Meeting,
+    /// Nothing that matters.
+    Nothing,
+    /// The code of a function.
+    Function(usize),
+    /// `memcpy` and the like: writes the first operand, and may read the second.
+    Copy {
+        reads: bool,
+    },
+    /// Something that gives what nobody knows, and touches memory that it is given.
+    Other,
+    /// Nobody knows who waits for whom.
+    Lost,
+}
+
+/// Where an index leads to, times how many bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    pub(super) constant: i64,
+    pub(super) scaled: Vec<(Value, i64)>,
+}
+
+/// A function that is executed.
+pub(super) struct Function<'a> {
+    pub(super) unit: Unit<'a>,
+    slice: Vec<bool>,
+    /// It may wait for others in a loop that reads memory.
+    pub(super) spins: bool,
+    calls: FxHashMap<InstId, Called>,
+    steps: FxHashMap<InstId, Option<Steps>>,
+}
+
+impl<'a> Function<'a> {
+    pub(super) fn is_in_slice(&self, inst: InstId) -> bool {
+        self.slice.get(index(inst)).copied().unwrap_or(false)
+    }
+
+    pub(super) fn called(&self, inst: InstId) -> Called {
+        self.calls.get(&inst).copied().unwrap_or(Called::Lost)
+    }
+
+    pub(super) fn steps(&self, inst: InstId) -> Option<&Steps> {
+        self.steps.get(&inst)?.as_ref()
+    }
+}
+
+/// All functions that are executed; the kernel is the first.
+pub(super) struct Functions<'a> {
+    pub(super) program: Program<'a>,
+    pub(super) all: Vec<Function<'a>>,
+}
+
+impl<'a> Functions<'a> {
+    /// Those that can be called from a kernel. O(instructions).
+    pub(super) fn new(program: Program<'a>) -> Functions<'a> {
+        let mut numbers: FxHashMap<GlobalName, usize> = FxHashMap::default();
+        let mut units = vec![program.kernel];
+        let mut all = Vec::new();
+        while let Some(&unit) = units.get(all.len()) {
+            let mut number = |name: GlobalName| {
+                if let Some(&known) = numbers.get(&name) {
+                    return Some(known);
+                }
+                units.push((program.function)(name)?);
+                numbers.insert(name, units.len() - 1);
+                Some(units.len() - 1)
+            };
+            let calls = calls(program, unit.code, &mut number);
+            let steps = all_steps(program, unit.code);
+            let slice = slice(unit.code);
+            all.push(Function { unit, slice, spins: spins(unit), calls, steps });
+        }
+        Functions { program, all }
+    }
+}
+
+/// The variables that a constant has the address of.
+pub(super) fn variables_in(code: Code<'_>, constant: Const) -> Option<GlobalName> {
+    let mut at = constant;
+    for _ in 0..8 {
+        match &code.context.const_data(at).kind {
+            ConstKind::Global(name) => return Some(*name),
+            ConstKind::Expr(expr) => at = *expr.operands.first()?,
+            _ => return None,
+        }
+    }
+    None
+}
+
+pub(super) fn index(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}
+
+fn insts<'a>(code: Code<'a>) -> impl Iterator<Item = InstId> + 'a {
+    code.flow.order().iter().flat_map(move |&block| code.body.block_insts(block))
+}
+
+/// Which instructions addresses and conditions are computed from.
+fn slice(code: Code<'_>) -> Vec<bool> {
+    let body = code.body;
+    let mut is_in = vec![false; body.id_count()];
+    let mut work: Vec<Value> = Vec::new();
+    let is_followed = |value: Value| {
+        let ty = match value.as_inst() {
+            Some(inst) => body.inst(inst).ty,
+            None => return false,
+        };
+        let kind = code.context.type_kind(ty);
+        matches!(kind, TypeKind::Int(_)) || kind.address_space().is_some()
+    };
+    for inst in insts(code) {
+        let operands = body.operands(inst);
+        match body.inst(inst).opcode {
+            Opcode::Load => work.push(operands[0]),
+            Opcode::AtomicRmw | Opcode::CmpXchg => work.push(operands[0]),
+            Opcode::Store => {
+                work.push(operands[1]);
+                work.extend(operands[..1].iter().filter(|&&value| is_followed(value)));
+            }
+            Opcode::Br | Opcode::Switch | Opcode::Ret => {
+                work.extend(operands.iter().filter(|&&value| is_followed(value)));
+            }
+            Opcode::Call => {
+                is_in[index(inst)] = true;
+                work.extend(operands.iter().filter(|&&value| is_followed(value)));
+            }
+            _ => {}
+        }
+    }
+    while let Some(value) = work.pop() {
+        let Some(inst) = value.as_inst() else { continue };
+        if std::mem::replace(&mut is_in[index(inst)], true) {
+            continue;
+        }
+        work.extend_from_slice(body.operands(inst));
+    }
+    is_in
+}
+
+/// Whether there is a loop in which memory is read that others may change.
+fn spins(unit: Unit<'_>) -> bool {
+    let body = unit.code.body;
+    let reads = |inst: InstId| {
+        let data = body.inst(inst);
+        let is_watched = |flag| data.flags.contains(flag);
+        match data.opcode {
+            Opcode::AtomicRmw | Opcode::CmpXchg => true,
+            Opcode::Load => is_watched(InstFlags::ATOMIC) || is_watched(InstFlags::VOLATILE),
+            _ => false,
+        }
+    };
+    let blocks = unit.code.flow.order().iter();
+    let in_cycles = blocks.filter(|&&block| unit.cycles.innermost(node_of(block)).is_some());
+    in_cycles.into_iter().any(|&block| body.block_insts(block).any(reads))
+}
+
+/// What each call is.
+fn calls(
+    program: Program<'_>,
+    code: Code<'_>,
+    number: &mut dyn FnMut(GlobalName) -> Option<usize>,
+) -> FxHashMap<InstId, Called> {
+    let calls = insts(code).filter(|&inst| code.body.inst(inst).opcode.is_call());
+    calls.map(|inst| (inst, call(program, code, inst, number))).collect()
+}
+
+fn call(
+    program: Program<'_>,
+    code: Code<'_>,
+    inst: InstId,
+    number: &mut dyn FnMut(GlobalName) -> Option<usize>,
+) -> Called {
+    let Some(name) = called(code, inst) else { return unnamed(program, code, inst) };
+    let Some(found) = sites::intrinsic(code, inst) else {
+        return match number(name) {
+            Some(function) => Called::Function(function),
+            None if sites_at(code, inst, program.calls).is_empty() => Called::Other,
+            None => Called::Lost,
+        };
+    };
+    if let Some(barrier) = found.info.barrier {
+        let is_whole = !barrier.partial && barrier.phase == BarrierPhase::Both;
+        return match barrier.scope {
+            Scope::Wave => Called::Meeting,
+            _ if is_whole => Called::Barrier,
+            _ => Called::Lost,
+        };
+    }
+    let base = found.base;
+    if let Some(register) = register(code, inst, found) {
+        return Called::Register(register);
+    }
+    if found.family == Family::Generic {
+        return match base.split('.').next().unwrap_or_default() {
+            "memcpy" | "memmove" => Called::Copy { reads: true },
+            "memset" => Called::Copy { reads: false },
+            "lifetime" | "assume" | "dbg" | "experimental" | "invariant" => Called::Nothing,
+            _ => Called::Arithmetic,
+        };
+    }
+    // A fence orders what one thread does.
+    if base.contains("membar") || base.contains("fence") {
+        return Called::Nothing;
+    }
+    match found.info.result {
+        _ if found.info.convergent => Called::Meeting,
+        Transfer::Source(sources) | Transfer::Propagate(sources)
+            if !sources.intersects(program_varying(program)) =>
+        {
+            Called::Constant(base)
+        }
+        Transfer::Coordinate(Coordinate::Block) => Called::Constant(base),
+        _ => Called::Other,
+    }
+}
+
+fn program_varying(program: Program<'_>) -> phalanx_target::SourceSet {
+    phalanx_target::varying(Scope::Workgroup, program.launch)
+}
+
+/// Inline assembly, and calls through pointers.
+fn unnamed(program: Program<'_>, code: Code<'_>, inst: InstId) -> Called {
+    if sites::inline_assembly(code, inst).is_none() {
+        return Called::Lost;
+    }
+    let mut found = Called::Other;
+    for site in sites_at(code, inst, program.calls) {
+        match site.kind {
+            SiteKind::Barrier { barrier, .. } => {
+                let is_whole = !barrier.partial && barrier.phase == BarrierPhase::Both;
+                found = if is_whole { Called::Barrier } else { Called::Lost };
+            }
+            SiteKind::Group { .. } => found = Called::Meeting,
+            SiteKind::Arguments => {}
+            SiteKind::Call(_) | SiteKind::Unknown => return Called::Lost,
+        }
+    }
+    found
+}
+
+fn register(
+    code: Code<'_>,
+    inst: InstId,
+    found: phalanx_target::intrinsics::Intrinsic,
+) -> Option<Register> {
+    let base = found.base;
+    let by_argument = || {
+        let &axis = code.body.call_args(inst).first()?;
+        integer(code, axis).filter(|axis| *axis < 3).map(|axis| axis as usize)
+    };
+    let axis = |prefix: &str| match base.strip_prefix(prefix)? {
+        "x" => Some(0),
+        "y" => Some(1),
+        "z" => Some(2),
+        _ => None,
+    };
+    match found.info.result {
+        Transfer::Coordinate(Coordinate::Thread) => return by_argument().map(Register::Thread),
+        Transfer::Coordinate(Coordinate::Global) => return by_argument().map(Register::Global),
+        _ => {}
+    }
+    if let Some(axis) = axis("workitem.id.").or_else(|| axis("read.ptx.sreg.tid.")) {
+        return Some(Register::Thread(axis));
+    }
+    if let Some(axis) = axis("read.ptx.sreg.ntid.") {
+        return Some(Register::Size(axis));
+    }
+    match base {
+        "get_local_size" | "get_enqueued_local_size" | "__ockl_get_local_size" => {
+            by_argument().map(Register::Size)
+        }
+        "get_local_linear_id" => Some(Register::Linear),
+        "read.ptx.sreg.laneid" => Some(Register::Lane),
+        "read.ptx.sreg.warpsize" | "wavefrontsize" => Some(Register::Width),
+        _ => None,
+    }
+}
+
+/// Where each `getelementptr` leads.
+fn all_steps(program: Program<'_>, code: Code<'_>) -> FxHashMap<InstId, Option<Steps>> {
+    let mut sizes = TypeSizes::new(code.context, program.layout);
+    let geps = insts(code).filter(|&inst| code.body.inst(inst).opcode == Opcode::GetElementPtr);
+    let mut steps_of = |inst: InstId| {
+        let indices = &code.body.operands(inst)[1..];
+        steps(code, program.layout, &mut sizes, code.body.inst(inst).element_type(), indices)
+    };
+    geps.map(|inst| (inst, steps_of(inst))).collect()
+}
+
+/// How far indices into a type lead.
+pub(super) fn steps(
+    code: Code<'_>,
+    layout: &TypeLayout,
+    sizes: &mut TypeSizes<'_>,
+    mut ty: Type,
+    indices: &[Value],
+) -> Option<Steps> {
+    let mut steps = Steps::default();
+    for (position, &index) in indices.iter().enumerate() {
+        let kind = code.context.type_kind(ty);
+        let size = match kind {
+            _ if position == 0 => sizes.stride(ty)?,
+            TypeKind::Array { elem, .. } => {
+                ty = *elem;
+                sizes.stride(ty)?
+            }
+            TypeKind::Vector { elem, .. } => {
+                ty = *elem;
+                sizes.lane_size(ty)?
+            }
+            TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                let field = integer(code, index)? as usize;
+                steps.constant += i64::try_from(sizes.member_offset(ty, field)?).ok()?;
+                let fields = match kind {
+                    TypeKind::Struct { fields, .. } => fields,
+                    TypeKind::Named(name) => match layout.body(*name)? {
+                        StructBody::Fields { fields, .. } => fields,
+                        StructBody::Opaque => return None,
+                    },
+                    _ => return None,
+                };
+                ty = *fields.get(field)?;
+                continue;
+            }
+            _ => return None,
+        };
+        steps.scaled.push((index, i64::try_from(size).ok()?));
+    }
+    Some(steps)
+}

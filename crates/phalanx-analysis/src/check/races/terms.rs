@@ -1,0 +1,260 @@
+//! Values of threads: numbers where these are known, and terms where they are not.
+//!
+//! A [`Val`] is a *base* plus an offset. Without a base it is a number. A base stands for something
+//! that is not known, such as an argument of the kernel or the address of a variable:
+//!
+//! ```text
+//! %i = mul i32 %n, 4             ; n * 4 + 0        %n is an argument
+//! %j = add i32 %i, %tid          ; n * 4 + 7        in thread 7
+//! %p = getelementptr i32, ptr addrspace(3) @tile, i32 %tid   ; @tile + 28
+//! ```
+//!
+//! Bases are interned by how they are computed, so two values with one base differ by the difference
+//! of their offsets, in whatever threads they were computed. Extensions are taken not to wrap: an
+//! index that wraps leads out of its object.
+//!
+//! O(operands) for each operation.
+
+use phalanx_ir::{
+    Const, GlobalName, InstId, Opcode, Type,
+    inst::{InstFlags, IntPredicate},
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::super::evaluate::{evaluate, ones, signed};
+use crate::lower::Code;
+
+/// A term that is not a number; none is number 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Base(u32);
+
+impl Base {
+    pub(super) const NONE: Base = Base(0);
+}
+
+/// A value: what is not known of it, and what is added to that.
+///
+/// A number is the bits of its type, and has no base. The offset of another value has a sign.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Val {
+    pub(super) base: Base,
+    pub(super) offset: i64,
+}
+
+impl Val {
+    pub(super) const fn number(number: u64) -> Val {
+        Val { base: Base::NONE, offset: number as i64 }
+    }
+
+    pub(super) const fn of(base: Base) -> Val {
+        Val { base, offset: 0 }
+    }
+
+    pub(super) fn as_number(self) -> Option<u64> {
+        (self.base == Base::NONE).then_some(self.offset as u64)
+    }
+}
+
+pub(super) type Vals = SmallVec<[Val; 3]>;
+
+/// How a base is computed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Term {
+    /// An argument of the kernel.
+    Argument(u32),
+    /// The address of a variable.
+    Variable(GlobalName),
+    /// The address of private memory: an `alloca` of a function, so many calls deep.
+    Slot { unit: u32, inst: InstId, depth: u32 },
+    /// A constant that is no integer.
+    Constant(Const),
+    /// What a call gives that depends on its operands alone, and is one for the workgroup.
+    Register(&'static str, Vals),
+    /// A pure operation. Its number, predicate and type are those of the instruction.
+    Pure { opcode: Opcode, sub: u8, ty: Type, operands: Vals },
+    /// Something else: that execution of an instruction.
+    Placed { unit: u32, inst: InstId, count: u32, operands: Vals },
+}
+
+/// All terms of a run.
+#[derive(Default)]
+pub(super) struct Terms {
+    known: FxHashMap<Term, u32>,
+    /// By number, and whether a term is made from arguments and the place of the workgroup alone.
+    all: Vec<(Term, bool)>,
+}
+
+impl Terms {
+    pub(super) fn intern(&mut self, term: Term) -> Base {
+        if let Some(&known) = self.known.get(&term) {
+            return Base(known);
+        }
+        let is_of_launch = match &term {
+            Term::Argument(_) => true,
+            Term::Register(_, operands) | Term::Pure { operands, .. } => {
+                operands.iter().all(|operand| self.is_of_launch(*operand))
+            }
+            _ => false,
+        };
+        self.all.push((term.clone(), is_of_launch));
+        let number = self.all.len() as u32;
+        self.known.insert(term, number);
+        Base(number)
+    }
+
+    pub(super) fn get(&self, base: Base) -> Option<&Term> {
+        let at = (base.0 as usize).checked_sub(1)?;
+        self.all.get(at).map(|(term, _)| term)
+    }
+
+    /// Whether a value depends on nothing but the launch: arguments, and which workgroup it is.
+    pub(super) fn is_of_launch(&self, value: Val) -> bool {
+        match (value.base.0 as usize).checked_sub(1) {
+            None => true,
+            Some(at) => self.all.get(at).is_some_and(|(_, is_of_launch)| *is_of_launch),
+        }
+    }
+
+    /// The result of an instruction with integers or addresses as operands.
+    ///
+    /// None where it is poison, undefined, or not followed.
+    pub(super) fn compute(
+        &mut self,
+        code: Code<'_>,
+        inst: InstId,
+        operands: &[Val],
+        (bits, from): (u32, u32),
+    ) -> Option<Val> {
+        let numbers: Option<SmallVec<[u64; 3]>> =
+            operands.iter().map(|value| value.as_number()).collect();
+        if let Some(numbers) = numbers {
+            let result = evaluate(code, inst, &numbers, bits, from)?;
+            return Some(Val::number(result & ones(bits)));
+        }
+        let data = code.body.inst(inst);
+        let with_sign = |value: Val| match value.as_number() {
+            Some(number) => signed(number, from),
+            None => value.offset,
+        };
+        let (opcode, ty) = (data.opcode, data.ty);
+        let pure =
+            |operands: &[Val], sub| Term::Pure { opcode, sub, ty, operands: operands.into() };
+        match (opcode, operands) {
+            (Opcode::Or, _) if !data.flags.contains(InstFlags::DISJOINT) => {
+                Some(Val::of(self.intern(pure(operands, 0))))
+            }
+            (Opcode::Add | Opcode::Or, &[a, b]) => {
+                let offset = with_sign(a).wrapping_add(with_sign(b));
+                let base = self.sum(a.base, b.base, ty);
+                Some(Val { base, offset: cut(offset, bits) })
+            }
+            (Opcode::Sub, &[a, b]) => {
+                let offset = with_sign(a).wrapping_sub(with_sign(b));
+                if a.base == b.base {
+                    return Some(Val::number(offset as u64 & ones(bits)));
+                }
+                let base = match b.base {
+                    Base::NONE => a.base,
+                    _ => self.intern(pure(&[Val::of(a.base), Val::of(b.base)], 0)),
+                };
+                Some(Val { base, offset: cut(offset, bits) })
+            }
+            (Opcode::Mul, &[a, b]) if a.base == Base::NONE || b.base == Base::NONE => {
+                let (value, by) = if b.base == Base::NONE { (a, b) } else { (b, a) };
+                self.product(value, with_sign(by), (ty, bits))
+            }
+            (Opcode::Shl, &[a, by]) if by.base == Base::NONE && by.offset < 32 => {
+                self.product(a, 1i64.checked_shl(by.offset as u32)?, (ty, bits))
+            }
+            (Opcode::SExt | Opcode::ZExt, &[a]) => {
+                let base = self.intern(pure(&[Val::of(a.base)], from as u8));
+                Some(Val { base, offset: a.offset })
+            }
+            (Opcode::Trunc, &[a]) => {
+                let base = self.intern(pure(&[Val::of(a.base)], from as u8));
+                Some(Val { base, offset: cut(a.offset, bits) })
+            }
+            (Opcode::ICmp, &[a, b]) if a.base == b.base => {
+                let holds = data.int_predicate();
+                let order = a.offset.cmp(&b.offset);
+                Some(Val::number(u64::from(holds.holds(order, order))))
+            }
+            (Opcode::ICmp, _) => {
+                // The order of values is that of numbers with a sign.
+                let number = |value: &Val| Val { offset: with_sign(*value), ..*value };
+                let operands: Vals = operands.iter().map(number).collect();
+                Some(Val::of(self.intern(pure(&operands, data.sub))))
+            }
+            _ => Some(Val::of(self.intern(pure(operands, data.sub)))),
+        }
+    }
+
+    /// The sum of two bases.
+    pub(super) fn sum(&mut self, a: Base, b: Base, ty: Type) -> Base {
+        let (a, b) = if a <= b { (a, b) } else { (b, a) };
+        if a == Base::NONE {
+            return b;
+        }
+        let operands = [Val::of(a), Val::of(b)].into_iter().collect();
+        self.intern(Term::Pure { opcode: Opcode::Add, sub: 0, ty, operands })
+    }
+
+    /// A value so many times.
+    pub(super) fn product(&mut self, value: Val, by: i64, (ty, bits): (Type, u32)) -> Option<Val> {
+        if let Some(number) = value.as_number() {
+            return Some(Val::number((number as i64).wrapping_mul(by) as u64 & ones(bits)));
+        }
+        match by {
+            0 => return Some(Val::number(0)),
+            1 => return Some(value),
+            _ => {}
+        }
+        let operands = [Val::of(value.base), Val::number(by as u64)].into_iter().collect();
+        let base = self.intern(Term::Pure { opcode: Opcode::Mul, sub: 0, ty, operands });
+        Some(Val { base, offset: cut(value.offset.checked_mul(by)?, bits) })
+    }
+
+    /// What a base is made from, and whether that is by more than sums, products and extensions.
+    pub(super) fn leaves(&self, base: Base) -> Vec<(Base, bool)> {
+        let mut leaves = Vec::new();
+        let mut work = vec![(base, false)];
+        for _ in 0..64 {
+            let Some((at, is_derived)) = work.pop() else { break };
+            match self.get(at) {
+                Some(Term::Pure { opcode, operands, .. }) => {
+                    let is_linear = matches!(
+                        opcode,
+                        Opcode::Add
+                            | Opcode::Sub
+                            | Opcode::Mul
+                            | Opcode::SExt
+                            | Opcode::ZExt
+                            | Opcode::Trunc
+                    );
+                    let operands = operands.iter().map(|operand| operand.base);
+                    work.extend(operands.map(|base| (base, is_derived || !is_linear)));
+                }
+                Some(_) => leaves.push((at, is_derived)),
+                None => {}
+            }
+        }
+        leaves
+    }
+
+    /// The comparison that a base is: two values, and how they are compared.
+    pub(super) fn comparison(&self, base: Base) -> Option<(IntPredicate, Val, Val)> {
+        match self.get(base)? {
+            Term::Pure { opcode: Opcode::ICmp, sub, operands, .. } => {
+                let &[a, b] = &operands[..] else { return None };
+                Some((IntPredicate::from_number(*sub), a, b))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An offset in so many bits, with its sign.
+fn cut(offset: i64, bits: u32) -> i64 {
+    signed(offset as u64 & ones(bits), bits)
+}

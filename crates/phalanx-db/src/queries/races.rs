@@ -1,0 +1,92 @@
+//! What is wrong with accesses of workgroup memory.
+
+use phalanx_analysis::check::{
+    Callee, Calls,
+    coverage::{Gap, NotJudged},
+    races::{self, Found, Program, Unit, Variable},
+};
+use phalanx_ir::{GlobalName, GlobalVariable, constant::ConstKind};
+use phalanx_target::{AddressSpace, SpaceKind};
+use rustc_hash::FxHashMap;
+
+use super::check::synchronizes;
+use super::facts::{divergence, symbols, target};
+use super::launches::{is_kernel, launch_facts};
+use super::surroundings::{NO_CALLEES, with_code};
+use super::{cfg, code, cycles, postdom_tree, type_layout};
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// Races in workgroup memory, and accesses of it that cannot be right, of a kernel: see
+/// [`phalanx_analysis::check::races`]. Empty for other functions, none for a declaration.
+///
+/// *Reads* variables of the module; where there is workgroup memory or an array also `header`,
+/// `flow`, `body`, [`cfg`], [`postdom_tree`], [`cycles`], [`divergence`] of the kernel and of all it
+/// calls, [`synchronizes`], [`launch_facts`]. *Changes when* a finding does. *Cost* O(threads ×
+/// instructions) up to a limit.
+#[salsa::tracked(returns(ref))]
+pub fn workgroup_memory(db: &dyn Db, function: FunctionInput) -> Option<Found> {
+    cfg(db, function)?;
+    if !is_kernel(db, function) {
+        return Some(Found::default());
+    }
+    let module = function.module(db);
+    let architecture = || target(db, module).architecture();
+    let callee = |name| {
+        symbols(db, module).get(&name).map_or(Callee::Unknown, |&callee| synchronizes(db, callee))
+    };
+    let variables = workgroup_variables(db, module);
+    let unit = |function: FunctionInput| {
+        Some(Unit {
+            code: code(db, function),
+            cfg: cfg(db, function)?,
+            postdom: postdom_tree(db, function)?,
+            cycles: cycles(db, function)?,
+            divergence: divergence(db, function).as_ref()?,
+        })
+    };
+    let has_arrays = || races::has_arrays(code(db, function), architecture());
+    if variables.is_empty() && !has_arrays() {
+        return Some(Found::default());
+    }
+    let kernel = unit(function)?;
+    let called = |name: GlobalName| unit(*symbols(db, module).get(&name)?);
+    Some(races::findings(Program {
+        kernel,
+        function: &called,
+        variables,
+        calls: Calls { callee: &callee, architecture: &architecture },
+        launch: launch_facts(db, function),
+        target: target(db, module),
+        layout: type_layout(db, module),
+        lockstep: with_code(db, function, NO_CALLEES, |_, around| around.lockstep)?,
+    }))
+}
+
+/// That accesses of a kernel are not judged, if it takes too many steps to execute it. Not a query.
+pub fn unjudged_memory(db: &dyn Db, function: FunctionInput) -> Option<Gap> {
+    workgroup_memory(db, function).as_ref().filter(|found| found.gave_up)?;
+    let entry = function.flow(db).entry()?;
+    let inst = function.body(db).first(entry)?;
+    Some(Gap { inst, reason: NotJudged::WorkgroupMemory })
+}
+
+/// Variables of workgroup memory.
+///
+/// *Reads* `shell`, [`target`]. *Changes when* one of them does. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+fn workgroup_variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Variable> {
+    let (architecture, context) = (target(db, module).architecture(), module.context(db));
+    let variables = module.shell(db).variables.iter();
+    let shared = variables.filter(|variable| {
+        AddressSpace::of(architecture, variable.address_space).kind() == SpaceKind::Workgroup
+    });
+    let known = |variable: &GlobalVariable| {
+        let is_undefined = variable.initializer.is_some_and(|initial| {
+            matches!(context.const_data(initial).kind, ConstKind::Undef | ConstKind::Poison)
+        });
+        (variable.name, Variable { ty: variable.ty, is_undefined })
+    };
+    shared.map(known).collect()
+}
