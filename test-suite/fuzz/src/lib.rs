@@ -22,6 +22,7 @@ pub mod marks;
 pub mod motions;
 mod on_demand;
 pub mod oracle;
+pub mod races;
 pub mod reference;
 pub mod refine;
 pub mod spaces;

@@ -8,6 +8,7 @@ mod device;
 mod host;
 mod library;
 mod linear;
+mod races;
 mod transforms;
 
 use std::{

@@ -20,6 +20,7 @@ mod masks;
 mod motions;
 mod numbers;
 mod oracle;
+mod races;
 mod reference;
 mod refine;
 mod replay;

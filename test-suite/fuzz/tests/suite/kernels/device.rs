@@ -6,7 +6,14 @@
 use std::{collections::BTreeSet, fmt::Debug, marker::PhantomData};
 
 use phalanx_fuzz::oracle::Claims;
-use phalanx_simt::{Arg, Launch, Memory, Observer, Program, Races, Silent, launch::Order, run};
+use phalanx_ir::InstId;
+use phalanx_simt::{
+    Arg, Launch, Memory, Observer, Program, Races, Silent,
+    launch::Order,
+    memory::Region,
+    races::{Party, Race},
+    run,
+};
 
 /// What came of a check: why the results are wrong.
 pub(crate) type Outcome = Result<(), String>;
@@ -120,6 +127,10 @@ pub(crate) struct Device<'p> {
     launched: BTreeSet<String>,
     /// Kernels in which threads raced, if that is watched.
     racy: Option<BTreeSet<String>>,
+    /// Pairs of accesses of workgroup memory that raced, with their kernels.
+    shared_races: BTreeSet<(String, [InstId; 2])>,
+    /// Kernels, and the workgroups in which they were launched.
+    groups: BTreeSet<(String, [u32; 3])>,
     /// What is claimed of the kernels.
     claims: Option<&'p mut Claims>,
 }
@@ -133,8 +144,19 @@ impl<'p> Device<'p> {
     ) -> Self {
         let memory = program.memory(7).expect("variables can be initialised");
         let (outputs, launched) = (Vec::new(), BTreeSet::new());
-        let (racy, claims) = (None, None);
-        Device { program, memory, wave, order, defect, outputs, launched, racy, claims }
+        Device {
+            program,
+            memory,
+            wave,
+            order,
+            defect,
+            outputs,
+            launched,
+            racy: None,
+            shared_races: BTreeSet::new(),
+            groups: BTreeSet::new(),
+            claims: None,
+        }
     }
 
     /// The same, watching for races.
@@ -150,6 +172,16 @@ impl<'p> Device<'p> {
     /// Kernels in which threads raced.
     pub(crate) fn racy(&self) -> impl Iterator<Item = &str> {
         self.racy.iter().flatten().map(String::as_str)
+    }
+
+    /// Pairs of accesses of workgroup memory that raced, with their kernels.
+    pub(crate) fn shared_races(&self) -> &BTreeSet<(String, [InstId; 2])> {
+        &self.shared_races
+    }
+
+    /// Kernels, and the workgroups in which they were launched.
+    pub(crate) fn groups(&self) -> &BTreeSet<(String, [u32; 3])> {
+        &self.groups
     }
 
     /// How many buffers there are that kernels write to.
@@ -253,6 +285,18 @@ impl<'p> Device<'p> {
         if let (Some(racy), false) = (&mut self.racy, races.found().is_empty()) {
             racy.insert(kernel.to_owned());
         }
+        // Lanes of a wave of AMD's are in lockstep.
+        let wave = |party: Party| party.thread / self.wave;
+        let is_ordered = |race: &Race| {
+            self.wave == 64
+                && block.iter().product::<u32>() % 64 == 0
+                && wave(race.first) == wave(race.second)
+        };
+        let shared =
+            races.found().iter().filter(|race| race.region == Region::Shared && !is_ordered(race));
+        let pairs = shared.map(|race| (kernel.to_owned(), [race.first.inst, race.second.inst]));
+        self.shared_races.extend(pairs);
+        self.groups.insert((kernel.to_owned(), block));
         report.map(drop).map_err(|failure| format!("{kernel}: {failure}"))
     }
 

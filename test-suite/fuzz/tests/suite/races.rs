@@ -1,0 +1,28 @@
+//! Races in workgroup memory: what is called an error is seen in execution.
+
+use phalanx_fuzz::races::{Executed, Tally, check_random};
+
+fn tally(seeds: std::ops::Range<u64>, executed: Executed) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        tally.merge(check_random(seed, executed));
+    }
+    tally
+}
+
+#[test]
+fn errors_about_races_are_seen() {
+    let tally = tally(0..300, Executed::Same);
+    println!("{tally}");
+    let shown: Vec<&str> = tally.wrong.iter().take(3).map(String::as_str).collect();
+    assert!(tally.wrong.is_empty(), "{tally}\n{}", shown.join("\n"));
+    assert!(tally.racy > 100 && tally.errors > 100, "{tally}");
+    assert!(tally.found * 100 >= tally.racy * 70, "{tally}");
+}
+
+/// A check that cannot fail is no check.
+#[test]
+fn races_that_barriers_prevent_are_not_seen() {
+    let tally = tally(0..200, Executed::WithBarriers);
+    assert!(tally.wrong.len() > 5, "{tally}");
+}
