@@ -287,10 +287,10 @@ impl<'f> DivergenceRules<'_, 'f> {
                     return found;
                 }
                 self.work += 1;
-                if let Control::Exits { first, end, depth } = self.graph.kinds[range as usize]
-                    && (first..end).contains(&(edge.index() as u32))
-                    && kept < depth
-                {
+                let Control::Exits { first, end, depth } = self.graph.kinds[range as usize] else {
+                    continue;
+                };
+                if (first..end).contains(&(edge.index() as u32)) && kept < depth {
                     found |= known.get(Subject::Control(range)) & want;
                 }
             }
