@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use phalanx_db::{Database, queries};
-use phalanx_ir::{Context, InstId};
+use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, library::Extension};
 use support::Fixture;
 

@@ -1,5 +1,7 @@
 //! Marks of what is uniform hold under both models of reconvergence.
 
+#![allow(clippy::print_stdout, reason = "a law says what it has watched")]
+
 use phalanx_fuzz::marks::{Tally, check, random};
 use phalanx_simt::Reconvergence;
 
