@@ -1,7 +1,7 @@
 //! `docs/queries.md`, the page for drivers: the queries that its tables list exist and run, and each
 //! arrow between queries in its figure is true: to ask the one at the head runs the one at the tail.
 
-use std::{collections::BTreeSet, fs, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
 use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
@@ -123,19 +123,15 @@ fn runs(name: &str) -> Option<BTreeSet<String>> {
     db.take_log();
     ask(&db, module, name).then(|| {
         let log = db.take_log().into_iter().filter(|entry| entry.did == Did::Run);
-        log.map(|entry| entry.query.to_owned()).collect()
+        log.map(|entry| entry.query).collect()
     })
 }
 
-fn page() -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
-    fs::read_to_string(page).expect("the page is there")
-}
+const PAGE: &str = include_str!("../../../../docs/queries.md");
 
 #[test]
 fn arrows_are_true() {
-    let page = page();
-    let arrows = page.lines().filter_map(|line| line.trim().split_once(" --> "));
+    let arrows = PAGE.lines().filter_map(|line| line.trim().split_once(" --> "));
     // What edits set is no query.
     let inputs = ["flow", "body", "header", "mentions", "launch"];
     let arrows: Vec<_> = arrows.filter(|(tail, _)| !inputs.contains(tail)).collect();
@@ -148,8 +144,7 @@ fn arrows_are_true() {
 
 #[test]
 fn queries_in_tables_exist() {
-    let page = page();
-    let first = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    let first = PAGE.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
     let names = first.flat_map(|(names, _)| names.split(", "));
     let names: Vec<&str> = names.map(|name| name.trim_matches('`')).collect();
     assert!(names.len() > 25, "{names:?}");

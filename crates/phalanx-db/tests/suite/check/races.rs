@@ -98,6 +98,7 @@ fn found(text: &str) -> String {
     found.flat_map(|found| &found.findings).map(|finding| line(&context, finding)).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`expect!` is written at the call")]
 fn check(target: &str, body: &str, expected: Expect) {
     expected.assert_eq(&found(&kernel(target, body)));
 }
