@@ -376,6 +376,25 @@ impl Analysis {
         }
     }
 
+    /// The first value of which something else is known than from scratch, or end of a block that
+    /// is another one: a change was not said, or not all of it. A missed change is a wrong answer
+    /// that nobody sees, so a compiler asks this in debug builds after each of its passes. Costs
+    /// what [`new`](Self::new) does, and a look at each value.
+    #[must_use]
+    pub fn difference(&self, source: &dyn Source) -> Option<Reader> {
+        let anew = Self::new(source);
+        let known = self.answer().values().len();
+        let values = (0..source.value_count()).map(Value::new);
+        let mut values = values
+            .filter(|&value| value.index() >= known || self.sources(value) != anew.sources(value));
+        let blocks = (0..source.block_count()).map(Block::new);
+        let mut blocks = blocks.filter(|&block| {
+            let edges = [&self.said, &anew.said].map(|said| said.edges.get(block.index()));
+            edges[0] != edges[1] || self.branch(block) != anew.branch(block)
+        });
+        values.next().map(Reader::Value).or_else(|| blocks.next().map(Reader::End))
+    }
+
     /// Whether changes are followed. Otherwise each is solved from scratch.
     #[must_use]
     pub fn follows(&self) -> bool {

@@ -155,6 +155,34 @@ fn what_is_said_of_changes_is_enough() {
     assert!(repaired > rounds / 2 && anew > 10, "{repaired}, {anew}, {rounds}");
 }
 
+/// A change that was not said is found, if it matters; one that was said is none.
+#[test]
+fn changes_that_were_not_said_are_found() {
+    let (mut found, mut others) = (0, 0);
+    for seed in 0..200 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut program = generate::program(&mut rng, 10);
+        let mut analysis = Analysis::new(&Said::new(&program));
+        for round in 0..4 {
+            let before = program.clone();
+            program.edit(&mut rng);
+            let said = Said::new(&program);
+            let is_other = analysis.difference(&said).is_some();
+            let all = changes(&before, &program);
+            let edges = |program: &Program| -> Vec<_> {
+                program.blocks.iter().map(|block| block.end.edges.clone()).collect()
+            };
+            let is_same = edges(&before) == edges(&program);
+            assert!(is_other || is_same, "seed {seed}, round {round}: edges\n{all:?}");
+            assert!(!is_other || !all.is_empty(), "seed {seed}, round {round}: nothing");
+            (found, others) = (found + usize::from(is_other), others + usize::from(!is_other));
+            analysis.after(&said, &all);
+            assert_eq!(analysis.difference(&said), None, "seed {seed}, round {round}\n{all:?}");
+        }
+    }
+    assert!(found > 300 && others > 50, "{found}, {others}");
+}
+
 /// A change of one value or end lets the IR say nothing else.
 #[test]
 fn only_what_changed_is_said() {
