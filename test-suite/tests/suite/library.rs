@@ -311,6 +311,14 @@ fn variables_and_barriers_of_spirv() {
                8  divergent {x, y, z}  %v = load <3 x i64>, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, align 32
                9  divergent {x, y, z}  %t = extractelement <3 x i64> %v, i64 0
               18  divergent {x, y, z}  %y = icmp eq i64 %t, 0
+
+        Braces list what something depends on:
+          x        the thread's index x
+          y        the thread's index y
+          z        the thread's index z
+          block.x  the workgroup's index x
+          block.y  the workgroup's index y
+          block.z  the workgroup's index z
     "#]].assert_eq(&run(&["analyze", "-"]));
 }
 

@@ -1,8 +1,17 @@
-//! The commands of the README, and of the page about the command line, work as written, in a folder with a `kernel.ll`.
+//! The commands of the README, and of the page about the command line, work as written, in a folder
+//! with a `kernel.ll` and a `kernel.cu`.
 
 use std::fs;
 
 use phalanx_testing::llvm_tools::{self, Program, TIME_LIMIT};
+
+const SOURCE: &str = "\
+__global__ void reduce(const float *in, float *out, int n) {
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) sum += in[i];
+  out[threadIdx.x] = sum;
+}
+";
 
 #[test]
 fn commands_of_the_readme_work() {
@@ -19,6 +28,7 @@ fn run_commands(page: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("folder");
     let kernel = fs::read(root.join("test-suite/ll/reduce.amdgcn.ll")).expect("kernel");
     fs::write(folder.path().join("kernel.ll"), kernel).expect("kernel.ll");
+    fs::write(folder.path().join("kernel.cu"), SOURCE).expect("kernel.cu");
     let mut run = 0;
     for command in &commands {
         // What cargo builds and runs is the binary that is here already; `dot` may not be installed.
@@ -30,6 +40,9 @@ fn run_commands(page: &str) -> Vec<String> {
             } else {
                 continue;
             };
+        if arguments.contains(".cu") && llvm_tools::require("clang").is_none() {
+            continue;
+        }
         let script = format!(
             "set -e; phalanx() {{ '{}' \"$@\"; }}; dot() {{ grep digraph; }}; phalanx {arguments}",
             crate::phalanx().path().display()

@@ -70,7 +70,7 @@ pub fn own_rounds(db: &dyn Db, function: FunctionInput) -> Rounds {
 }
 
 /// Whether facts of uniformity of a function hold on machines that reconverge at post-dominators:
-/// see [`machines`]. Not a query.
+/// see [`machines`](phalanx_analysis::legality::machines). Not a query.
 ///
 /// *Reads* [`own_rounds`] and [`call_place`] of the function, of callers whose facts are used and
 /// of what these call, and [`convergence`] of callees. *Cost* O(functions that are looked at).
