@@ -20,7 +20,8 @@
 //!
 //! The kernel is executed for each thread of a workgroup as far as its indices and conditions are
 //! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads are
-//! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), and where a branch
+//! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with one are
+//! known where they can be only one place of their object ([`settle`]), and where a branch
 //! does, both ways are tried ([`assume`]). Data is not followed: where a condition depends on it,
 //! what is executed under it is left out. So each access that is looked at is executed.
 //!
@@ -38,6 +39,7 @@ mod execute;
 mod launches;
 mod objects;
 mod program;
+mod settle;
 mod terms;
 mod thread;
 
@@ -51,6 +53,7 @@ use assume::Assumptions;
 use conflicts::{Pair, Pairs, Verdict, Waves};
 use objects::Access;
 use program::Functions;
+use settle::Settled;
 use terms::{Base, Term};
 use thread::{Machine, Stop, Thread};
 
@@ -232,9 +235,10 @@ impl<'a, 'f> Search<'a, 'f> {
         let numbered = (0..).zip(indices.iter().copied());
         let mut live: Vec<Thread> = numbered.map(|of| Thread::new(self.functions, of)).collect();
         let mut written = FxHashSet::default();
+        let mut settled = Settled::default();
         loop {
             let stops: Vec<Stop> = live.iter_mut().map(|thread| machine.run(thread)).collect();
-            self.interval(machine, &indices, &mut written);
+            self.interval(machine, &indices, (&mut written, &mut settled));
             let mut stops_of_live = stops.iter();
             let mut is_live = || stops_of_live.next().is_some_and(|stop| *stop != Stop::End);
             live.retain(|_| is_live());
@@ -253,14 +257,15 @@ impl<'a, 'f> Search<'a, 'f> {
         &mut self,
         machine: &mut Machine<'a, 'f>,
         indices: &[[u32; 3]],
-        written: &mut FxHashSet<(Base, i64)>,
+        (written, settled): (&mut FxHashSet<(Base, i64)>, &mut Settled),
     ) {
         let outside = std::mem::take(&mut machine.outside);
         self.leaves_by_size |= !outside.is_empty() && outside.iter().all(|one| one.thread > 0);
         for access in outside {
             self.report(machine, indices, Rule::OutOfBounds, [access; 2], true);
         }
-        let accesses = std::mem::take(&mut machine.accesses);
+        let mut accesses = std::mem::take(&mut machine.accesses);
+        settled.settle(machine, &mut accesses);
         let unwritten = conflicts::unwritten(&accesses, written);
         // It takes to know what is executed: what was assumed may contradict itself.
         if !machine.is_incomplete && machine.assumed.is_empty() {

@@ -123,6 +123,35 @@ fn a_barrier_keeps_a_write_and_a_read_apart() {
     check(AMDGCN, racy, expect![""]);
 }
 
+/// `tile[n - 1 - t]` of 64 threads is all of the array, or outside of it: thread 0 reads its end.
+#[test]
+fn indices_that_can_be_only_one_place() {
+    let body = "%b = sub i32 %n, %t
+        %i = sub i32 %b, 1
+        store i32 %t, tile[%t]
+        barrier
+        %x = load i32, tile[%i]
+        ret void";
+    check(NVPTX, body, expect![""]);
+    check(
+        NVPTX,
+        &body.replace("barrier", ""),
+        expect![[r#"
+        PHX050 error: 63 reads, 0 writes tile[0]
+    "#]],
+    );
+    // Of half of the threads it can be several.
+    let half = body
+        .replace("barrier", "")
+        .replace(
+            "store i32 %t",
+            "%h = and i32 %t, 31
+        store i32 %t",
+        )
+        .replace("sub i32 %n, %t", "sub i32 %n, %h");
+    check(NVPTX, &half, expect![""]);
+}
+
 #[test]
 fn lanes_of_a_warp_meet() {
     let body = "%i = xor i32 %t, 1
