@@ -10,7 +10,7 @@
 //! What the code does is what our analysis of it says: an upper bound. A test says so and passes
 //! where the library is not there.
 
-#[allow(dead_code, reason = "other tests edit fixtures")]
+#[expect(dead_code, reason = "other tests edit fixtures")]
 #[path = "support.rs"]
 mod support;
 

@@ -10,7 +10,8 @@
 //! as far apart as the object is long, and none of them is outside, then the base is settled: the
 //! lowest of them is at the beginning of the object. A kernel in which it is not so is wrong anyway.
 //!
-//! What was settled once stays so between later barriers.
+//! Only what the launch decides is settled: arguments, and which workgroup it is. A value that is
+//! loaded may be another for each thread. What was settled once stays so between later barriers.
 //!
 //! O(accesses).
 
@@ -44,7 +45,8 @@ impl Settled {
         for (base, (low, high)) in reaches {
             let root = machine.root(base);
             let length = high.checked_sub(low).and_then(|length| u64::try_from(length).ok());
-            if length.is_some() && length == machine.extent(root) {
+            let is_one = machine.terms.is_of_launch_behind(root, base);
+            if is_one && length.is_some() && length == machine.extent(root) {
                 self.places.insert(base, Val { base: root, offset: low.saturating_neg() });
             }
         }

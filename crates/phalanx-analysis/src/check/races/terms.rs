@@ -116,6 +116,25 @@ impl Terms {
         }
     }
 
+    /// Whether an address is an object and what depends on nothing but the launch. False for a sum
+    /// of many parts.
+    pub(super) fn is_of_launch_behind(&self, object: Base, address: Base) -> bool {
+        let mut work = vec![address];
+        for _ in 0..64 {
+            let Some(at) = work.pop() else { return true };
+            if at == object || self.is_of_launch(Val::of(at)) {
+                continue;
+            }
+            match self.get(at) {
+                Some(Term::Pure { opcode: Opcode::Add, operands, .. }) => {
+                    work.extend(operands.iter().map(|operand| operand.base));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// The result of an instruction with integers or addresses as operands.
     ///
     /// None where it is poison, undefined, or not followed.

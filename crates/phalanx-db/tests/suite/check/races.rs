@@ -140,6 +140,12 @@ fn indices_that_can_be_only_one_place() {
         PHX050 error: 63 reads, 0 writes tile[0]
     "#]],
     );
+    // A number that each thread loads may be another for each.
+    let loaded = body
+        .replace("barrier", "")
+        .replace("sub i32 %n, %t", "sub i32 %m, %t")
+        .replace("%b =", "%m = load i32, ptr addrspace(1) %out\n        %b =");
+    check(NVPTX, &loaded, expect![""]);
     // Of half of the threads it can be several.
     let half = body
         .replace("barrier", "")
