@@ -1,10 +1,12 @@
-//! Pure functions from our IR to facts: tables for the core, memory, spaces, shapes, summaries of calls, checks.
+//! Pure functions from our IR to facts: tables for the core, memory, spaces, shapes, summaries of
+//! calls, checks.
 //!
 //! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by [`phalanx_core`], which knows
 //! no IR: it is a function of tables, and [`lower`] makes these from a function of the IR. The crate knows no text format
 //! and no salsa.
 //!
-//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from), [`memory`].
+//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from),
+//! [`memory`].
 
 pub mod check;
 pub mod convergence;

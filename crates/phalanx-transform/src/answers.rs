@@ -40,7 +40,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Whether what both sides of a branch do together, at a scope, may be done above it or behind
-    /// it: whoever executes the one there together executed one of the two together.
+    /// it: threads that execute the one there together executed one of the two together.
     pub(crate) fn can_merge(&self, scope: Scope, [one, other]: [BlockId; 2]) -> bool {
         let legality = self.at(scope);
         legality.is_some_and(|l| l.merge(node_of(one), node_of(other)).is_ok())

@@ -15,7 +15,8 @@
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a component that needs more than [`ROUNDS`] of them. Rounds are
 //! gone through from the first one on, so a query finds what it reads of others answered already: they do not nest deeply.
 //!
-//! **Memory.** Memos of rounds that are reached no more stay, at most [`ROUNDS`] for each member; what is kept to repair, for [`ROUNDS_KEPT`] rounds at most.
+//! **Memory.** Memos of rounds that are no longer reached stay, at most [`ROUNDS`] for each member;
+//! state to repair from is retained for at most [`ROUNDS_KEPT`] rounds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,5 @@
-//! What runs, and above all what does not: the table of `docs/what-runs.md`, checked against the event log.
+//! What runs, and above all what does not: the table of `docs/what-runs.md`, checked against the
+//! event log.
 
 use std::sync::Arc;
 
