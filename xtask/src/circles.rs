@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// List all files of each circle.
     #[arg(long)]
     files: bool,
+    /// List which names each file of a circle takes from its others.
+    #[arg(long)]
+    names: bool,
     /// Fail where a circle has more files.
     #[arg(long, value_name = "N")]
     at_most: Option<usize>,
@@ -66,6 +69,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                 if options.files {
                     circle.iter().for_each(|path| println!("      {}", shown(path)));
                 }
+                for file in circle.iter().filter(|_| options.names) {
+                    for (other, names) in &uses[*file] {
+                        if circle.contains(&other.as_path()) {
+                            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                            let (file, other) = (shown(file), shown(other));
+                            println!("      {file} -> {other}: {}", names.join(", "));
+                        }
+                    }
+                }
             }
         }
     }
@@ -75,8 +87,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Which files a file uses.
-type Uses = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
+/// Which files a file uses, and the names that it takes from each.
+type Uses = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;
 
 /// Circles of two or more files, the largest first.
 fn circles(uses: &Uses) -> Vec<Vec<&Path>> {
@@ -84,7 +96,7 @@ fn circles(uses: &Uses) -> Vec<Vec<&Path>> {
     let number = |path: &PathBuf| files.binary_search(&path.as_path()).ok();
     let lists: Vec<Vec<u32>> = uses
         .values()
-        .map(|used| used.iter().filter_map(|path| Some(number(path)? as u32)).collect())
+        .map(|used| used.keys().filter_map(|path| Some(number(path)? as u32)).collect())
         .collect();
     let components = Components::new(&lists);
     let mut found: BTreeMap<usize, Vec<&Path>> = BTreeMap::new();
@@ -103,7 +115,7 @@ fn way_round<'a>(uses: &'a Uses, circle: &[&'a Path]) -> Vec<&'a Path> {
     let mut from: BTreeMap<&Path, &Path> = BTreeMap::new();
     let mut work = VecDeque::from([first]);
     while let Some(file) = work.pop_front() {
-        for next in uses.get(file).into_iter().flatten().map(PathBuf::as_path) {
+        for next in uses.get(file).into_iter().flat_map(BTreeMap::keys).map(PathBuf::as_path) {
             if next == first {
                 let mut way = vec![first];
                 let mut at = file;
@@ -129,7 +141,9 @@ mod tests {
     use super::*;
 
     fn uses(edges: &[(&str, &[&str])]) -> Uses {
-        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        let paths = |names: &[&str]| {
+            names.iter().map(|name| (PathBuf::from(name), BTreeSet::new())).collect()
+        };
         edges.iter().map(|(from, to)| (PathBuf::from(from), paths(to))).collect()
     }
 

@@ -11,11 +11,11 @@ use phalanx::{
 };
 
 use crate::{
-    Status,
     args::{AnalyzeArgs, BarrierArg, Format, ScopeArg, Section, TargetArgs},
     functions,
     input::{self, Reader, Source},
     run::extents,
+    status::Status,
     terminal::Terminal,
 };
 

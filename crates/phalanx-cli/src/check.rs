@@ -28,13 +28,13 @@ use phalanx::{
 use phalanx_source::{About, Digest, Entry, Hasher, Language};
 
 use crate::{
-    Status,
     analyze::overrides,
     args::{CheckArgs, CheckFormat},
     files::{Files, FilesOf},
     functions,
     input::{self, Origin, Reader, Source, compiled_by},
     run::extents,
+    status::Status,
     terminal::{self, Terminal},
 };
 use baseline::Baseline;

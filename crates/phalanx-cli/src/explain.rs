@@ -15,13 +15,13 @@ use phalanx::{
 };
 
 use crate::{
-    Status,
     analyze::{assumptions, overrides, scope},
     args::ExplainArgs,
     files::Files,
     functions,
     input::{self, Source},
     run::extents,
+    status::Status,
     terminal::Terminal,
 };
 

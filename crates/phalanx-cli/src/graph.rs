@@ -15,10 +15,10 @@ use phalanx::{
 };
 
 use crate::{
-    Status,
     analyze::overrides,
     args::{GraphArgs, GraphKind},
     functions, input,
+    status::Status,
     terminal::Terminal,
 };
 

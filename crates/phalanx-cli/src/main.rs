@@ -14,6 +14,7 @@ mod md5;
 mod opt;
 mod pipeline;
 mod run;
+mod status;
 mod terminal;
 
 use std::{
@@ -24,18 +25,8 @@ use std::{
 use clap::Parser;
 
 use args::{Cli, Command};
+use status::Status;
 use terminal::Terminal;
-
-/// Exit statuses, as `--help` states them.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Status {
-    /// Nothing to report.
-    Fine = 0,
-    /// The tool found what it looks for.
-    Findings = 1,
-    /// Bad usage or bad input.
-    Bad = 2,
-}
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(args::normalize(std::env::args_os())) {

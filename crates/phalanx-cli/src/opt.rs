@@ -20,12 +20,12 @@ use phalanx::{
 };
 
 use crate::{
-    Status,
     analyze::overrides,
     args::OptArgs,
     functions,
     input::{self, Source},
     pipeline::{FunctionPass, printing_alone, registry},
+    status::Status,
     terminal::Terminal,
 };
 

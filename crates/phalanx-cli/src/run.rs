@@ -17,11 +17,11 @@ use phalanx::{
 use serde_json::json;
 
 use crate::{
-    Status,
     analyze::overrides,
     args::{Format, Reconverge, RunArgs},
     functions,
     input::{self, Source},
+    status::Status,
     terminal::Terminal,
 };
 use arguments::{Buffer, Parameters, argument, contents, show};

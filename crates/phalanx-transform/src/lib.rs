@@ -65,6 +65,7 @@ pub mod move_convergent;
 mod pass;
 mod pipeline;
 pub mod redundant_barriers;
+mod registry;
 pub mod simplify_cfg;
 mod speculated;
 mod ssa;
@@ -72,6 +73,7 @@ mod stacks;
 mod statistics;
 
 pub use manager::{Event, Manager, Options};
-pub use pass::{Outcome, Parameters, Pass, PassError, Registry};
+pub use pass::{Outcome, Parameters, Pass, PassError};
 pub use pipeline::{Group, Pipeline, PipelineError, Step};
+pub use registry::Registry;
 pub use statistics::{Statistics, StepStatistics};

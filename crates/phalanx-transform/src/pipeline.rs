@@ -10,7 +10,8 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::pass::{Pass, Registry};
+use crate::pass::Pass;
+use crate::registry::Registry;
 
 /// A pass of a pipeline.
 #[derive(Clone)]

@@ -60,13 +60,16 @@ pub(super) fn uses(root: &Path) -> anyhow::Result<Uses> {
             continue;
         }
         let used = uses.entry(module.file.clone()).or_default();
-        let targets = module.paths.iter().filter_map(|path| defining(&modules, number, path, FAR));
-        let files = targets.map(|at| &modules[at].file);
-        used.extend(
-            files
-                .filter(|file| **file != module.file && !roots_only.contains(file.as_path()))
-                .cloned(),
-        );
+        for path in &module.paths {
+            let Some(at) = defining(&modules, number, path, FAR) else { continue };
+            let file = &modules[at].file;
+            if *file != module.file && !roots_only.contains(file.as_path()) {
+                let ways = ["crate", "self", "super"];
+                let named = path.iter().filter(|name| !ways.contains(&name.as_str()));
+                let name = named.cloned().collect::<Vec<_>>().join("::");
+                used.entry(file.clone()).or_default().insert(name);
+            }
+        }
     }
     Ok(uses)
 }
@@ -214,6 +217,9 @@ impl Visit<'_> for Paths {
         visit::visit_path(self, path);
     }
 
+    /// `pub(super)` names a module, but takes nothing from it.
+    fn visit_visibility(&mut self, _: &syn::Visibility) {}
+
     fn visit_item(&mut self, item: &Item) {
         // What a function uses inside is used by the module.
         if let Item::Use(of) = item {
@@ -284,7 +290,7 @@ mod tests {
         let uses = uses(&folder.path().join("lib.rs")).expect("it parses");
         let short =
             |path: &Path| path.strip_prefix(folder.path()).expect("in it").display().to_string();
-        let edges = uses.iter().flat_map(|(from, to)| to.iter().map(move |to| (from, to)));
+        let edges = uses.iter().flat_map(|(from, to)| to.keys().map(move |to| (from, to)));
         edges.map(|(from, to)| format!("{} -> {}", short(from), short(to))).collect()
     }
 
@@ -297,6 +303,15 @@ mod tests {
             ("b/c.rs", "pub struct Thing; #[cfg(test)] mod tests { use crate::a::f; }"),
         ]);
         assert_eq!(edges, ["a.rs -> b/c.rs"]);
+    }
+
+    #[test]
+    fn who_may_see_an_item_is_no_use() {
+        let edges = crate_of(&[
+            ("lib.rs", "mod a; pub fn f() { a::g(); }"),
+            ("a.rs", "pub(super) fn g() {} pub(in crate::a) struct S { pub(crate) n: u32 }"),
+        ]);
+        assert_eq!(edges, ["lib.rs -> a.rs"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 use phalanx::{ModuleId, Session};
 
 use super::Check;
-use crate::{Status, args::CheckFormat, input};
+use crate::{args::CheckFormat, input, status::Status};
 
 /// Between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(150);

@@ -1,0 +1,12 @@
+//! How the program ends: the exit statuses that scripts and CI read.
+
+/// Exit statuses, as `--help` states them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Status {
+    /// Nothing to report.
+    Fine = 0,
+    /// The tool found what it looks for.
+    Findings = 1,
+    /// Bad usage or bad input.
+    Bad = 2,
+}
