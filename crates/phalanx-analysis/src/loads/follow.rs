@@ -32,8 +32,10 @@ use phalanx_ir::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    Acquires, Classifier, Facts, Load, LoadClass, LoadClasses, PointerFlow, Refusal, Root,
-    Unchanged, classify_with, is_number, with_classifier,
+    Facts, Load, LoadClass, LoadClasses, PointerFlow, Refusal, Root, Unchanged,
+    classify::{Classifier, classify_with, with_classifier},
+    clobbers::Acquires,
+    concern::is_number,
 };
 use crate::{
     affect::User,

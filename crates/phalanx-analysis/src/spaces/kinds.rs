@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use phalanx_ir::{Body, Const, InstId, Value, ValueKind};
 
-use super::{pages::Pages, set::SpaceSet, solve::number};
+use super::{numbers::number, pages::Pages, set::SpaceSet};
 
 /// Which memories each pointer of a function may lead to, and each integer that holds an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,6 +12,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`facts`] | what is known outside of the function |
 //! | [`set`] | sets of memories; which address space has which |
 //! | [`rules`] | what the set of a value is made from |
 //! | [`held`] | what constants lead to, and what constant memory holds |
@@ -43,8 +44,10 @@
 //! - An access through a pointer leads to one of the memories that its address space has.
 
 mod extras;
+mod facts;
 mod held;
 mod kinds;
+mod numbers;
 mod pages;
 mod predicates;
 mod readers;
@@ -55,114 +58,22 @@ mod set;
 mod solve;
 mod specialize;
 mod summary;
-
+mod types;
 mod why;
 
-use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::{Const, Context, GlobalName, Type, TypeKind};
-
+pub use facts::{Alone, Returned, SpaceFacts, VariableFacts};
 pub use kinds::MemoryKinds;
 pub use predicates::{may_pass, tested};
 pub use retained::RetainedKinds;
 pub use set::{SpaceModel, SpaceSet};
+pub use solve::memory_kinds;
+#[cfg(any(test, feature = "testing"))]
+pub use solve::memory_kinds_by_rounds;
 pub use specialize::{Specialization, specializations};
-pub use summary::{Returned, passed, returned};
+pub use summary::{passed, returned};
+pub use types::{may_hold_address, may_return_address};
 #[cfg(any(test, feature = "testing"))]
 pub use why::chain_holds;
 pub use why::{
     SpaceCause, SpaceChain, SpaceLink, SpaceOrigin, SpacePlace, SpaceSubject, space_chains,
 };
-
-use crate::{
-    lower::{Code, Surroundings},
-    memory::PrivateMemory,
-};
-
-/// What is known of a variable of the module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VariableFacts {
-    /// It is in this module, so its address is not null.
-    pub is_defined: bool,
-    /// What it always holds, if it never changes and nobody replaces it.
-    pub initializer: Option<Const>,
-}
-
-/// What is known outside of a function.
-pub trait SpaceFacts {
-    /// What an argument may lead to, if all callers are known.
-    fn argument(&self, position: u32) -> Option<SpaceSet>;
-    /// What a function returns, if its code is known.
-    fn returned(&self, callee: GlobalName) -> Option<Returned>;
-    /// Of a variable; none if the name is of something else.
-    fn variable(&self, name: GlobalName) -> Option<VariableFacts>;
-}
-
-/// Nothing is known outside of the function.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
-
-impl SpaceFacts for Alone {
-    fn argument(&self, _position: u32) -> Option<SpaceSet> {
-        None
-    }
-
-    fn returned(&self, _callee: GlobalName) -> Option<Returned> {
-        None
-    }
-
-    fn variable(&self, _name: GlobalName) -> Option<VariableFacts> {
-        None
-    }
-}
-
-/// Which memories each pointer of a function may lead to.
-#[must_use]
-pub fn memory_kinds(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    graph: (&Cfg, &DomTree),
-    memory: &PrivateMemory,
-    facts: &dyn SpaceFacts,
-) -> MemoryKinds {
-    let mut solver = solve::Solver::new(code, around, graph, memory, facts, false);
-    solver.solve();
-    solver.finish().0
-}
-
-/// As [`memory_kinds`], by rounds over everything until nothing grows: the slow twin.
-#[cfg(any(test, feature = "testing"))]
-#[must_use]
-pub fn memory_kinds_by_rounds(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    graph: (&Cfg, &DomTree),
-    memory: &PrivateMemory,
-    facts: &dyn SpaceFacts,
-) -> MemoryKinds {
-    let mut solver = solve::Solver::new(code, around, graph, memory, facts, false);
-    solver.solve_by_rounds();
-    solver.finish().0
-}
-
-/// Whether a function of a type may return an address.
-#[must_use]
-pub fn may_return_address(context: &Context, function_type: Type) -> bool {
-    match context.type_kind(function_type) {
-        TypeKind::Function { ret, .. } => holds_address(context, *ret),
-        _ => true,
-    }
-}
-
-/// Whether a value of a type can hold an address at all: pointers, integers of their width, and what is made of such.
-#[must_use]
-pub fn may_hold_address(code: Code<'_>, ty: Type) -> bool {
-    holds_address(code.context, ty)
-}
-
-fn holds_address(context: &Context, ty: Type) -> bool {
-    match context.type_kind(ty) {
-        TypeKind::Void | TypeKind::Half | TypeKind::BFloat | TypeKind::Float => false,
-        TypeKind::Int(bits) => *bits >= 32,
-        _ => true,
-    }
-}

@@ -28,9 +28,10 @@ use phalanx_ir::{InstId, Value};
 use rustc_hash::FxHashSet;
 
 use super::{
+    numbers::number,
     predicates::{Refinements, STEPS, Support, is_step_of, tested},
     set::SpaceSet,
-    solve::{Solver, number},
+    solve::Solver,
 };
 use crate::{edited::Edited, lower::Code};
 

@@ -53,11 +53,12 @@ use self::repair::Repair;
 use super::{
     MemoryKinds, SpaceFacts,
     extras::Extras,
+    numbers::{inst_of, number},
     readers::Tables,
     refined::{Tests, refined_uses},
     rules::{Input, Rules},
     set::SpaceSet,
-    solve::{Sets, Solver, constant_addresses, inst_of, number},
+    solve::{Sets, Solver, constant_addresses},
 };
 use crate::{
     edited::Edited,

@@ -17,8 +17,9 @@ use phalanx_ir::{Const, InstId, Opcode, Value, ValueKind, constant::ConstKind, f
 use rustc_hash::FxHashMap;
 
 use super::{
-    SpaceFacts,
+    facts::SpaceFacts,
     kinds::MemoryKinds,
+    numbers::{inst_of, number},
     predicates::{Refinements, Support, tested},
     rules::{Input, Rules, restrict},
     set::SpaceSet,
@@ -28,15 +29,36 @@ use crate::{
     memory::{PrivateMemory, ssa::Version},
 };
 
-pub(super) fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
-}
-
-pub(super) fn inst_of(number: usize) -> InstId {
-    InstId::from_raw((number as u32).into())
-}
-
 const ANYTHING: u64 = SpaceSet::ALL.bits() as u64;
+
+/// Which memories each pointer of a function may lead to.
+#[must_use]
+pub fn memory_kinds(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    graph: (&Cfg, &DomTree),
+    memory: &PrivateMemory,
+    facts: &dyn SpaceFacts,
+) -> MemoryKinds {
+    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    solver.solve();
+    solver.finish().0
+}
+
+/// As [`memory_kinds`], by rounds over everything until nothing grows: the slow twin.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn memory_kinds_by_rounds(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    graph: (&Cfg, &DomTree),
+    memory: &PrivateMemory,
+    facts: &dyn SpaceFacts,
+) -> MemoryKinds {
+    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    solver.solve_by_rounds();
+    solver.finish().0
+}
 
 /// The analysis of one function.
 pub(super) struct Solver<'a> {

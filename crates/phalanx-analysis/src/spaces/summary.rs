@@ -7,32 +7,15 @@
 //! [`passed`] reads off the arguments of calls.
 
 use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::{InstId, Opcode, Type};
+use phalanx_ir::{InstId, Opcode};
 
-use super::{MemoryKinds, SpaceFacts, rules::MEMORIES, set::SpaceSet, solve::Solver};
+use super::{
+    Returned, SpaceFacts, kinds::MemoryKinds, rules::MEMORIES, set::SpaceSet, solve::Solver,
+};
 use crate::{
     lower::{Code, Surroundings},
     memory::PrivateMemory,
 };
-
-/// Which memories the result of a call may lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Returned {
-    /// Whatever is passed.
-    pub own: SpaceSet,
-    /// And those of these arguments, by position.
-    pub arguments: u64,
-    /// For calls of this type.
-    pub function_type: Type,
-}
-
-impl Returned {
-    /// Of a function that has not returned yet: where a recursion begins.
-    #[must_use]
-    pub fn bottom(function_type: Type) -> Self {
-        Returned { own: SpaceSet::EMPTY, arguments: 0, function_type }
-    }
-}
 
 /// What a function returns.
 #[must_use]

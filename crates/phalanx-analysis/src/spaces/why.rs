@@ -19,9 +19,10 @@ use rustc_hash::FxHashSet;
 
 use super::{
     MemoryKinds, SpaceFacts,
+    numbers::{inst_of, number},
     rules::Input,
     set::SpaceSet,
-    solve::{Solver, inst_of, number},
+    solve::Solver,
 };
 use crate::{
     lower::{Code, Surroundings},

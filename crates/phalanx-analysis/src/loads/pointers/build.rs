@@ -9,15 +9,16 @@ use rustc_hash::FxHashMap;
 
 use super::doers::{Doers, Done, merged};
 use super::done::{mentions, sinks_of};
+use super::flow::{End, Made, Objects, PointerFlow, Root, Roots, Sink, matters};
 use super::follow::Tables;
 use super::nodes::Input;
 use super::sets::{SetRules, Sets, Users, held_at, is_there};
-use super::{End, Made, Objects, PointerFlow, Root, Roots, Sink, is_pointer, matters, number};
 use crate::{
     loads::Omitted,
     lower::Code,
     memory::{
         PrivateMemory,
+        origins::{is_pointer, number},
         pages::Pages,
         private::{Effect, readers::Place},
     },
@@ -235,4 +236,18 @@ fn read_otherwise(
         }
     }
     (read != Objects::NONE).then_some(read)
+}
+
+impl PointerFlow {
+    /// That of a function; `private` is the memory that only it reaches.
+    #[must_use]
+    pub fn new(code: Code<'_>, private: &PrivateMemory) -> Self {
+        flow(code, private, None, false).0
+    }
+
+    /// The same without a rule: a negative control.
+    #[must_use]
+    pub fn new_without(code: Code<'_>, private: &PrivateMemory, omitted: Option<Omitted>) -> Self {
+        flow(code, private, omitted, false).0
+    }
 }

@@ -11,7 +11,8 @@ use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{First, Objects, Sink, number};
+use super::flow::{First, Objects, Sink};
+use crate::memory::origins::number;
 
 /// What one instruction does: each thing once, in order.
 pub(super) type Done = SmallVec<[(Objects, Sink); 2]>;

@@ -8,7 +8,7 @@ use phalanx_ir::{
 use phalanx_target::intrinsics::{Location, lookup};
 use smallvec::SmallVec;
 
-use super::{
+use super::flow::{
     Made, Objects, PassedUse, PointerFlow, Sink, entities, has_provenance, names_something,
 };
 use crate::{

@@ -43,11 +43,12 @@ use smallvec::SmallVec;
 use super::build::{self, done_by};
 use super::doers::Doers;
 use super::done::mentions;
+use super::flow::{End, Made, Objects, PointerFlow, Root, matters};
 use super::sets::{SetRules, Sets, Users, is_step_from, is_there, users};
-use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
 use crate::edited::Edited;
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
+use crate::memory::origins::{is_pointer, number};
 use crate::memory::private::{
     compare::Renumbered,
     readers::{Place, Readers},

@@ -5,7 +5,7 @@
 
 use phalanx_ir::{InstId, Value};
 
-use super::{Made, Objects, PointerFlow, STEPS, is_address};
+use super::flow::{Made, Objects, PointerFlow, STEPS, is_address};
 use crate::lower::Code;
 use crate::memory::{
     PrivateMemory,

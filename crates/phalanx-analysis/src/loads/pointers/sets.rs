@@ -9,8 +9,8 @@ use phalanx_graph::BitSet;
 use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
 
+use super::flow::{Made, Objects, PointerFlow};
 use super::nodes::{Input, Nodes};
-use super::{Made, Objects, PointerFlow};
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
 use crate::memory::private::readers::{Place, Readers};

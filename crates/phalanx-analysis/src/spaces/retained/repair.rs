@@ -3,12 +3,7 @@
 //! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no particular order, those
 //! that wait on a stack; more than [`SPACE_STEPS`] of them and it is given up. O(1) per node and reader, a lookup each.
 
-use super::super::{
-    extras::Extras,
-    readers::takers,
-    rules::Class,
-    solve::{Solver, number},
-};
+use super::super::{extras::Extras, numbers::number, readers::takers, rules::Class, solve::Solver};
 use super::Work;
 use crate::memory::private::readers::{Place, Readers};
 use crate::policy::SPACE_STEPS;
