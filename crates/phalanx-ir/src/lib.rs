@@ -24,6 +24,7 @@ pub mod layout;
 pub mod metadata;
 pub mod module;
 pub mod symbol;
+mod text_enum;
 pub mod types;
 pub mod use_counts;
 mod value;

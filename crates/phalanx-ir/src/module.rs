@@ -11,9 +11,9 @@ use crate::{
     context::Context,
     flow::BlockId,
     function::Function,
-    inst::text_enum,
     metadata::{Attachment, Metadata},
     symbol::{GlobalName, Symbol},
+    text_enum::text_enum,
     types::{StructBody, StructName, Type},
     value::Value,
 };

@@ -2,7 +2,7 @@
 //!
 //! Each is a small value that packs into the `u64` of [`super::Attribute::Int`] and unpacks from it.
 
-use crate::inst::text_enum;
+use crate::text_enum::text_enum;
 
 text_enum! {
     /// How memory is accessed, as two bits: read, write.

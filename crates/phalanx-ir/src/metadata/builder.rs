@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Entry, MetadataValue,
     schema::{Field, FieldSchema, FieldType, NodeKind, Presence},
+    table::{Entry, MetadataValue},
 };
 use crate::symbol::SyncScope;
 

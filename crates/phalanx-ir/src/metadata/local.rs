@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::MetadataId;
-use crate::{inst::text_enum, symbol::Symbol, value::Value};
+use crate::{symbol::Symbol, text_enum::text_enum, value::Value};
 
 /// Metadata as an operand of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Nodes are canonical, packed values survive, and facts are read from nodes of the right shape only.
 
+use super::table::Entry;
 use super::*;
-use crate::types::Type;
+use crate::{constant::Const, context::Context, symbol::Symbol, types::Type};
 
 fn fields(metadata: &Metadata, id: MetadataId) -> Vec<(&'static str, MetadataValue)> {
     metadata.fields(id).map(|(field, value)| (field.text(), value)).collect()

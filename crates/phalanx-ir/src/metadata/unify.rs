@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::{Entry, Metadata, MetadataId, MetadataValue};
+use super::table::{Entry, Metadata, MetadataId, MetadataValue};
 
 const PASSES: usize = 4;
 
