@@ -46,7 +46,8 @@ Examples:
   phalanx explain kernel.ll @f %v                     why it diverges
   phalanx check kernel.ll                             what is wrong
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
-  phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
+  phalanx graph --format svg kernel.ll > kernel.svg   a picture
+  phalanx report kernel.cu                            a page to look at: report.html
   phalanx run kernel.ll @f --group 64 --arg i32:5     execute it
 
 Exit status: 0 fine, 1 findings (errors of `check`, rules that are broken for `opt`, faults of `run`), 2 bad usage or bad input.";
@@ -73,8 +74,10 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// The part of LLVM's `opt` that Phalanx implements.
     Opt(OptArgs),
-    /// Graphs of a function in DOT.
+    /// Graphs of a function in DOT, or as SVG.
     Graph(GraphArgs),
+    /// A page to look at: source and code side by side, what differs and why, findings.
+    Report(ReportArgs),
     /// Executes a kernel under the maximal-convergence semantics.
     Run(RunArgs),
 }
@@ -464,9 +467,55 @@ pub(crate) struct GraphArgs {
     /// Which graph.
     #[arg(long, value_enum, default_value_t = GraphKind::Cfg)]
     pub(crate) kind: GraphKind,
+    /// In which format.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
+    pub(crate) format: GraphFormat,
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// Formats of graphs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// For Graphviz and its like: one graph for each function.
+    Dot,
+    /// One drawing, of up to 400 nodes for each function.
+    Svg,
+}
+
+/// Options of `phalanx report`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The page is one file without links to others; any browser shows it, also without a network.
+
+Examples:
+  phalanx report kernel.cu                         writes report.html
+  phalanx report kernel.ll -o - > page.html        to standard output
+  phalanx report kernel.cl --function scan         one function alone")]
+pub(crate) struct ReportArgs {
+    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where the page is written; `-` is standard output.
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+    /// Only functions with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) group: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
+    /// Other modules may call the functions of this one.
+    #[arg(long)]
+    pub(crate) part_of_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]

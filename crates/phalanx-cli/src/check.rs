@@ -19,8 +19,8 @@ use phalanx::{
     db::{Database, FunctionEntry, FunctionInput, queries},
     report::check::{
         Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
-        SourceFile, against, distinct, page_of, sarif, write_github, write_judged, write_line,
-        write_summary, write_text,
+        SourceFile, against, distinct, findings, page_of, sarif, write_github, write_judged,
+        write_line, write_summary, write_text,
     },
     target::LaunchStatement,
 };
@@ -283,13 +283,7 @@ impl<'a> Check<'a> {
         };
         let mut concerned: Vec<(FunctionEntry, Coverage, bool)> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
-            let mut found =
-                queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();
-            let conflicts = queries::space_conflicts(db, function).as_deref();
-            found.extend_from_slice(conflicts.unwrap_or_default());
-            found.extend(queries::waiting_loops(db, function).iter().flatten().cloned());
-            let memory = queries::workgroup_memory(db, function).as_ref();
-            found.extend(memory.iter().flat_map(|memory| memory.findings.iter().cloned()));
+            let mut found = findings(db, function);
             if self.args.no_generic {
                 found.extend(queries::mixed_spaces(db, function).iter().flatten().cloned());
             }

@@ -1,4 +1,4 @@
-//! `phalanx graph`: DOT.
+//! `phalanx graph`: graphs in DOT, and as SVG.
 
 use phalanx::{
     Session,
@@ -10,13 +10,17 @@ use phalanx::{
     graph::Node,
     ir::{Type, flow::node_of},
     llvm::{FunctionPrinter, ModulePrinter},
-    report::dot::{self, Mark},
+    report::{
+        dot::{self, Mark},
+        explain::Explainer,
+        picture::{self, Look, MOST, PictureEdge, PictureNode},
+    },
     target::{Scope, SourceSet, varying},
 };
 
 use crate::{
     analyze::overrides,
-    args::{GraphArgs, GraphKind},
+    args::{GraphArgs, GraphFormat, GraphKind},
     functions, input,
     status::Status,
     terminal::Terminal,
@@ -37,6 +41,31 @@ pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Statu
     let db = session.database();
     let views = module.functions(db).iter().map(|entry| entry.input.view(db)).collect();
     let printer = ModulePrinter::with_functions(module.shell(db), views);
+    if args.format == GraphFormat::Svg {
+        let mut drawings = Vec::new();
+        functions::for_each(
+            &session,
+            &entries,
+            (terminal, "drawing"),
+            |db, entry| {
+                let mut name = Vec::new();
+                printer.global(entry.name, &mut name);
+                let drawing = drawing(db, entry, &printer, (args.kind, &source.text));
+                (String::from_utf8_lossy(&name).into_owned(), drawing)
+            },
+            |_, drawing| {
+                drawings.push(drawing);
+                Ok(())
+            },
+        )?;
+        // One drawing stands alone.
+        let text = match drawings.as_slice() {
+            [(_, Ok(drawing))] => drawing.clone(),
+            all => picture::stacked(all),
+        };
+        terminal.out(&text)?;
+        return Ok(Status::Fine);
+    }
     functions::for_each(
         &session,
         &entries,
@@ -45,6 +74,44 @@ pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Statu
         |_, text| Ok(terminal.out(&text.unwrap_or_default())?),
     )?;
     Ok(Status::Fine)
+}
+
+/// A graph as SVG, or why there is none.
+fn drawing(
+    db: &Database,
+    entry: FunctionEntry,
+    printer: &ModulePrinter<'_>,
+    (kind, text): (GraphKind, &[u8]),
+) -> Result<String, String> {
+    let input = entry.input;
+    let view = input.view(db);
+    let names = printer.function(view);
+    let none = || "there is no graph".to_owned();
+    match kind {
+        GraphKind::Cfg | GraphKind::Cycles => {
+            picture::flow(&Explainer::new(db, input, printer, text))
+        }
+        GraphKind::Domtree => {
+            picture::dom_tree(queries::dom_tree(db, input).ok_or_else(none)?, &names)
+        }
+        GraphKind::Postdomtree => {
+            picture::postdom_tree(queries::postdom_tree(db, input).ok_or_else(none)?, &names)
+        }
+        GraphKind::Affect => {
+            let (nodes, edges) = affect(db, entry, &names).ok_or_else(none)?;
+            let node = |(text, mark): (Vec<u8>, Mark)| PictureNode {
+                text: String::from_utf8_lossy(&text).into_owned(),
+                look: if mark == Mark::Divergent { Look::Wave } else { Look::Plain },
+                ..PictureNode::default()
+            };
+            let edge = |(from, to)| PictureEdge { from, to, look: Look::Plain };
+            let nodes: Vec<PictureNode> = nodes.into_iter().map(node).collect();
+            let edges: Vec<PictureEdge> = edges.into_iter().map(edge).collect();
+            let count = nodes.len();
+            let refused = || format!("{count} nodes; more than {MOST} are not drawn");
+            picture::svg(&nodes, &edges).ok_or_else(refused)
+        }
+    }
 }
 
 fn draw(
@@ -87,18 +154,24 @@ fn draw(
             let cycles = queries::cycles(db, input)?;
             dot::cycles_dot(&name, (cfg, cycles), &order, &names, &divergent)
         }
-        GraphKind::Affect => affect(db, entry, &names, &mark)?,
+        GraphKind::Affect => {
+            let (nodes, edges) = affect(db, entry, &names)?;
+            dot::values_dot(&name, &nodes, &edges)
+        }
     })
 }
 
+/// Nodes with their texts, and edges between them by number.
+type Affects = (Vec<(Vec<u8>, Mark)>, Vec<(usize, usize)>);
+
 /// Values and terminators as nodes, def-use as edges.
-fn affect(
-    db: &Database,
-    entry: FunctionEntry,
-    names: &FunctionPrinter<'_>,
-    mark: &dyn Fn(SourceSet) -> Mark,
-) -> Option<String> {
+fn affect(db: &Database, entry: FunctionEntry, names: &FunctionPrinter<'_>) -> Option<Affects> {
     let input = entry.input;
+    let scope = varying(Scope::Wave, queries::launch_facts(db, input));
+    let mark = |sources: SourceSet| match sources.intersects(scope) {
+        true => Mark::Divergent,
+        false => Mark::Plain,
+    };
     let (view, table) = (input.view(db), queries::affect_map(db, input).as_ref()?);
     let divergence = queries::divergence(db, input).as_ref()?;
     let numbering = Numbering::new(view.header);
@@ -144,7 +217,5 @@ fn affect(
             edges.extend(to.map(|to| (from, to)));
         }
     }
-    let mut name = Vec::new();
-    names.module_printer().global(entry.name, &mut name);
-    Some(dot::values_dot(&name, &nodes, &edges))
+    Some((nodes, edges))
 }

@@ -13,6 +13,7 @@ mod input;
 mod md5;
 mod opt;
 mod pipeline;
+mod report;
 mod run;
 mod status;
 mod terminal;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args, &terminal),
         Command::Opt(args) => opt::run(args, &terminal),
         Command::Graph(args) => graph::run(args, &terminal),
+        Command::Report(args) => report::run(args, &terminal),
         Command::Run(args) => run::run(args, &terminal),
     };
     let status = result.unwrap_or_else(|error| {

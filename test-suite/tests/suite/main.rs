@@ -14,6 +14,7 @@ mod marks;
 mod memory_ssa;
 mod numbers;
 mod readme;
+mod report;
 mod run;
 mod sarif_format;
 mod source;

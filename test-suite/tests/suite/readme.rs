@@ -18,6 +18,7 @@ fn commands_of_the_readme_work() {
     let commands = run_commands("README.md");
     assert!(commands.iter().any(|command| command == "cargo test --workspace"), "{commands:?}");
     run_commands("docs/cli.md");
+    run_commands("docs/report.md");
 }
 
 /// Runs what a page tells people to type, as far as it is about the binary; all that it tells them.

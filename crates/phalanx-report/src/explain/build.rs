@@ -220,6 +220,11 @@ impl<'a> Explainer<'a> {
         self.lines.block(flow::block_of(node))
     }
 
+    /// An argument as text.
+    pub(crate) fn argument_text(&self, position: u32) -> String {
+        text(|out| self.printer.arg(position, out))
+    }
+
     /// An instruction as text.
     pub(crate) fn text_of(&self, inst: InstId) -> String {
         text(|out| self.printer.inst(inst, out))
@@ -465,7 +470,8 @@ impl<'a> Explainer<'a> {
         self.location(inst).source
     }
 
-    fn location(&self, inst: InstId) -> Location {
+    /// Where an instruction comes from.
+    pub(crate) fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
         let known = (&module.shell(self.db).metadata, &**module.context(self.db));
         Location::of(self.function, known, None, inst)

@@ -1,0 +1,138 @@
+//! Makes a page, function by function.
+
+use phalanx_db::{Database, FunctionEntry, ModuleInput, queries};
+use phalanx_llvm::ModulePrinter;
+use phalanx_target::{Scope, SourceSet};
+use rustc_hash::FxHashMap;
+
+use super::model::{Entry, FilePage, FunctionPage, Page};
+use super::rows::rows;
+use super::sentences::sentences;
+use crate::analyze::{Sections, report_function};
+use crate::check::{Diagnostic, source_name};
+use crate::explain::{
+    Explainer,
+    words::{self, Dialect},
+};
+use crate::picture;
+use crate::source::{OPENCL_BODY, SourceFile, Sources};
+
+/// Collects what a page shows.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    db: &'a Database,
+    printer: &'a ModulePrinter<'a>,
+    text: &'a [u8],
+    page: Page,
+    files: Files,
+}
+
+impl<'a> Builder<'a> {
+    /// A page without functions. `text` is what the module was read from.
+    #[must_use]
+    pub fn new(
+        db: &'a Database,
+        module: ModuleInput,
+        printer: &'a ModulePrinter<'a>,
+        (name, text): (&str, &'a [u8]),
+    ) -> Builder<'a> {
+        let dialect = Dialect::of(db, module);
+        let sources = SourceSet::ALL.iter().filter_map(|source| {
+            let name = source.name()?;
+            Some((name, words::source(source, dialect)))
+        });
+        let page = Page {
+            file: name.to_owned(),
+            triple: queries::target(db, module).triple().to_owned(),
+            sources: sources.collect(),
+            ..Page::default()
+        };
+        Builder { db, printer, text, page, files: Files::default() }
+    }
+
+    /// Adds a function with a body, and what was found in it.
+    pub fn add(&mut self, entry: FunctionEntry, findings: Vec<Diagnostic>) {
+        let sections =
+            Sections { cycles: true, accesses: true, loads: true, ..Sections::default() };
+        let asked = (Scope::Wave, sections, None);
+        let Some(report) = report_function(self.db, entry, self.printer, self.text, asked) else {
+            return;
+        };
+        let explainer = Explainer::new(self.db, entry.input, self.printer, self.text);
+        let code = rows(&explainer, &self.page.sources, &mut self.files);
+        let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+        // Clang puts the body of an OpenCL kernel into a function of the same name.
+        let name = match report.name.starts_with(OPENCL_BODY) {
+            true => format!("{} (body)", source_name(self.db, entry.input)),
+            false => source_name(self.db, entry.input),
+        };
+        self.page.index.push(Entry {
+            name: name.clone(),
+            kernel: report.kernel,
+            findings: [count("error"), count("warning"), count("note")],
+            divergent: [report.summary.divergent_values, report.summary.values],
+        });
+        let (picture, no_picture) = match picture::flow(&explainer) {
+            Ok(picture) => (Some(picture), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        self.page.functions.push(FunctionPage {
+            name,
+            sentences: sentences(&report, &code.rows, &findings, &self.page.sources),
+            symbol: report.name,
+            kernel: report.kernel,
+            summary: report.summary,
+            rows: code.rows,
+            steps: code.steps,
+            cycles: report.cycles.unwrap_or_default(),
+            accesses: report.accesses.unwrap_or_default(),
+            loads: report.loads.unwrap_or_default(),
+            findings,
+            picture,
+            no_picture,
+            without_chains: code.without_chains,
+        });
+    }
+
+    /// The page, with the lines of the files that it is about; how the module was compiled, if it
+    /// was, and what was judged.
+    #[must_use]
+    pub fn finish(
+        mut self,
+        sources: &dyn Sources,
+        compiled: Option<String>,
+        judged: String,
+    ) -> Page {
+        let file = |place: &SourceFile| FilePage {
+            name: place.file.clone(),
+            lines: sources.text(place).map(|text| {
+                let text = String::from_utf8_lossy(text.bytes()).into_owned();
+                text.lines().map(str::to_owned).collect()
+            }),
+        };
+        self.page.files = self.files.places.iter().map(file).collect();
+        self.page.compiled = compiled;
+        self.page.judged = judged;
+        self.page
+    }
+}
+
+/// The files of the program, in the order in which rows first name them.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    numbers: FxHashMap<String, usize>,
+    places: Vec<SourceFile>,
+}
+
+impl Files {
+    /// The number of the file of a place.
+    pub(super) fn number(&mut self, place: &SourceFile) -> usize {
+        if let Some(&number) = self.numbers.get(&place.file) {
+            return number;
+        }
+        let number = self.places.len();
+        self.numbers.insert(place.file.clone(), number);
+        self.places.push(place.clone());
+        number
+    }
+}

@@ -1,0 +1,94 @@
+//! `phalanx report`: a page to look at, of one module, in one file.
+//!
+//! The page has the source and the IR side by side, each line coloured by the smallest scope whose
+//! threads differ there; findings at their lines; what differs and why in sentences; the
+//! control-flow graph; and for each value the chain of causes. It reads nothing from a network.
+//!
+//! A [`Page`] is plain data; [`write()`] puts it as JSON into a frame of HTML, one part for each
+//! function, so that a browser reads a function when it is shown. The script draws it.
+//!
+//! ```text
+//! Page ── files: lines of the program
+//!      └─ functions ── rows: labels, instructions, what each depends on
+//!                   ├─ steps: the links of all chains, each once
+//!                   └─ picture: the control-flow graph as SVG
+//! ```
+//!
+//! **Invariant.** Text of the program and of the module is data, never markup: the script makes
+//! text nodes of it, and `<` is escaped in the JSON, so that no name can end a script.
+//!
+//! **Cost.** O(instructions), and a search for each chain; functions with more than
+//! [`MAX_CHAINS`] values that differ have chains of their branches only.
+
+mod build;
+mod model;
+mod rows;
+mod sentences;
+
+pub use build::Builder;
+pub use model::{Entry, FilePage, FunctionPage, Page, Row, StepRow};
+
+use std::fmt::{self, Write};
+
+/// Functions with more values that differ have chains of causes of their branches only.
+pub const MAX_CHAINS: usize = 3000;
+
+const FRAME: &str = include_str!("frame.html");
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Writes a page as one file of HTML.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(page: &Page, out: &mut dyn Write) -> fmt::Result {
+    let mut rest = FRAME;
+    while let Some((before, behind)) = rest.split_once("<!--") {
+        let Some((name, after)) = behind.split_once("-->") else { break };
+        out.write_str(before)?;
+        match name {
+            "title" => out.write_str(&escaped(&page.file))?,
+            "style" => out.write_str(STYLE)?,
+            "script" => out.write_str(SCRIPT)?,
+            "data" => data(page, out)?,
+            _ => {}
+        }
+        rest = after;
+    }
+    out.write_str(rest)
+}
+
+/// The parts of the page as scripts that are not executed.
+fn data(page: &Page, out: &mut dyn Write) -> fmt::Result {
+    element("page", &serde_json::to_string(page).map_err(|_| fmt::Error)?, out)?;
+    for (number, function) in page.functions.iter().enumerate() {
+        let text = serde_json::to_string(function).map_err(|_| fmt::Error)?;
+        element(&format!("f{number}"), &text, out)?;
+    }
+    Ok(())
+}
+
+fn element(id: &str, json: &str, out: &mut dyn Write) -> fmt::Result {
+    write!(out, "<script type=\"application/json\" id=\"{id}\">")?;
+    out.write_str(&json.replace('<', "\\u003c"))?;
+    out.write_str("</script>\n")
+}
+
+/// Text as HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_the_data() {
+        let page = Page { file: "</script><b>\"".to_owned(), ..Page::default() };
+        let mut out = String::new();
+        write(&page, &mut out).expect("a string takes all");
+        assert!(!out.contains("</script><b>"), "{out}");
+        assert!(out.contains("<title>&lt;/script>&lt;b>&quot;"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The data of a page. Field names are short: there is one row for each instruction.
+
+use serde::Serialize;
+
+use crate::analyze::{AccessReport, CycleReport, Summary};
+use crate::check::Diagnostic;
+use crate::loads::LoadReport;
+
+/// A module.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Page {
+    /// What the file is called.
+    pub file: String,
+    /// Target triple.
+    pub triple: String,
+    /// How it was compiled, if it was.
+    pub compiled: Option<String>,
+    /// Files of the program that rows are about.
+    pub files: Vec<FilePage>,
+    /// What the names of sources mean: name, and words of the program's language.
+    pub sources: Vec<(&'static str, &'static str)>,
+    /// What was judged, and what was not, in a line.
+    pub judged: String,
+    /// Names and counts of the functions; the rest of each stands apart.
+    pub index: Vec<Entry>,
+    #[serde(skip)]
+    pub(super) functions: Vec<FunctionPage>,
+}
+
+/// What the list of functions shows of one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// What the program calls it.
+    pub name: String,
+    /// Whether threads start there.
+    pub kernel: bool,
+    /// Errors, warnings, notes.
+    pub findings: [usize; 3],
+    /// Values that differ between threads of a wave, and values.
+    pub divergent: [usize; 2],
+}
+
+/// A file of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct FilePage {
+    /// Its name.
+    pub name: String,
+    /// Its lines; none if the file is not at hand, or has changed since it was compiled.
+    pub lines: Option<Vec<String>>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionPage {
+    /// What the program calls it.
+    pub name: String,
+    /// What the module calls it.
+    pub symbol: String,
+    /// Whether threads start there.
+    pub kernel: bool,
+    /// What differs and why, in sentences.
+    pub sentences: Vec<String>,
+    /// Counts.
+    pub summary: Summary,
+    /// Arguments, labels and instructions, in order.
+    pub rows: Vec<Row>,
+    /// Links of chains.
+    pub steps: Vec<StepRow>,
+    /// Loops and other cycles.
+    pub cycles: Vec<CycleReport>,
+    /// Accesses of memory.
+    pub accesses: Vec<AccessReport>,
+    /// Loads, and which may take a cheaper way.
+    pub loads: Vec<LoadReport>,
+    /// What `check` finds.
+    pub findings: Vec<Diagnostic>,
+    /// The control-flow graph as SVG.
+    pub picture: Option<String>,
+    /// Why there is none.
+    pub no_picture: Option<String>,
+    /// Whether only branches have chains.
+    pub without_chains: bool,
+}
+
+/// A line of the code.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Row {
+    /// `a` argument, `b` label of a block, `i` instruction, `t` branch.
+    #[serde(rename = "k")]
+    pub kind: &'static str,
+    /// The text.
+    #[serde(rename = "t")]
+    pub text: String,
+    /// Line in the module.
+    #[serde(rename = "n")]
+    pub line: u32,
+    /// Name of the value, or of the block.
+    #[serde(rename = "v", skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The variable of the program whose value it is.
+    #[serde(rename = "x", skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The smallest scope whose threads differ: 3 the wave, 2 the workgroup, 1 the launch, 0 none.
+    /// Of a label it is which threads may skip the block.
+    #[serde(rename = "l")]
+    pub level: u8,
+    /// What it depends on, as numbers of [`Page::sources`].
+    #[serde(rename = "s", skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<usize>,
+    /// File and line of the program.
+    #[serde(rename = "p", skip_serializing_if = "Option::is_none")]
+    pub place: Option<(usize, u32)>,
+    /// The chain of causes, as numbers of [`FunctionPage::steps`].
+    #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<usize>,
+}
+
+/// A link of a chain.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct StepRow {
+    /// Why, in a sentence.
+    #[serde(rename = "t")]
+    pub text: String,
+    /// Line in the module.
+    #[serde(rename = "n")]
+    pub line: u32,
+    /// The other function that it is in, if it is.
+    #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}

@@ -1,0 +1,102 @@
+//! What a function does in three sentences: what differs and why, where threads part, memory and
+//! findings.
+//!
+//! ```text
+//! 9 of 14 values differ between threads of a wave; 9 depend on `threadIdx.x`.
+//! 1 of 2 branches parts threads of a wave; threads leave its loop in different rounds.
+//! 1 of 3 memory accesses reaches far apart; 1 error found.
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use super::model::Row;
+use crate::analyze::FunctionReport;
+use crate::check::Diagnostic;
+
+/// A wave that touches more segments of 128 bytes than its lanes' bytes fill does so `FAR` times.
+const FAR: u32 = 2;
+
+/// The sentences about a function.
+pub(super) fn sentences(
+    report: &FunctionReport,
+    rows: &[Row],
+    findings: &[Diagnostic],
+    sources: &[(&'static str, &'static str)],
+) -> Vec<String> {
+    vec![values(report, rows, sources), branches(report), memory(report, findings)]
+}
+
+fn values(
+    report: &FunctionReport,
+    rows: &[Row],
+    sources: &[(&'static str, &'static str)],
+) -> String {
+    let (some, all) = (report.summary.divergent_values, report.summary.values);
+    if some == 0 {
+        return "Every value is the same for all threads of a wave.".to_owned();
+    }
+    let mut count: FxHashMap<usize, usize> = FxHashMap::default();
+    let divergent = rows.iter().filter(|row| matches!(row.kind, "i" | "a") && row.level == 3);
+    for source in divergent.flat_map(|row| &row.sources) {
+        *count.entry(*source).or_default() += 1;
+    }
+    // The source of the most values; of several the first.
+    let most = count.into_iter().max_by_key(|&(source, count)| (count, usize::MAX - source));
+    let why = most.map_or(String::new(), |(source, count)| {
+        format!("; {count} {} on {}", verb(count, "depends", "depend"), sources[source].1)
+    });
+    let differ = verb(some, "differs", "differ");
+    format!("{some} of {all} values {differ} between threads of a wave{why}.")
+}
+
+fn branches(report: &FunctionReport) -> String {
+    let summary = &report.summary;
+    let branches = match (summary.branches, summary.divergent_branches) {
+        (0, _) => "There is no branch".to_owned(),
+        (_, 0) => "No branch parts threads of a wave".to_owned(),
+        (all, some) => {
+            let part = verb(some, "parts", "part");
+            format!("{some} of {} {part} threads of a wave", counted(all, "branch", "branches"))
+        }
+    };
+    let loops = match (summary.cycles, summary.divergent_cycles) {
+        (0, _) => return format!("{branches}; there is no loop."),
+        (1, 0) => "all threads leave the loop in the same round".to_owned(),
+        (_, 0) => "all threads leave each loop in the same round".to_owned(),
+        (1, _) => "threads leave the loop in different rounds".to_owned(),
+        (all, some) if all == some => "threads leave each loop in different rounds".to_owned(),
+        (all, some) => format!("threads leave {some} of {all} loops in different rounds"),
+    };
+    format!("{branches}; {loops}.")
+}
+
+fn memory(report: &FunctionReport, findings: &[Diagnostic]) -> String {
+    let accesses = report.accesses.as_deref().unwrap_or_default();
+    let far = accesses.iter().filter(|access| {
+        let needed = access.bytes.unwrap_or(0).div_ceil(128).max(1);
+        access.pattern == "gather" || access.segments.is_some_and(|s| s >= FAR * needed)
+    });
+    let (far, all) = (far.count(), accesses.len());
+    let memory = match all {
+        0 => "No access of memory".to_owned(),
+        _ => format!(
+            "In {far} of {} lanes of a wave reach far apart",
+            counted(all, "access of memory", "accesses of memory")
+        ),
+    };
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let errors = counted(count("error"), "error", "errors");
+    let warnings = counted(count("warning"), "warning", "warnings");
+    format!("{memory}; `phalanx check` finds {errors} and {warnings}.")
+}
+
+const fn verb<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        0 => format!("no {one}"),
+        _ => format!("{count} {}", verb(count, one, many)),
+    }
+}

@@ -1,0 +1,221 @@
+//! `phalanx report`: the page, as a browser shows it; and graphs as SVG.
+//!
+//! The page is opened in a headless Chromium with a script of the test behind it, which clicks and
+//! types as a reader would and writes down what is shown then.
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+use phalanx_testing::llvm_tools::{self, Program, TIME_LIMIT};
+
+/// A barrier that half of the threads skip, a race behind it, and a loop that threads leave apart.
+const KERNEL: &str = "\
+kernel void sum(global const int *in, global int *out, int n) {
+  local int part[64];
+  int i = get_global_id(0), t = get_local_id(0);
+  part[t] = i < n ? in[i] : 0;
+  if (t < 32) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    part[t] += part[t + 32];
+  }
+  for (int k = t; k < n; k += 64)
+    out[k] = part[t];
+}
+
+kernel void copy(global const int *in, global int *out) {
+  out[get_global_id(0)] = in[get_global_id(0)];
+}
+";
+
+/// Notes errors of the page's own script.
+const NOTE_ERRORS: &str = "<script>addEventListener('error', (e) => {
+  document.documentElement.dataset.error = e.message;
+});</script>";
+
+/// What the tests' scripts are written with: `line` finds a line of the code by a part of its text, `say` writes
+/// something down, `key` presses a key.
+const TOOLS: &str = "
+const said = [];
+const say = (what, text) => said.push(`${what}: ${String(text).replace(/\\s+/g, ' ').trim()}`);
+const all = (query) => [...document.querySelectorAll(query)];
+const text = (query) => document.querySelector(query).textContent;
+const line = (part) => all('#code .row').find((row) => row.textContent.includes(part));
+const key = (name) => document.body.dispatchEvent(new KeyboardEvent('keydown', {key: name, bubbles: true}));
+";
+
+fn chromium() -> Option<Program> {
+    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(|name| {
+        let paths = std::env::var_os("PATH")?;
+        std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file())
+    });
+    if found.is_none() {
+        llvm_tools::skipped("chromium not found");
+    }
+    Some(Program::new(found?))
+}
+
+/// Opens the page of [`KERNEL`] and lets a script act on it. Checks what it says.
+#[track_caller]
+fn check(address: &str, script: &str, expected: Expect) {
+    let (Some(browser), Some(_)) = (chromium(), llvm_tools::require("clang")) else { return };
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("k.cl"), KERNEL).expect("file");
+    let arguments = ["report", "k.cl", "--group", "64", "--no-cache"];
+    let outcome = crate::phalanx().run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+    let outcome = outcome.expect("it starts");
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let path = folder.path().join("report.html");
+    let page = fs::read_to_string(&path).expect("the page");
+    assert!(!page.contains("http://") || !page.contains("src="), "the page reads from elsewhere");
+    let end = "const left = document.createElement('pre'); left.id = 'said';
+        left.textContent = [...said, `error: ${document.documentElement.dataset.error ?? 'none'}`].join('\\n');
+        document.body.append(left);";
+    let page = page.replace("<head>", &format!("<head>{NOTE_ERRORS}"));
+    let page = page.replace("</body>", &format!("<script>{TOOLS}{script}\n{end}</script></body>"));
+    fs::write(&path, page).expect("file");
+    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
+    let address = format!("file://{}{address}", path.display());
+    let arguments = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        &profile,
+        "--virtual-time-budget=2000",
+        "--dump-dom",
+        &address,
+    ];
+    let outcome = browser.run_in(None, &arguments, &[], TIME_LIMIT).expect("it starts");
+    let shown = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let said =
+        shown.split_once("<pre id=\"said\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let (said, _) = said.unwrap_or_else(|| panic!("nothing was said: {}", failure(&shown)));
+    let said = said.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    expected.assert_eq(&said);
+}
+
+/// The error that a page notes, and nothing else of it.
+fn failure(page: &str) -> &str {
+    let noted = page.split_once("data-error=\"").and_then(|(_, rest)| rest.split_once('"'));
+    noted.map_or("no error is noted", |(error, _)| error)
+}
+
+#[test]
+fn the_page_opens_at_what_was_found() {
+    let script = "
+        say('title', document.title);
+        say('chosen', document.querySelector('#functions').selectedOptions[0].text);
+        say('functions', all('#functions option').map((option) => option.text).join('; '));
+        all('#summary p').forEach((p) => say('summary', p.textContent));
+        say('open', all('[role=tab]').find((t) => t.ariaSelected === 'true').textContent);
+        say('first finding', text('#findings h3'));
+        say('at the line', all('#source .row').find((row) => row.textContent.includes('barrier(')).textContent);";
+    check(
+        "",
+        script,
+        expect![[r#"
+        title: k.cl - phalanx report
+        chosen: sum (1 error, kernel)
+        functions: sum (1 error, kernel); sum (body); copy (kernel); copy (body)
+        summary: 45 of 59 values differ between threads of a wave; 45 depend on get_local_id(0).
+        summary: 7 of 7 branches part threads of a wave; threads leave each loop in different rounds.
+        summary: In 4 of 10 accesses of memory lanes of a wave reach far apart; phalanx check finds 1 error and no warning.
+        open: Findings (1)
+        first finding: error: barrier() is not executed by all threads of a workgroup
+        at the line: 6 barrier(CLK_LOCAL_MEM_FENCE); error: `barrier()` is not executed by all threads of a workgroup
+        error: none"#]],
+    );
+}
+
+#[test]
+fn a_click_shows_why_a_line_differs() {
+    let script = "
+        all('#source .row').find((row) => row.textContent.includes('k += 64')).click();
+        say('picked', text('#code .row.picked'));
+        say('colour', document.querySelector('#code .row.picked').className);
+        all('#why li').forEach((step) => say('step', step.textContent));
+        say('numbers', all('.badge').map((badge) => badge.textContent).join(' '));
+        line('@llvm.amdgcn.workitem.id.x').click();
+        say('mentions', all('.mention').length > 2);
+        key('Escape');
+        say('left', all('.mention, .badge, .picked').length);";
+    check(
+        "",
+        script,
+        expect![[r#"
+        picked: 661 br i1 %38, label %39, label %73
+        colour: row l3 picked
+        step: the branch of %36 is decided by %38
+        step: %38 is computed from %11
+        step: %11 is the result of a call: get_local_id(0)
+        numbers: 3 2 1
+        mentions: true
+        left: 0
+        error: none"#]],
+    );
+}
+
+#[test]
+fn keys_and_search_move_through_the_code() {
+    let script = "
+        key('n');
+        say('next', text('#code .row.picked .n + .g + span'));
+        key('p');
+        say('before', text('#code .row.picked .n + .g + span'));
+        const search = document.querySelector('#search');
+        search.value = 'store';
+        search.dispatchEvent(new Event('input'));
+        say('hits', `${text('#hits')}, ${all('#code .hit').length}`);
+        key(']');
+        say('function', location.hash);
+        say('hits there', text('#hits'));
+        document.querySelector('#tab-memory').click();
+        say('memory', all('#memory .card').map((card) => card.textContent).join(' | '));
+        key('[');
+        document.querySelector('#tab-loops').click();
+        say('loops', text('#loops'));
+        document.querySelector('#tab-graph').click();
+        say('graph', all('#graph [data-node]').length === all('#code .row.label').length);";
+    check(
+        "",
+        script,
+        expect![[r#"
+        next: %11 = tail call i32 @llvm.amdgcn.workitem.id.x()
+        before: br i1 %72, label %67, label %73, !llvm.loop !72
+        hits: 5 lines, 5
+        function: #__clang_ocl_kern_imp_sum
+        hits there: 5 lines
+        memory: %26 = load i32, ptr addrspace(1) %25, align 4, !dbg !43, !tbaa !30gather | store i32 %37, ptr addrspace(1) %58, align 4, !dbg !59, !tbaa !30gather | store i32 %37, ptr addrspace(1) %59, align 4, !dbg !59, !tbaa !30gather | store i32 %37, ptr addrspace(1) %71, align 4, !dbg !59, !tbaa !30gather | %6 = load i32, ptr addrspace(4) %5, align 4, !dbg !40, !tbaa !30broadcast · at most 1 segment of 128 bytes32 lanes, 1 segment of 128 bytes | %9 = load i32, ptr addrspace(4) %8, align 4, !dbg !40, !tbaa !30broadcast · at most 1 segment of 128 bytes32 lanes, 1 segment of 128 bytes | store i32 %28, ptr addrspace(3) %29, align 4, !dbg !45, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | %33 = load i32, ptr addrspace(3) %32, align 4, !dbg !51, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | %34 = load i32, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | store i32 %35, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes
+        loops: loop with header %67 at k.cl:10Threads of a wave leave it in different rounds.loop with header %52 at k.cl:10Threads of a wave leave it in different rounds.
+        graph: true
+        error: none"#]],
+    );
+}
+
+#[test]
+fn a_link_opens_its_function() {
+    check(
+        "#copy",
+        "say('sentence', text('#summary p'));",
+        expect![[r#"
+        sentence: 7 of 19 values differ between threads of a wave; 7 depend on get_local_id(0).
+        error: none"#]],
+    );
+}
+
+#[test]
+fn a_function_is_drawn_as_svg() {
+    let folder = tempfile::tempdir().expect("folder");
+    let text = "define void @f(i1 %c) {\na:\n  br i1 %c, label %b, label %d\nb:\n  br label %d\nd:\n  ret void\n}\n";
+    fs::write(folder.path().join("f.ll"), text).expect("file");
+    for kind in ["cfg", "cycles", "domtree", "postdomtree", "affect"] {
+        let arguments = ["graph", "f.ll", "--format", "svg", "--kind", kind];
+        let outcome = crate::phalanx().run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+        let outcome = outcome.expect("it starts");
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+        let drawn = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        assert_eq!(drawn.matches("<svg").count(), 1, "{kind}");
+        assert_eq!(drawn.matches("</svg>").count(), 1, "{kind}");
+        let nodes = if kind == "postdomtree" || kind == "affect" { 4 } else { 3 };
+        assert_eq!(drawn.matches("data-node=").count(), nodes, "{kind}: {drawn}");
+    }
+}
