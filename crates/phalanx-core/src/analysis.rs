@@ -15,6 +15,8 @@
 //!   b1(v1):  ...                         sink.argument(v1, b1, 0)
 //! ```
 //!
+//! Private variables in memory are [slots](SlotEvent): a load reads the stores that reach it.
+//!
 //! A whole compiler of this kind is in `examples/toy.rs`.
 //!
 //! # Cost
@@ -24,18 +26,25 @@
 //! builds the graph anew, O(blocks + edges). A function that cannot be followed
 //! ([`Unfit`](crate::divergence::repair::Unfit)) is solved from scratch after each change.
 
+mod said;
+mod slots;
+mod versions;
+
 use std::sync::OnceLock;
 
 use phalanx_graph::sync::SyncDependence;
-use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
-use rustc_hash::{FxHashMap, FxHashSet};
+use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Node, PostDomTree};
+use rustc_hash::FxHashSet;
 
-use crate::block_graph::{Block, BlockGraph, Edge, Place};
+use self::said::Said;
+pub use self::said::Sink;
+use self::slots::Around;
+pub use self::slots::{Slot, SlotEvent};
+use crate::block_graph::{Block, BlockGraph};
 use crate::control::control_divergence;
-use crate::divergence::repair::{EditableTable, Image, Outcome, Retained};
+use crate::divergence::repair::{EditableTable, Outcome, Retained};
 use crate::divergence::{
-    Definition, Divergence, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable,
-    ValueTableBuilder, solve,
+    Divergence, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder, solve,
 };
 use crate::explain::{Derivations, Fact, Link};
 use crate::legality::edges::EdgeDivergence;
@@ -49,12 +58,16 @@ pub trait Source {
     fn block_count(&self) -> usize;
     /// More than every value's number. Numbers that name nothing are never said.
     fn value_count(&self) -> usize;
-    /// Says the arguments and values of a block, and its end.
+    /// Says the arguments, values and slots of a block, and its end.
     fn say_block(&self, block: Block, to: &mut Sink<'_>);
     /// Says one value.
     fn say_value(&self, value: Value, to: &mut Sink<'_>);
     /// Says the end of one block: what decides, and all edges.
     fn say_end(&self, block: Block, to: &mut Sink<'_>);
+    /// Says all that a block does with [slots](SlotEvent), in order. Nothing in an IR without them.
+    fn say_slots(&self, block: Block, to: &mut Sink<'_>) {
+        let _ = (block, to);
+    }
 }
 
 /// What an edge brings to an argument.
@@ -77,6 +90,8 @@ pub enum Change {
     Gone(Value),
     /// The end of a block: what decides, where edges lead, or what they bring.
     End(Block),
+    /// What a block does with slots: something was added, is gone, or is another.
+    Slots(Block),
     /// All of a block: it is new, has other arguments, or is no more and says nothing.
     Block(Block),
     /// Everything.
@@ -92,169 +107,32 @@ pub enum Reader {
     End(Block),
 }
 
-/// An edge, and what it brings.
-type SaidEdge = (Block, Vec<Brought>);
-
-/// What was said of blocks.
+/// A graph with what is known of it alone.
 #[derive(Debug)]
-struct Said {
-    graph: BlockGraph,
-    /// By block: its arguments by position.
-    arguments: Vec<Vec<Option<Value>>>,
-    /// By block.
-    edges: Vec<Vec<SaidEdge>>,
-    /// Where an argument stands.
-    place: FxHashMap<Value, (Block, usize)>,
+struct Graphs {
+    cfg: Cfg,
+    dom: DomTree,
+    cycles: Cycles,
+    sync: SyncDependence,
+    /// Where contents of slots meet.
+    frontier: OnceLock<DominanceFrontier>,
 }
 
-/// Where an IR says its function. See the [module documentation](self).
-#[derive(Debug)]
-pub struct Sink<'a> {
-    said: &'a mut Said,
-    table: &'a mut EditableTable,
-    /// The block whose end is being said.
-    at: Option<Block>,
-    /// Blocks whose ends were said, with the edges that they had.
-    ended: Vec<(Block, Vec<SaidEdge>)>,
-    /// Blocks with arguments that take something else.
-    behind: FxHashSet<Block>,
-}
-
-impl Sink<'_> {
-    /// A value that is computed in a block. `image` says what becomes of each source of what it
-    /// reads, where that is not [`Transfer`](crate::divergence::Transfer) alone.
-    pub fn value(
-        &mut self,
-        value: Value,
-        at: Block,
-        definition: Definition,
-        image: Option<&Image>,
-        reads: &[Value],
-    ) {
-        self.forget_argument(value);
-        self.table.set_value(value, self.said.graph.node(at), definition, image, reads);
+impl Graphs {
+    fn new(cfg: Cfg) -> Self {
+        let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        Self { cfg, dom, cycles, sync, frontier: OnceLock::new() }
     }
 
-    /// A value that comes into a block by its edges, as the argument of this position.
-    pub fn argument(&mut self, value: Value, at: Block, position: usize) {
-        self.forget_argument(value);
-        let arguments = &mut self.said.arguments[at.index()];
-        if arguments.len() <= position {
-            arguments.resize(position + 1, None);
-        }
-        arguments[position] = Some(value);
-        self.said.place.insert(value, (at, position));
-        self.behind.insert(at);
+    fn around<'a>(&'a self, graph: &'a BlockGraph, entry: Block) -> Around<'a> {
+        let frontier = self.frontier.get_or_init(|| DominanceFrontier::new(&self.cfg, &self.dom));
+        let entry = graph.node(entry);
+        Around { graph, entry, cfg: &self.cfg, dom: &self.dom, frontier }
     }
 
-    /// The end of a block: what it reads to decide on an edge, and sources that decide besides.
-    /// Its edges follow.
-    pub fn end(&mut self, at: Block, sources: SourceSet, reads: &[Value]) {
-        self.table.set_terminator(self.said.graph.node(at), false, sources, reads);
-        let old = std::mem::take(&mut self.said.edges[at.index()]);
-        if self.ended.iter().all(|(block, _)| *block != at) {
-            self.ended.push((at, old));
-        }
-        self.at = Some(at);
-    }
-
-    /// The next edge of the block whose end was said last, and what it brings to the arguments of
-    /// the block that it leads to.
-    ///
-    /// # Panics
-    /// If no end was said before.
-    pub fn edge(&mut self, to: Block, brings: &[Brought]) {
-        let at = self.at.expect("an edge is said after the end of its block");
-        self.said.edges[at.index()].push((to, brings.to_vec()));
-    }
-
-    fn forget_argument(&mut self, value: Value) {
-        if let Some((block, position)) = self.said.place.remove(&value) {
-            let argument = &mut self.said.arguments[block.index()][position];
-            *argument = argument.filter(|known| *known != value);
-        }
-    }
-
-    fn gone(&mut self, value: Value, entry: Block) {
-        self.value(value, entry, Definition::IMPURE, None, &[]);
-    }
-
-    /// Forgets what a block had, before it says what it has.
-    fn block_anew(&mut self, block: Block) {
-        for value in std::mem::take(&mut self.said.arguments[block.index()]).into_iter().flatten() {
-            self.said.place.remove(&value);
-        }
-        self.end(block, SourceSet::EMPTY, &[]);
-    }
-
-    /// Brings the graph up to date with the edges that were said. Blocks whose arguments have to be
-    /// stated.
-    fn settle_edges(self) -> FxHashSet<Block> {
-        let Self { said, mut behind, ended, .. } = self;
-        for (block, old) in ended {
-            let now = &said.edges[block.index()];
-            let mut first: FxHashMap<&SaidEdge, u32> = FxHashMap::default();
-            let edges: Vec<Edge> = now
-                .iter()
-                .zip(0u32..)
-                .map(|(edge, at)| Edge { to: edge.0, brings: *first.entry(edge).or_insert(at) })
-                .collect();
-            if said.graph.set_edges(block, &edges) || *now != old {
-                behind.extend(old.iter().chain(now).map(|(to, _)| *to));
-            }
-        }
-        behind
-    }
-}
-
-impl Said {
-    fn new(blocks: usize) -> Self {
-        Self {
-            graph: BlockGraph::new(blocks),
-            arguments: vec![Vec::new(); blocks],
-            edges: vec![Vec::new(); blocks],
-            place: FxHashMap::default(),
-        }
-    }
-
-    fn grow(&mut self, blocks: usize) {
-        while self.graph.block_count() < blocks {
-            self.graph.add_block();
-        }
-        self.arguments.resize(blocks.max(self.arguments.len()), Vec::new());
-        self.edges.resize(blocks.max(self.edges.len()), Vec::new());
-    }
-
-    fn sink<'a>(&'a mut self, table: &'a mut EditableTable) -> Sink<'a> {
-        Sink { said: self, table, at: None, ended: Vec::new(), behind: FxHashSet::default() }
-    }
-
-    /// States what the arguments of a block take, by the edges of the graph.
-    fn state_arguments(&self, block: Block, cfg: &Cfg, table: &mut EditableTable) {
-        let node = self.graph.node(block);
-        let from = cfg.predecessors(node).iter().filter_map(|pred| match self.graph.place(*pred) {
-            Place::Block(from) | Place::Edge(from, _) => Some(from),
-            Place::Nothing => None,
-        });
-        let mut from: Vec<Block> = from.collect();
-        from.sort_unstable();
-        from.dedup();
-        for (position, argument) in self.arguments[block.index()].iter().enumerate() {
-            let Some(argument) = *argument else { continue };
-            let of = |from: Block| {
-                let edges = self.edges[from.index()].iter().enumerate();
-                edges.filter(|(_, (to, _))| *to == block).map(move |(at, (_, brings))| {
-                    let brought = brings.get(position).unwrap_or_else(|| {
-                        panic!(
-                            "an edge of {from:?} brings nothing to argument {position} of {block:?}"
-                        )
-                    });
-                    incoming(self.graph.source(from, at), *brought)
-                })
-            };
-            let entries: Vec<Incoming> = from.iter().copied().flat_map(of).collect();
-            table.set_phi(argument, node, Definition::PURE, &entries);
-        }
+    fn flow(&self) -> Flow<'_> {
+        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 
@@ -263,27 +141,6 @@ fn incoming(pred: Node, brought: Brought) -> Incoming {
         Brought::Value(value) => Incoming { pred, value: Some(value), key: PhiKey::value(value) },
         Brought::Constant(number) => Incoming { pred, value: None, key: PhiKey::constant(number) },
         Brought::Undef => Incoming { pred, value: None, key: PhiKey::UNDEF },
-    }
-}
-
-/// A graph with what is known of it alone.
-#[derive(Debug)]
-struct Graphs {
-    cfg: Cfg,
-    dom: DomTree,
-    cycles: Cycles,
-    sync: SyncDependence,
-}
-
-impl Graphs {
-    fn new(cfg: Cfg) -> Self {
-        let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
-        let sync = SyncDependence::new(&cfg, &dom, &cycles);
-        Self { cfg, dom, cycles, sync }
-    }
-
-    fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 
@@ -347,6 +204,9 @@ impl Analysis {
         (self.control, self.edges) = (OnceLock::new(), OnceLock::new());
         let said = &mut self.said;
         said.grow(source.block_count());
+        if retained.edited_table().room() < source.value_count() {
+            return None;
+        }
         retained.table().grow(source.value_count(), 0);
         let mut sink = said.sink(retained.table());
         for change in changes {
@@ -358,10 +218,17 @@ impl Analysis {
                     sink.block_anew(block);
                     source.say_block(block, &mut sink);
                 }
+                Change::Slots(block) => {
+                    sink.slots_anew(block);
+                    source.say_slots(block, &mut sink);
+                }
                 Change::Everything => return None,
             }
         }
-        let behind = sink.settle_edges();
+        let behind = sink.settle();
+        if !said.slots.is_empty() && !retained.edited_table().has_memory() {
+            return None;
+        }
         let touched = said.graph.take_touched();
         if !touched.is_empty() {
             self.graphs = Graphs::new(said.graph.cfg(source.entry()));
@@ -369,6 +236,7 @@ impl Analysis {
         for block in sorted(behind) {
             said.state_arguments(block, &self.graphs.cfg, retained.table());
         }
+        settle_slots(said, &self.graphs, source.entry(), retained.table(), !touched.is_empty());
         let flow = self.graphs.flow();
         match touched.is_empty() {
             true => retained.repair(flow).ok(),
@@ -376,8 +244,8 @@ impl Analysis {
         }
     }
 
-    /// The first value of which something else is known than from scratch, or end of a block that
-    /// is another one: a change was not said, or not all of it. A missed change is a wrong answer
+    /// The first value of which something else is known than from scratch, or block whose end or
+    /// slots are others: a change was not said, or not all of it. A missed change is a wrong answer
     /// that nobody sees, so a compiler asks this in debug builds after each of its passes. Costs
     /// what [`new`](Self::new) does, and a look at each value.
     #[must_use]
@@ -387,10 +255,11 @@ impl Analysis {
         let values = (0..source.value_count()).map(Value::new);
         let mut values = values
             .filter(|&value| value.index() >= known || self.sources(value) != anew.sources(value));
+        let is_same = |block| self.said.slots.is_same(&anew.said.slots, block);
         let blocks = (0..source.block_count()).map(Block::new);
         let mut blocks = blocks.filter(|&block| {
             let edges = [&self.said, &anew.said].map(|said| said.edges.get(block.index()));
-            edges[0] != edges[1] || self.branch(block) != anew.branch(block)
+            edges[0] != edges[1] || !is_same(block) || self.branch(block) != anew.branch(block)
         });
         values.next().map(Reader::Value).or_else(|| blocks.next().map(Reader::End))
     }
@@ -414,6 +283,13 @@ impl Analysis {
     #[must_use]
     pub fn graph(&self) -> &BlockGraph {
         &self.said.graph
+    }
+
+    /// The slot that a fact of [`explain`](Self::explain) is about, and the node where its contents
+    /// meet or are updated; nothing if the value is one of the IR.
+    #[must_use]
+    pub fn slot_of(&self, value: Value) -> Option<(Slot, Node)> {
+        self.said.slots.owner(value)
     }
 
     /// What a value depends on where it is computed.
@@ -459,7 +335,7 @@ impl Analysis {
     }
 
     /// The shortest chain of causes from a fact to one of some sources, also after changes. Facts
-    /// and links name nodes of [`graph`](Self::graph). Costs a solution from scratch.
+    /// and links name nodes of [`graph`](Self::graph), and contents of [slots](Self::slot_of). Costs a solution from scratch.
     #[must_use]
     pub fn explain(&self, fact: Fact, sources: SourceSet) -> Vec<Link> {
         let flow = self.graphs.flow();
@@ -484,16 +360,36 @@ fn all(source: &dyn Source) -> (Said, Graphs, EditableTable) {
     let mut table = EditableTable::new(empty);
     let mut sink = said.sink(&mut table);
     for block in (0..blocks).map(Block::new) {
+        sink.slots_anew(block);
         source.say_block(block, &mut sink);
     }
-    let behind = sink.settle_edges();
+    let behind = sink.settle();
     said.graph.take_touched();
     let graphs = Graphs::new(said.graph.cfg(source.entry()));
     table.grow(values, graphs.cfg.node_count());
     for block in sorted(behind) {
         said.state_arguments(block, &graphs.cfg, &mut table);
     }
+    if !said.slots.is_empty() {
+        // A quarter for values that come later: when it is used up, everything is said anew.
+        table.leave_room(values + values / 4 + 64);
+    }
+    settle_slots(&mut said, &graphs, source.entry(), &mut table, true);
     (said, graphs, table)
+}
+
+/// States what loads read of slots.
+fn settle_slots(
+    said: &mut Said,
+    graphs: &Graphs,
+    entry: Block,
+    table: &mut EditableTable,
+    all: bool,
+) {
+    let Said { slots, graph, .. } = said;
+    if !slots.is_empty() {
+        slots.settle(&graphs.around(graph, entry), table, all);
+    }
 }
 
 /// Blocks in the order of their numbers, so that tables are the same in every run.

@@ -6,11 +6,14 @@
 //!   b1(v1):   return
 //! ```
 //!
+//! A block may use *slots*, private variables in memory. [`promote`] makes values of them.
+//!
 //! LLVM IR cannot say this program, so [`AbstractProgram`](crate::abstract_program) cannot either.
 //! Operations and operands are the same. [`generate`] makes random programs, [`Program::edit`]
 //! changes them, and [`run`] executes them.
 
 pub mod generate;
+pub mod promote;
 pub mod run;
 
 use phalanx_graph::{Cfg, DomTree, Node};
@@ -33,9 +36,39 @@ pub struct Block {
     pub arguments: Vec<ValueNumber>,
     /// Its operations; none is a phi.
     pub operations: Vec<(ValueNumber, Operation)>,
+    /// What it does with slots, in order.
+    pub slots: Vec<SlotUse>,
     /// Its end.
     pub end: End,
 }
+
+/// Something that a block does with a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotUse {
+    /// Before the operation at this position; at their number, behind all.
+    pub at: usize,
+    /// The slot.
+    pub slot: u32,
+    /// What is done.
+    pub access: Access,
+}
+
+/// What is done with a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The operation that follows, an [`Operation::Pure`], has what the slot holds for its second
+    /// operand.
+    Load,
+    /// The slot holds anything whatever.
+    Kill,
+    /// The slot holds this.
+    Store(Operand),
+    /// The slot holds the function [`UPDATE`] of what it held and of this.
+    Update(Operand),
+}
+
+/// The function that an update computes.
+pub const UPDATE: u32 = 99;
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -60,6 +93,24 @@ impl End {
     #[must_use]
     pub fn read(&self) -> Option<Operand> {
         self.condition.filter(|_| self.edges.len() > 1)
+    }
+}
+
+impl SlotUse {
+    /// What it reads besides the slot.
+    #[must_use]
+    pub fn operand(&self) -> Option<Operand> {
+        match self.access {
+            Access::Store(operand) | Access::Update(operand) => Some(operand),
+            Access::Load | Access::Kill => None,
+        }
+    }
+}
+
+impl Block {
+    /// What it does with slots before the operation at a position.
+    pub fn slots_at(&self, at: usize) -> impl Iterator<Item = &SlotUse> {
+        self.slots.iter().filter(move |entry| entry.at == at)
     }
 }
 
@@ -120,10 +171,22 @@ impl Program {
             let block = &self.blocks[number];
             let first = block.arguments.len();
             let mut operations = (first..).zip(&block.operations);
+            let loads =
+                |at: usize| block.slots_at(at).filter(|entry| entry.access == Access::Load).count();
+            let is_right = |entry: &SlotUse| {
+                let is_load = entry.access == Access::Load;
+                let next = block.operations.get(entry.at).map(|(_, operation)| operation);
+                entry.at <= block.operations.len()
+                    && (!is_load || loads(entry.at) == 1)
+                    && (!is_load || matches!(next, Some(Operation::Pure(..))))
+                    && entry.operand().is_none_or(|it| is_known(&it, number, first + entry.at))
+            };
             let edges = &block.end.edges;
             operations.all(|(at, (_, operation))| {
                 operation.operands().all(|operand| is_known(&operand, number, at))
-            }) && block.end.condition.iter().all(|operand| is_known(operand, number, usize::MAX))
+            }) && block.slots.is_sorted_by_key(|entry| entry.at)
+                && block.slots.iter().all(is_right)
+                && block.end.condition.iter().all(|operand| is_known(operand, number, usize::MAX))
                 && edges
                     .iter()
                     .flat_map(|edge| &edge.arguments)

@@ -1,7 +1,7 @@
 //! An IR that says its function, and after edits only what changed, is answered as one that is
 //! analysed from scratch.
 
-use phalanx_core::analysis::{Analysis, Brought, Change, Reader, Sink, Source};
+use phalanx_core::analysis::{Analysis, Brought, Change, Reader, Sink, Slot, SlotEvent, Source};
 use phalanx_core::block_graph::Block;
 use phalanx_core::control::control_divergence;
 use phalanx_core::divergence::repair::Outcome;
@@ -10,21 +10,21 @@ use phalanx_core::legality::edges::EdgeDivergence;
 use phalanx_core::{SourceSet, User, Value};
 use phalanx_graph::PostDomTree;
 use phalanx_testing::abstract_program::{Operand, Operation};
-use phalanx_testing::block_arguments::{Program, generate};
+use phalanx_testing::block_arguments::{self as toy, Access, Program, generate};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::parallel_edges::model::{Solved, Telling, definition, value_of};
 
 /// A program that counts what it says.
-struct Said<'a> {
+pub(crate) struct Said<'a> {
     program: &'a Program,
-    ends: std::cell::Cell<usize>,
-    values: std::cell::Cell<usize>,
+    pub(crate) ends: std::cell::Cell<usize>,
+    pub(crate) values: std::cell::Cell<usize>,
 }
 
 impl<'a> Said<'a> {
-    fn new(program: &'a Program) -> Self {
+    pub(crate) fn new(program: &'a Program) -> Self {
         Self { program, ends: 0.into(), values: 0.into() }
     }
 
@@ -56,6 +56,7 @@ impl Source for Said<'_> {
         for (value, operation) in &own.operations {
             self.say(*value, operation, block, to);
         }
+        self.say_slots(block, to);
         self.say_end(block, to);
     }
 
@@ -68,25 +69,47 @@ impl Source for Said<'_> {
         }
     }
 
+    fn say_slots(&self, block: Block, to: &mut Sink<'_>) {
+        let own = &self.program.blocks[block.index()];
+        for entry in &own.slots {
+            let event = match entry.access {
+                Access::Load => match own.operations.get(entry.at) {
+                    Some((value, _)) => SlotEvent::Load(Value::from_raw(*value)),
+                    // Where no thread comes.
+                    None => continue,
+                },
+                Access::Kill => SlotEvent::Kill,
+                Access::Store(operand) => SlotEvent::Store(brought(operand)),
+                Access::Update(operand) => {
+                    SlotEvent::Update(SourceSet::EMPTY, value_of(operand).into_iter().collect())
+                }
+            };
+            to.slot(block, Slot::new(entry.slot), event);
+        }
+    }
+
     fn say_end(&self, block: Block, to: &mut Sink<'_>) {
         self.ends.set(self.ends.get() + 1);
         let end = &self.program.blocks[block.index()].end;
         let reads: Vec<Value> = end.read().and_then(value_of).into_iter().collect();
         to.end(block, SourceSet::EMPTY, &reads);
         for edge in &end.edges {
-            let brought = |operand: &Operand| match operand {
-                Operand::Value(value) => Brought::Value(Value::from_raw(*value)),
-                Operand::Constant(constant) => Brought::Constant(*constant),
-                Operand::Undef => Brought::Undef,
-            };
-            let brings: Vec<Brought> = edge.arguments.iter().map(brought).collect();
+            let brings: Vec<Brought> = edge.arguments.iter().copied().map(brought).collect();
             to.edge(Block::new(edge.to), &brings);
         }
     }
 }
 
+fn brought(operand: Operand) -> Brought {
+    match operand {
+        Operand::Value(value) => Brought::Value(Value::from_raw(value)),
+        Operand::Constant(constant) => Brought::Constant(constant),
+        Operand::Undef => Brought::Undef,
+    }
+}
+
 /// What has changed between two programs, as little as can be said.
-fn changes(before: &Program, now: &Program) -> Vec<Change> {
+pub(crate) fn changes(before: &Program, now: &Program) -> Vec<Change> {
     let mut changes = Vec::new();
     for (number, block) in now.blocks.iter().enumerate() {
         let name = Block::new(number);
@@ -97,6 +120,12 @@ fn changes(before: &Program, now: &Program) -> Vec<Change> {
         };
         let new = block.operations.iter().filter(|entry| !old.operations.contains(entry));
         changes.extend(new.map(|(value, _)| Change::Value(Value::from_raw(*value))));
+        let loads = |of: &toy::Block| -> Vec<_> {
+            of.slots.iter().map(|entry| of.operations.get(entry.at).map(|it| it.0)).collect()
+        };
+        if old.slots != block.slots || loads(old) != loads(block) {
+            changes.push(Change::Slots(name));
+        }
         if old.end != block.end {
             changes.push(Change::End(name));
         }

@@ -9,4 +9,5 @@ mod llvm;
 mod parallel_edges;
 mod precise;
 mod repair;
+mod slots;
 mod support;

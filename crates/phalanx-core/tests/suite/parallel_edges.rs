@@ -20,7 +20,7 @@ use rand::rngs::SmallRng;
 
 use model::{Graphs, Solved, Telling, restate};
 
-fn block(
+pub(crate) fn block(
     arguments: &[u32],
     operations: &[(u32, Operation)],
     condition: Option<u32>,
@@ -32,6 +32,7 @@ fn block(
     toy::Block {
         arguments: arguments.to_vec(),
         operations: operations.to_vec(),
+        slots: Vec::new(),
         end: toy::End { condition, edges: edges.iter().map(edge).collect() },
     }
 }

@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom as _;
 
 use phalanx_graph::{DomTree, Node};
 
-use super::{Block, Edge, End, Program};
+use super::{Access, Block, Edge, End, Program, SlotUse};
 use crate::abstract_program::{Operand, Operation};
 
 /// More edges than this leave no block.
@@ -47,6 +47,22 @@ pub fn program(rng: &mut SmallRng, blocks: usize) -> Program {
     program
 }
 
+/// A program of so many blocks that uses so many slots. Most are initialised.
+#[must_use]
+pub fn with_slots(rng: &mut SmallRng, blocks: usize, slots: u32) -> Program {
+    let mut program = program(rng, blocks);
+    for slot in (0..slots).filter(|_| rng.random_bool(0.9)) {
+        let access = Access::Store(Operand::Constant(7));
+        program.blocks[0].slots.push(SlotUse { at: 0, slot, access });
+    }
+    for number in 0..program.blocks.len() {
+        for _ in 0..rng.random_range(0..5) {
+            program.edit_slots(rng, number, slots);
+        }
+    }
+    program
+}
+
 /// Blocks with edges and values, but nothing that is read yet.
 fn shape(rng: &mut SmallRng, blocks: usize) -> Program {
     let mut to: Vec<Vec<usize>> = vec![Vec::new(); blocks];
@@ -75,6 +91,7 @@ fn shape(rng: &mut SmallRng, blocks: usize) -> Program {
             .into_iter()
             .map(|value| (value, Operation::ThreadId))
             .collect(),
+        slots: Vec::new(),
         end: End {
             condition: None,
             edges: to.into_iter().map(|to| Edge { to, arguments: Vec::new() }).collect(),
@@ -144,6 +161,35 @@ impl Program {
         is_done
     }
 
+    /// Changes what a block does with slots. False, and everything is as it was, if that would make
+    /// the program invalid.
+    pub fn edit_slots(&mut self, rng: &mut SmallRng, block: usize, slots: u32) -> bool {
+        let known = self.known(block);
+        let mut other = self.clone();
+        let own = &mut other.blocks[block];
+        if !own.slots.is_empty() && rng.random_bool(0.3) {
+            own.slots.remove(rng.random_range(0..own.slots.len()));
+        } else {
+            let at = rng.random_range(0..=own.operations.len());
+            let access = match rng.random_range(0..12) {
+                0 => Access::Kill,
+                1 | 2 => Access::Update(operand(rng, &known)),
+                3..=6 => Access::Store(operand(rng, &known)),
+                _ => Access::Load,
+            };
+            if let (Access::Load, Some(entry)) = (access, own.operations.get_mut(at)) {
+                entry.1 = Operation::Pure(rng.random_range(0..4), [operand(rng, &known); 2]);
+            }
+            let place = own.slots.partition_point(|entry| entry.at <= at);
+            own.slots.insert(place, SlotUse { at, slot: rng.random_range(0..slots), access });
+        }
+        let is_done = other.is_valid();
+        if is_done {
+            *self = other;
+        }
+        is_done
+    }
+
     /// What may be read at the end of a block, and some that may not.
     fn known(&self, block: usize) -> Vec<Operand> {
         let dom = DomTree::new(&self.cfg());
@@ -200,7 +246,7 @@ impl Program {
         let at = rng.random_range(0..edges.len());
         let edge = std::mem::replace(&mut edges[at], Edge { to: new, arguments: Vec::new() });
         let end = End { condition: None, edges: vec![edge] };
-        self.blocks.push(Block { arguments: Vec::new(), operations: Vec::new(), end });
+        self.blocks.push(Block { arguments: vec![], operations: vec![], slots: vec![], end });
     }
 
     fn add_argument(&mut self, rng: &mut SmallRng, to: usize) {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! What a thread computes, reads and decides is noted under the key of the instance. A second thread
-//! that notes something else there is seen to differ. The graph is that of the program: nothing
+//! that notes something else there is seen to differ. A thread that loads from a slot which holds
+//! anything whatever goes no further: nothing is claimed of what it computes then. The graph is that of the program: nothing
 //! stands on its edges.
 
 use std::hash::{Hash as _, Hasher as _};
@@ -17,7 +18,7 @@ use std::hash::{Hash as _, Hasher as _};
 use phalanx_graph::{BitSet, Cycles, Node};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::{Edge, Program};
+use super::{Access, Block, Edge, Program, UPDATE};
 use crate::abstract_oracle::Effort;
 use crate::abstract_program::{Operand, Operation, ValueNumber};
 
@@ -95,6 +96,7 @@ impl<'a> Machine<'a> {
     fn thread(&mut self, thread: u32, seed: u64, fuel: u32) {
         let program: &'a Program = self.program;
         let mut registers = vec![0u32; program.value_count as usize];
+        let mut slots = Slots { seed, held: FxHashMap::default() };
         // Time and group of the latest instance of each block.
         let mut latest: Vec<Option<(u32, u32)>> = vec![None; program.blocks.len()];
         let (mut at, mut by): (usize, Option<(usize, usize)>) = (0, None);
@@ -107,7 +109,10 @@ impl<'a> Machine<'a> {
             if let Some((from, edge)) = by {
                 self.arrive(group, at, (from, edge), &mut registers);
             }
-            for (value, operation) in &program.blocks[at].operations {
+            let body = &program.blocks[at];
+            for (position, (value, operation)) in body.operations.iter().enumerate() {
+                let Some(loaded) = slots.follow(body, position, &registers) else { return };
+                let operation = &with_loaded(operation, loaded);
                 for operand in operation.operands() {
                     self.read(group, Reader::Value(*value), operand, None, &registers);
                 }
@@ -116,7 +121,10 @@ impl<'a> Machine<'a> {
                 registers[*value as usize] = result;
                 self.note(group, Subject::Value(*value), result);
             }
-            let end = &program.blocks[at].end;
+            if slots.follow(body, body.operations.len(), &registers).is_none() {
+                return;
+            }
+            let end = &body.end;
             let taken = match end.read() {
                 Some(condition) => {
                     let read = self.read(group, Reader::End(at), condition, None, &registers);
@@ -178,6 +186,50 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// What the slots of a thread hold; those that are not there hold anything whatever.
+struct Slots {
+    seed: u64,
+    held: FxHashMap<u32, u32>,
+}
+
+impl Slots {
+    /// Does what a block does with slots before an operation. What that loads, if it does; nothing if
+    /// it loads anything whatever.
+    fn follow(&mut self, block: &Block, at: usize, registers: &[u32]) -> Option<Option<u32>> {
+        let mut loaded = None;
+        for entry in block.slots_at(at) {
+            match entry.access {
+                Access::Load => loaded = Some(*self.held.get(&entry.slot)?),
+                Access::Kill => _ = self.held.remove(&entry.slot),
+                Access::Store(operand) => {
+                    self.held.insert(entry.slot, held(operand, registers));
+                }
+                Access::Update(operand) => {
+                    if let Some(content) = self.held.get_mut(&entry.slot) {
+                        let read = [*content, held(operand, registers)].map(u64::from);
+                        *content = pure(self.seed, UPDATE, read);
+                    }
+                }
+            }
+        }
+        Some(loaded)
+    }
+}
+
+/// An operation with what it loads for its second operand.
+fn with_loaded(operation: &Operation, loaded: Option<u32>) -> Operation {
+    match (operation, loaded) {
+        (Operation::Pure(name, [a, _]), Some(content)) => {
+            Operation::Pure(*name, [*a, Operand::Constant(content)])
+        }
+        _ => operation.clone(),
+    }
+}
+
+fn pure(seed: u64, name: u32, [a, b]: [u64; 2]) -> u32 {
+    mix(&[seed, 3, u64::from(name), a, b])
+}
+
 /// What an operand holds. Undef reads as zero.
 fn held(operand: Operand, registers: &[u32]) -> u32 {
     match operand {
@@ -200,7 +252,7 @@ fn compute(
         Operation::ThreadId => thread,
         Operation::Uniform | Operation::AlwaysUniform(_) => fresh(0),
         Operation::Divergent => fresh(1 + thread),
-        Operation::Pure(name, [a, b]) => mix(&[seed, 3, u64::from(*name), read(a), read(b)]),
+        Operation::Pure(name, [a, b]) => pure(seed, *name, [read(a), read(b)]),
         Operation::Test(a) => mix(&[seed, 4, read(a)]) & 1,
         Operation::Phi(_) => panic!("a program with block arguments has no phis"),
     }

@@ -173,6 +173,43 @@ impl EditableTable {
         self.memory.map_or(usize::MAX, |memory| memory.first as usize)
     }
 
+    /// Keeps numbers below `room` free for more values: from there on values stand for versions of
+    /// memory, of which answers do not tell. Once, before there are such values.
+    pub(crate) fn leave_room(&mut self, room: usize) {
+        debug_assert!(self.memory.is_none() && room >= self.len());
+        let others = self.len() as u32;
+        self.memory = Some(MemoryValues { others, first: room as u32 });
+        self.grow(room, 0);
+        self.memory = Some(MemoryValues { others, first: room as u32 });
+    }
+
+    /// Whether there are numbers of values that stand for versions of memory.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// A new value that stands for a version of memory.
+    pub(crate) fn add_memory(&mut self) -> Value {
+        debug_assert!(self.memory.is_some(), "room is left for versions of memory");
+        let value = Value::new(self.len());
+        self.grow(value.index() + 1, 0);
+        value
+    }
+
+    /// What a value reads, sorted, each once.
+    pub(crate) fn reads_of(&self, value: Value) -> &[Value] {
+        self.operands(User::value(value))
+    }
+
+    /// States what a value that is no phi reads now. The rest stays as it was said.
+    pub(crate) fn set_reads(&mut self, value: Value, operands: &[Value]) {
+        debug_assert!(!self.is_phi(value), "{value:?} is a phi");
+        let user = User::value(value);
+        if let Some(old) = self.set_operands(user, operands) {
+            self.log.push(Edited { user, old: Some(old), is_moved: false });
+        }
+    }
+
     /// How many values an answer tells of.
     #[must_use]
     pub fn reported(&self) -> usize {

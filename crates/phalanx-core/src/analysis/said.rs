@@ -1,0 +1,211 @@
+//! What an IR has said of a function, and the sink into which it says it.
+//!
+//! Values go into the table at once. Edges and slots wait until everything is said: what an argument
+//! takes depends on the nodes that stand on edges, and what a load reads on all stores.
+
+use phalanx_graph::Cfg;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::slots::{Slot, SlotEvent, Slots};
+use super::{Brought, incoming};
+use crate::block_graph::{Block, BlockGraph, Edge, Place};
+use crate::divergence::repair::{EditableTable, Image};
+use crate::divergence::{Definition, Incoming};
+use crate::{SourceSet, Value};
+
+/// An edge, and what it brings.
+pub(super) type SaidEdge = (Block, Vec<Brought>);
+
+/// What was said of blocks.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) graph: BlockGraph,
+    /// By block: its arguments by position.
+    arguments: Vec<Vec<Option<Value>>>,
+    /// By block.
+    pub(super) edges: Vec<Vec<SaidEdge>>,
+    /// Where an argument stands.
+    place: FxHashMap<Value, (Block, usize)>,
+    pub(super) slots: Slots,
+}
+
+/// Where an IR says its function. See the [module documentation](super).
+#[derive(Debug)]
+pub struct Sink<'a> {
+    said: &'a mut Said,
+    table: &'a mut EditableTable,
+    /// The block whose end is being said.
+    at: Option<Block>,
+    /// Blocks whose ends were said, with the edges that they had.
+    ended: Vec<(Block, Vec<SaidEdge>)>,
+    /// Blocks with arguments that take something else.
+    behind: FxHashSet<Block>,
+    /// Blocks whose slots are said, with what they do.
+    slots: Vec<(Block, Vec<(Slot, SlotEvent)>)>,
+}
+
+impl Sink<'_> {
+    /// A value that is computed in a block. `image` says what becomes of each source of what it
+    /// reads, where that is not [`Transfer`](crate::divergence::Transfer) alone.
+    pub fn value(
+        &mut self,
+        value: Value,
+        at: Block,
+        definition: Definition,
+        image: Option<&Image>,
+        reads: &[Value],
+    ) {
+        self.forget_argument(value);
+        let loads = self.said.slots.reads(value, reads);
+        let reads = loads.as_deref().unwrap_or(reads);
+        self.table.set_value(value, self.said.graph.node(at), definition, image, reads);
+    }
+
+    /// A value that comes into a block by its edges, as the argument of this position.
+    pub fn argument(&mut self, value: Value, at: Block, position: usize) {
+        self.forget_argument(value);
+        self.said.slots.forget_load(value);
+        let arguments = &mut self.said.arguments[at.index()];
+        if arguments.len() <= position {
+            arguments.resize(position + 1, None);
+        }
+        arguments[position] = Some(value);
+        self.said.place.insert(value, (at, position));
+        self.behind.insert(at);
+    }
+
+    /// The end of a block: what it reads to decide on an edge, and sources that decide besides.
+    /// Its edges follow.
+    pub fn end(&mut self, at: Block, sources: SourceSet, reads: &[Value]) {
+        self.table.set_terminator(self.said.graph.node(at), false, sources, reads);
+        let old = std::mem::take(&mut self.said.edges[at.index()]);
+        if self.ended.iter().all(|(block, _)| *block != at) {
+            self.ended.push((at, old));
+        }
+        self.at = Some(at);
+    }
+
+    /// The next edge of the block whose end was said last, and what it brings to the arguments of
+    /// the block that it leads to.
+    ///
+    /// # Panics
+    /// If no end was said before.
+    pub fn edge(&mut self, to: Block, brings: &[Brought]) {
+        let at = self.at.expect("an edge is said after the end of its block");
+        self.said.edges[at.index()].push((to, brings.to_vec()));
+    }
+
+    /// What a block does next with a slot. Said together with everything that the block does with
+    /// slots, in order, in [`Source::say_slots`](super::Source::say_slots).
+    ///
+    /// # Panics
+    /// If the slots of this block are not being said.
+    pub fn slot(&mut self, at: Block, slot: Slot, event: SlotEvent) {
+        let of = self.slots.iter_mut().rev().find(|(block, _)| *block == at);
+        let of = of.unwrap_or_else(|| panic!("the slots of {at:?} are not being said"));
+        of.1.push((slot, event));
+    }
+
+    /// The block says what it does with slots from now on.
+    pub(super) fn slots_anew(&mut self, block: Block) {
+        match self.slots.iter_mut().find(|(known, _)| *known == block) {
+            Some((_, events)) => events.clear(),
+            None => self.slots.push((block, Vec::new())),
+        }
+    }
+
+    fn forget_argument(&mut self, value: Value) {
+        if let Some((block, position)) = self.said.place.remove(&value) {
+            let argument = &mut self.said.arguments[block.index()][position];
+            *argument = argument.filter(|known| *known != value);
+        }
+    }
+
+    pub(super) fn gone(&mut self, value: Value, entry: Block) {
+        self.value(value, entry, Definition::IMPURE, None, &[]);
+    }
+
+    /// Forgets what a block had, before it says what it has.
+    pub(super) fn block_anew(&mut self, block: Block) {
+        for value in std::mem::take(&mut self.said.arguments[block.index()]).into_iter().flatten() {
+            self.said.place.remove(&value);
+        }
+        self.end(block, SourceSet::EMPTY, &[]);
+        self.slots_anew(block);
+    }
+
+    /// Takes in what was said, and brings the graph up to date with the edges. Blocks whose arguments
+    /// have to be stated.
+    pub(super) fn settle(self) -> FxHashSet<Block> {
+        let Self { said, mut behind, ended, slots, .. } = self;
+        for (block, events) in slots {
+            said.slots.set_events(block, events);
+        }
+        for (block, old) in ended {
+            let now = &said.edges[block.index()];
+            let mut first: FxHashMap<&SaidEdge, u32> = FxHashMap::default();
+            let edges: Vec<Edge> = now
+                .iter()
+                .zip(0u32..)
+                .map(|(edge, at)| Edge { to: edge.0, brings: *first.entry(edge).or_insert(at) })
+                .collect();
+            if said.graph.set_edges(block, &edges) || *now != old {
+                behind.extend(old.iter().chain(now).map(|(to, _)| *to));
+            }
+        }
+        behind
+    }
+}
+
+impl Said {
+    pub(super) fn new(blocks: usize) -> Self {
+        Self {
+            graph: BlockGraph::new(blocks),
+            arguments: vec![Vec::new(); blocks],
+            edges: vec![Vec::new(); blocks],
+            place: FxHashMap::default(),
+            slots: Slots::default(),
+        }
+    }
+
+    pub(super) fn grow(&mut self, blocks: usize) {
+        while self.graph.block_count() < blocks {
+            self.graph.add_block();
+        }
+        self.arguments.resize(blocks.max(self.arguments.len()), Vec::new());
+        self.edges.resize(blocks.max(self.edges.len()), Vec::new());
+    }
+
+    pub(super) fn sink<'a>(&'a mut self, table: &'a mut EditableTable) -> Sink<'a> {
+        let (ended, slots) = (Vec::new(), Vec::new());
+        Sink { said: self, table, at: None, ended, behind: FxHashSet::default(), slots }
+    }
+
+    /// States what the arguments of a block take, by the edges of the graph.
+    pub(super) fn state_arguments(&self, block: Block, cfg: &Cfg, table: &mut EditableTable) {
+        let node = self.graph.node(block);
+        let from = cfg.predecessors(node).iter().filter_map(|pred| match self.graph.place(*pred) {
+            Place::Block(from) | Place::Edge(from, _) => Some(from),
+            Place::Nothing => None,
+        });
+        let mut from: Vec<Block> = from.collect();
+        from.sort_unstable();
+        from.dedup();
+        for (position, argument) in self.arguments[block.index()].iter().enumerate() {
+            let Some(argument) = *argument else { continue };
+            let of = |from: Block| {
+                let edges = self.edges[from.index()].iter().enumerate();
+                edges.filter(|(_, (to, _))| *to == block).map(move |(at, (_, brings))| {
+                    let brought = brings.get(position).unwrap_or_else(|| {
+                        panic!(
+                            "an edge of {from:?} brings nothing to argument {position} of {block:?}"
+                        )
+                    });
+                    incoming(self.graph.source(from, at), *brought)
+                })
+            };
+            let entries: Vec<Incoming> = from.iter().copied().flat_map(of).collect();
+            table.set_phi(argument, node, Definition::PURE, &entries);
+        }
+    }
+}
