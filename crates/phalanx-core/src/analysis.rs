@@ -26,6 +26,7 @@
 //! builds the graph anew, O(blocks + edges). A function that cannot be followed
 //! ([`Unfit`](crate::divergence::repair::Unfit)) is solved from scratch after each change.
 
+mod rules;
 mod said;
 mod slots;
 mod versions;
@@ -36,6 +37,7 @@ use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Node, PostDomTree};
 use rustc_hash::FxHashSet;
 
+pub use self::rules::Rule;
 use self::said::Said;
 pub use self::said::Sink;
 use self::slots::Around;

@@ -6,6 +6,7 @@
 use phalanx_graph::Cfg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::rules::{Parts, Rule};
 use super::slots::{Slot, SlotEvent, Slots};
 use super::{Brought, incoming};
 use crate::block_graph::{Block, BlockGraph, Edge, Place};
@@ -59,6 +60,15 @@ impl Sink<'_> {
         let loads = self.said.slots.reads(value, reads);
         let reads = loads.as_deref().unwrap_or(reads);
         self.table.set_value(value, self.said.graph.node(at), definition, image, reads);
+    }
+
+    /// A value that is computed in a block by an operation with this rule.
+    ///
+    /// # Panics
+    /// If the rule names an operand that is not read.
+    pub fn operation(&mut self, value: Value, at: Block, rule: Rule, reads: &[Value]) {
+        let Parts { definition, image, reads } = rule.parts(reads);
+        self.value(value, at, definition, image.as_ref(), reads);
     }
 
     /// A value that comes into a block by its edges, as the argument of this position.

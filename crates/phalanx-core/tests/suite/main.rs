@@ -9,5 +9,6 @@ mod llvm;
 mod parallel_edges;
 mod precise;
 mod repair;
+mod rules;
 mod slots;
 mod support;
