@@ -39,6 +39,7 @@
 //! [`Summary::bottom`] for every function of a component of the call graph, and again from what was found until nothing changes: the
 //! least solution, since all rules have one antecedent. What a call returns was computed by a finite tree of calls.
 
+mod contents;
 mod effects;
 pub mod follow;
 mod outcome;
@@ -46,6 +47,7 @@ mod passes;
 pub mod returns;
 pub mod through;
 
+pub use contents::{Contents, argument_sources, is_only_content};
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
 pub(crate) use passes::{Passes, arguments};
@@ -58,15 +60,13 @@ use std::fmt;
 use phalanx_graph::{Cycles, PostDomTree};
 use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
-    constant::ConstKind, flow::node_of, module::Linkage,
+    constant::ConstKind, module::Linkage,
 };
-use phalanx_target::calling_convention::Entry;
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
-use crate::affect::User;
 use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
 use crate::lower::{self, Code, Numbering, Single, Surroundings};
-use crate::memory::{Origins, PrivateMemory, origins::copies};
+use crate::memory::PrivateMemory;
 use outcome::Pass;
 use returns::Returns;
 
@@ -74,7 +74,8 @@ use returns::Returns;
 pub trait CallFacts {
     /// What a call of a function of the module does; none when it is not known.
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>>;
-    /// The sources of an argument; none when not all callers are known.
+    /// The sources of an argument; none when not all callers are known. Of a structure that is
+    /// passed by value or by reference ([`is_known_by_content`]) those of its content.
     fn argument(&self, position: u32) -> Option<SourceSet>;
 }
 
@@ -181,6 +182,14 @@ pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) ->
         .any(|kind| attributes.has(kind))
 }
 
+/// Whether what is known of a pointer parameter is known of what it points to: a copy that the
+/// call makes, or a structure that is passed by reference.
+#[must_use]
+pub fn is_known_by_content(context: &Context, header: &FunctionHeader, position: usize) -> bool {
+    is_copied(context, header, position)
+        || context.param_attrs(header.attributes, position).has(AttrKind::ByRef)
+}
+
 /// The facts of other functions, with no sources from arguments: what a function brings in by itself.
 pub(crate) struct WithoutArguments<'a>(pub(crate) &'a dyn CallFacts, pub(crate) Code<'a>);
 
@@ -190,7 +199,7 @@ impl CallFacts for WithoutArguments<'_> {
     }
 
     fn argument(&self, position: u32) -> Option<SourceSet> {
-        match is_copied(self.1.context, self.1.header, position as usize) {
+        match is_known_by_content(self.1.context, self.1.header, position as usize) {
             true => None,
             false => Some(SourceSet::EMPTY),
         }
@@ -457,53 +466,4 @@ fn is_timeless(code: Code<'_>, inst: InstId, is_pure: impl FnOnce(InstId) -> boo
         opcode if opcode.is_terminator() => !opcode.is_call(),
         _ => is_pure(inst),
     }
-}
-
-/// Whether a pointer parameter is to a copy of which only the content matters: what is known of the argument can be what is known of that.
-#[must_use]
-pub fn is_only_content(code: Code<'_>, position: u32) -> bool {
-    copies::is_only_content(code, position)
-}
-
-/// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by. Of what is passed by value those of the
-/// content.
-#[must_use]
-pub fn argument_sources(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    answer: &Divergence,
-    call: InstId,
-) -> Vec<SourceSet> {
-    let numbering = Numbering::new(code.header);
-    let Some(block) = code.body.block_of(call).map(node_of) else { return Vec::new() };
-    let user = match code.body.inst(call).opcode.is_terminator() {
-        true => User::terminator(block),
-        false => User::value(numbering.inst(call)),
-    };
-    let sources = |&argument: &phalanx_ir::Value| {
-        let value = numbering.operand(argument);
-        value.map_or(SourceSet::EMPTY, |value| answer.at_use(value, user))
-    };
-    let attributes = code.body.call_info(call).attributes;
-    let is_by_value = |at: usize| code.context.param_attrs(attributes, at).has(AttrKind::ByVal);
-    let arguments = code.body.call_args(call);
-    if !(0..arguments.len()).any(is_by_value) {
-        return arguments.iter().map(sources).collect();
-    }
-    let origins = Origins::new(code, around);
-    let content = |argument: phalanx_ir::Value| {
-        let position = copies::copied_argument(code, call, argument)?;
-        let from = phalanx_ir::Value::arg(position);
-        let is_kernel = code.entry(around.target.architecture()) == Entry::Kernel;
-        let known = match is_kernel {
-            true => Some(sources(&from)),
-            false => around.calls.argument(position),
-        };
-        known.filter(|_| origins.is_passed(from))
-    };
-    let of = |(at, argument): (usize, &phalanx_ir::Value)| match is_by_value(at) {
-        true => content(*argument).unwrap_or(SourceSet::OPAQUE_THREAD),
-        false => sources(argument),
-    };
-    arguments.iter().enumerate().map(of).collect()
 }

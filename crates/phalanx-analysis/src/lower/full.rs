@@ -11,7 +11,7 @@
 
 use phalanx_ir::{
     Const, InstData, InstId, Opcode, TypeKind, Value,
-    attributes::AttrKind,
+    attributes::{AttrKind, AttrSetData},
     constant::{ConstKind, InlineAsm},
     inst::{InstFlags, Ordering},
 };
@@ -466,6 +466,11 @@ impl<'a> FullRules<'a> {
     }
 }
 
+/// Whether what is known of an argument of a function that is called is about the content.
+fn is_by_content(attributes: &AttrSetData) -> bool {
+    attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef)
+}
+
 /// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are pure functions of their
 /// operands. A phi has a rule of its own elsewhere.
 #[inline]
@@ -536,9 +541,7 @@ impl Rules for FullRules<'_> {
         let seed = match is_uniform {
             true if self.is_kernel() => SourceSet::EMPTY,
             // What is known of the argument is about the content.
-            _ if self.entry == Entry::Call && attributes.has(AttrKind::ByVal) => {
-                SourceSet::OPAQUE_THREAD
-            }
+            _ if self.entry == Entry::Call && is_by_content(attributes) => SourceSet::OPAQUE_THREAD,
             is_scalar if self.entry == Entry::Call => {
                 calls::argument(self.around.calls, position, is_scalar, self.context().wave)
             }

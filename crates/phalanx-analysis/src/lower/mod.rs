@@ -236,6 +236,29 @@ pub fn memory_versions(
     table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
 }
 
+/// As [`full_with`] with no unused numbers, with a value more for each of these arguments of calls:
+/// what is in the private object that it is an address of. None where that is not known. Answers
+/// tell of versions of memory as of other values.
+pub(crate) fn full_with_contents(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    passed: &[(InstId, u32)],
+) -> (ValueTable, Vec<Option<Value>>) {
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
+        return (lower(code, &mut rules), vec![None; passed.len()]);
+    };
+    let mut table = lower_open(code, &mut rules);
+    let (rows, numbers) = MemoryRows::with_contents(code, &rules, memory, passed);
+    rows.add_to(&mut table, Numbering::new(code.header), entry, 0);
+    let table = table.finish();
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    let value = |row: u32| Value::new(first + row as usize);
+    let values = numbers.into_iter().map(|row| row.map(value)).collect();
+    (table.with_memory_reported(), values)
+}
+
 fn with_rows(
     code: Code<'_>,
     around: Surroundings<'_>,

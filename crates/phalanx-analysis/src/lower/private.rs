@@ -21,6 +21,7 @@
 //! **Complexity.** O(touches + entries of memory phis + steps of address chains, at most [`CHAIN`] per touch).
 
 mod calls;
+mod contents;
 mod numbers;
 mod part;
 

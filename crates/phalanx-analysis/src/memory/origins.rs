@@ -276,16 +276,16 @@ impl<'a> Scan<'a> {
         let Code { context, header, .. } = self.code;
         let attributes = context.param_attrs(header.attributes, position as usize);
         let Some(&ty) = header.params.get(position as usize) else { return false };
-        let is_copied = attributes.has(AttrKind::ByVal);
-        let is_passed = is_copied && self.only_read.contains(&position);
-        let is_elsewhere = is_copied && !is_passed
-            || attributes.has(AttrKind::ByRef)
+        let is_structure = attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef);
+        let is_passed = is_structure && self.only_read.contains(&position);
+        let is_elsewhere = is_structure && !is_passed
             || attributes.has(AttrKind::InAlloca)
             || attributes.has(AttrKind::Preallocated)
             || attributes.has(AttrKind::StructRet);
         let is_known = (self.is_kernel || is_passed)
             && is_pointer(self.code, ty)
-            && !self.is_private_only(ty)
+            // A caller's structure is known wherever it is.
+            && (!self.is_kernel || !self.is_private_only(ty))
             && !is_elsewhere;
         is_known && (self.kind == Kind::Shared || is_passed)
     }

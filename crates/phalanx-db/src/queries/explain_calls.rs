@@ -23,7 +23,7 @@ use phalanx_analysis::{
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
     memory::PrivateMemory,
     stable::Assumptions,
-    summary::argument_sources,
+    summary::{Contents, argument_sources},
 };
 use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, SourceSet, varying};
@@ -462,7 +462,10 @@ impl Walk<'_> {
             let answer = divergence(db, caller).as_ref()?;
             let calls = KnownCalls::new(db, caller);
             let passed = with_code_and(db, caller, NO_CALLEES, &calls, |code, around| {
-                argument_sources(code, around, answer, call).get(position as usize).copied()
+                let flow = || flow_facts(db, caller);
+                let contents = Contents::new(code, around, flow, std::iter::once(call));
+                let all = argument_sources(code, around, (answer, &contents), call);
+                all.get(position as usize).copied()
             })??;
             // In a scalar register there is one value for the wave, whatever is passed.
             let wanted = match passed.contains(source) {

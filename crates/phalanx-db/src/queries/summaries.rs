@@ -18,7 +18,7 @@ use phalanx_analysis::{
     divergence::ValueTable,
     lower,
     memory::PrivateMemory,
-    summary::{self as analysis, AtHand, CallFacts, argument_sources},
+    summary::{self as analysis, AtHand, CallFacts, Contents, argument_sources},
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
@@ -243,8 +243,9 @@ fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summa
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`] where something is passed by value. *Changes when* an argument's sources
-/// do. *Cost* O(calls) after those.
+/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`] where something is passed by value; where something is passed by reference also what
+/// [`affect_map`](super::affect_map) reads and the graph facts. *Changes when* an argument's sources
+/// do. *Cost* O(calls) after those; where something is passed by reference that of solving the function once more.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
     match divergence(db, function) {
@@ -261,17 +262,22 @@ pub(super) fn passed(
     calls: &KnownCalls<'_>,
 ) -> Passed<SourceSet> {
     let mut all: Passed<SourceSet> = Vec::new();
+    let closed = closed_calls(db, function);
     with_code_and(db, function, NO_CALLEES, calls, |code, around| {
-        for &(inst, callee) in closed_calls(db, function) {
+        let flow = || flow_facts(db, function);
+        let contents = Contents::new(code, around, flow, closed.iter().map(|(inst, _)| *inst));
+        for &(inst, callee) in closed {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
-                let passed = argument_sources(code, around, answer, inst);
+                let passed = argument_sources(code, around, (answer, &contents), inst);
                 let attributes = code.body.call_info(inst).attributes;
                 for (at, (into, from)) in sources.iter_mut().zip(passed).enumerate() {
-                    // Who is passed a copy has to say so.
-                    let is_copy = code.context.param_attrs(attributes, at).has(AttrKind::ByVal);
-                    if is_copy == analysis::is_copied(code.context, header, at) {
+                    // A function that is passed a structure has to say so.
+                    let attributes = code.context.param_attrs(attributes, at);
+                    let is_content =
+                        attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef);
+                    if is_content == analysis::is_known_by_content(code.context, header, at) {
                         *into = from;
                     }
                 }
@@ -347,7 +353,8 @@ fn is_kernel_called_by_name(db: &dyn Db, function: FunctionInput) -> bool {
         && call_place(db, function).callers.iter().all(|&caller| of(caller).is_none())
 }
 
-/// What callers that a function is not in recursion with pass. A pointer to a copy is another pointer, unless only its content matters.
+/// What callers that a function is not in recursion with pass. A pointer to a structure is
+/// another pointer, unless only its content matters.
 pub(super) fn first_arguments(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
     let mut arguments = from_outside(db, function);
     let (context, header) = (function.module(db).context(db), function.header(db));
@@ -359,7 +366,7 @@ pub(super) fn first_arguments(db: &dyn Db, function: FunctionInput) -> Vec<Sourc
         is_only_content.unwrap_or(false)
     };
     for (position, sources) in arguments.iter_mut().enumerate() {
-        if analysis::is_copied(context, header, position) && !is_content(position) {
+        if analysis::is_known_by_content(context, header, position) && !is_content(position) {
             *sources = SourceSet::OPAQUE_THREAD;
         }
     }

@@ -166,3 +166,175 @@ join:
         assert_eq!(found(&fixture), before, "{long}");
     }
 }
+
+/// A kernel that passes a structure by reference, as clang compiles OpenCL for AMD GPUs, and a
+/// function that reads a member of it at once and another from a copy of its own.
+fn by_reference(long: usize, more: &str) -> Fixture {
+    let padding: String = (1..=long).map(|at| format!("  %pad{at} = add i32 %n, {at}\n")).collect();
+    let text = format!(
+        "target triple = \"amdgcn-amd-amdhsa\"
+%big = type {{ i32, [20 x i32] }}
+@there = external addrspace(1) global ptr addrspace(5)
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare void @llvm.memcpy.p5.p4.i64(ptr addrspace(5), ptr addrspace(4), i64, i1)
+declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
+define internal i32 @body(ptr addrspace(5) byref(%big) align 4 %s) {{
+  %mine = alloca %big, align 4, addrspace(5)
+  call void @llvm.memcpy.p5.p5.i64(ptr addrspace(5) %mine, ptr addrspace(5) %s, i64 84, i1 false)
+  %first = load i32, ptr addrspace(5) %s
+  %at = getelementptr i8, ptr addrspace(5) %mine, i64 8
+  %third = load i32, ptr addrspace(5) %at
+  %v = add i32 %first, %third
+  ret i32 0
+}}
+define amdgpu_kernel void @kernel(ptr addrspace(4) byref(%big) align 4 %passed, i32 %n) {{
+entry:
+  %s = alloca %big, align 4, addrspace(5)
+  %hold = alloca i32, align 4, addrspace(5)
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  call void @llvm.memcpy.p5.p4.i64(ptr addrspace(5) %s, ptr addrspace(4) %passed, i64 84, i1 false)
+  %at = getelementptr i8, ptr addrspace(5) %s, i64 12
+{padding}  store i32 %n, ptr addrspace(5) %at
+  store i32 %n, ptr addrspace(5) %hold
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, 9
+  br i1 %more, label %loop, label %done
+done:
+  %r = call i32 @body(ptr addrspace(5) byref(%big) align 4 %s)
+  ret void
+}}
+{more}"
+    );
+    Fixture::of(&text, "kernel")
+}
+
+/// What the function that is called finds in the structure, which a new database has to say as well.
+fn found_in_body(fixture: &Fixture) -> SourceSet {
+    let function = fixture.function("body");
+    let code = function.view(&fixture.db);
+    let named = |inst: &InstId| code.extras.names.inst(*inst) == Some(b"v");
+    let v = code.body.all_ids().find(named).expect("it has the name");
+    let warm = of(&fixture.db, function, v);
+    let (cold, entries) = fixture.cold();
+    let mut at = fixture.module.functions(&fixture.db).iter().zip(&entries);
+    let (_, entry) = at.find(|(warm, _)| warm.input == function).expect("it is there");
+    assert_eq!(warm, of(&cold, entry.input, v), "warm and cold");
+    warm
+}
+
+/// What a function reads from a structure that it is passed by reference is what its caller has put
+/// there before the call.
+#[test]
+fn structures_that_are_passed_by_reference() {
+    for long in LONG {
+        let mut fixture = by_reference(long, "");
+        let [tid, group, at, i] =
+            ["tid", "group", "at", "i"].map(|name| Value::inst(fixture.named(name)));
+        let store = {
+            let body = fixture.edited().body(&fixture.db);
+            let is_store = |inst: &InstId| body.inst(*inst).opcode == phalanx_ir::Opcode::Store;
+            body.uses_of(at).map(|of| of.user).find(is_store).expect("it is written")
+        };
+        let more = fixture.named("more");
+        let n = Value::arg(1);
+        assert_eq!(found_in_body(&fixture), SourceSet::EMPTY, "{long}");
+        for round in 0..2 {
+            for (stored, expected) in
+                [(group, SourceSet::BLOCK_X), (tid, SourceSet::X), (n, SourceSet::EMPTY)]
+            {
+                fixture.edit(|edit| edit.set_operand(store, 0, stored));
+                assert_eq!(found_in_body(&fixture), expected, "{long} {round} {stored:?}");
+            }
+        }
+        // Written in a loop that threads leave in different rounds.
+        let in_loop = fixture.edit(|edit| edit.before(more).store(i, at));
+        assert_eq!(found_in_body(&fixture), SourceSet::EMPTY, "{long}");
+        fixture.edit(|edit| edit.set_operand(more, 1, tid));
+        assert_eq!(found_in_body(&fixture), SourceSet::X, "{long}");
+        fixture.edit(|edit| edit.erase(in_loop));
+        assert_eq!(found_in_body(&fixture), SourceSet::EMPTY, "{long}");
+    }
+}
+
+/// Nothing is known of the content once somebody else may write there.
+#[test]
+fn structures_that_are_passed_by_reference_and_reached_otherwise() {
+    for long in LONG {
+        let mut fixture = by_reference(long, "");
+        let s = Value::inst(fixture.named("s"));
+        let hold = Value::inst(fixture.named("hold"));
+        let call = fixture.named("r");
+        let s_type = fixture.edited().body(&fixture.db).inst(fixture.named("s")).ty;
+        let unknown = |fixture: &Fixture| found_in_body(fixture).contains(SourceSet::OPAQUE_THREAD);
+        let escape = fixture.edit(|edit| edit.before(call).store(s, hold));
+        assert!(unknown(&fixture), "{long}: its address is kept");
+        fixture.edit(|edit| edit.erase(escape));
+        assert!(!unknown(&fixture), "{long}");
+        let there = fixture.edit(|edit| edit.before(call).load(s_type, hold));
+        fixture.edit(|edit| edit.set_operand(call, 0, there));
+        assert!(unknown(&fixture), "{long}: an address from nowhere");
+    }
+}
+
+/// The content is that of all callers, of those who say that they pass a structure.
+#[test]
+fn structures_that_several_callers_pass_by_reference() {
+    let caller = |stored: &str, attribute: &str| {
+        format!(
+            "define amdgpu_kernel void @other(i32 %n) {{
+  %s = alloca %big, align 4, addrspace(5)
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %g = call i32 @llvm.amdgcn.workgroup.id.x()
+  %at = getelementptr i8, ptr addrspace(5) %s, i64 8
+  store i32 {stored}, ptr addrspace(5) %at
+  %r = call i32 @body(ptr addrspace(5) {attribute} %s)
+  ret void
+}}"
+        )
+    };
+    let found = |text: &str| found_in_body(&by_reference(3, text));
+    assert_eq!(found(&caller("%n", "byref(%big)")), SourceSet::EMPTY);
+    assert_eq!(found(&caller("%g", "byref(%big)")), SourceSet::BLOCK_X);
+    assert_eq!(found(&caller("%x", "byref(%big)")), SourceSet::X);
+    assert!(found(&caller("%n", "")).contains(SourceSet::OPAQUE_THREAD));
+}
+
+/// A function that writes through the argument, keeps it, or is given the structure twice, is told
+/// nothing.
+#[test]
+fn structures_by_reference_that_are_not_only_read() {
+    let found = |text: &str, name: &'static str| {
+        let fixture = Fixture::of(
+            &format!(
+                "target triple = \"amdgcn-amd-amdhsa\"
+declare void @look(ptr addrspace(5))
+define internal void @f(ptr addrspace(5) byref([20 x i32]) %s, ptr addrspace(5) %also) {{
+  {text}
+  %v = load i32, ptr addrspace(5) %s
+  ret void
+}}
+define amdgpu_kernel void @kernel(i32 %n) {{
+  %s = alloca [20 x i32], align 4, addrspace(5)
+  %t = alloca [20 x i32], align 4, addrspace(5)
+  store i32 %n, ptr addrspace(5) %s
+  call void @f(ptr addrspace(5) byref([20 x i32]) %s, ptr addrspace(5) {name})
+  ret void
+}}"
+            ),
+            "f",
+        );
+        let v = fixture.named("v");
+        of(&fixture.db, fixture.edited(), v)
+    };
+    assert_eq!(found("", "%t"), SourceSet::EMPTY);
+    assert_eq!(found("store i32 1, ptr addrspace(5) %also", "%t"), SourceSet::EMPTY);
+    let unknown = SourceSet::OPAQUE_THREAD;
+    assert!(found("store i32 1, ptr addrspace(5) %also", "%s").contains(unknown));
+    assert!(found("store i32 1, ptr addrspace(5) %s", "%t").contains(unknown));
+    assert!(found("call void @look(ptr addrspace(5) %s)", "%t").contains(unknown));
+}

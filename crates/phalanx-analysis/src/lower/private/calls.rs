@@ -166,7 +166,7 @@ fn content(
 }
 
 /// Where in an object an argument points to.
-fn place(make: &Make<'_, '_>, passed: &Passed, reads: &mut SmallVec<[Read; 4]>) {
+pub(super) fn place(make: &Make<'_, '_>, passed: &Passed, reads: &mut SmallVec<[Read; 4]>) {
     if let Some(&argument) = make.code.body.call_args(passed.call).get(passed.position as usize) {
         make.indices(argument, reads);
     }

@@ -7,6 +7,9 @@
 //! A function that is called has a copy of what its caller had. Where that only reads it too, or has filled a stack slot with it for nothing but this, the argument stands for what a kernel was
 //! passed, or for what the callers of all of them have in their copies. There not even the address may matter, as the argument says of the content alone what it depends on.
 //!
+//! A function that is passed a structure `byref` has the address of its caller's. If it only reads
+//! that, the argument stands for the content as well: see [`summary::contents`](crate::summary).
+//!
 //! O(uses of what is made from the argument), up to a bound.
 
 use phalanx_ir::{
@@ -27,10 +30,11 @@ pub(super) fn is_only_read(code: Code<'_>, position: u32) -> bool {
     is_but_read(code, Value::arg(position), None, true)
 }
 
-/// The same where addresses are not compared either.
+/// The same where addresses are not compared either, also of what is passed by reference.
 pub(crate) fn is_only_content(code: Code<'_>, position: u32) -> bool {
     let attributes = code.context.param_attrs(code.header.attributes, position as usize);
-    attributes.has(AttrKind::ByVal) && is_but_read(code, Value::arg(position), None, false)
+    let is_structure = attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef);
+    is_structure && is_but_read(code, Value::arg(position), None, false)
 }
 
 /// The argument of which something is a copy that a call passes on by value: that argument itself, or a stack slot that was filled from it and is only read besides.

@@ -1,4 +1,4 @@
-//! Functions that write and read private memory of their callers: surely, sometimes, at different places, one way or another, again and again.
+//! Functions that write and read private memory of their callers: surely, sometimes, at different places, one way or another, again and again; and structures that they are passed by reference.
 
 use std::fmt::{self, Write as _};
 
@@ -100,6 +100,36 @@ yes:
 no:
   ret i32 2
 }
+define internal i32 @o.reads(P byref({ i32, i32, i32 }) %s, i32 %a) {
+  %second = getelementptr i32, P %s, i32 1
+  %x = load i32, P %s, align 4
+  %y = load i32, P %second, align 4
+  %both = xor i32 %x, %y
+  %bit = trunc i32 %y to i1
+  br i1 %bit, label %yes, label %no
+yes:
+  %more = add i32 %x, %a
+  br label %no
+no:
+  %out = phi i32 [ %both, %0 ], [ %more, %yes ]
+  ret i32 %out
+}
+define internal i32 @o.relay(P byref({ i32, i32, i32 }) %s, i32 %a) {
+  %mine = alloca { i32, i32, i32 }, align 4, SPACE
+  call void COPY(P %mine, P %s, i64 12, i1 false)
+  %was = load i32, P %mine, align 4
+  %even = and i32 %was, -2
+  store i32 %even, P %mine, align 4
+  %out = call i32 @o.last(P byref({ i32, i32, i32 }) %mine, i32 %a)
+  ret i32 %out
+}
+define internal i32 @o.last(P byref({ i32, i32, i32 }) %s, i32 %a) {
+  %third = getelementptr i32, P %s, i32 2
+  %x = load i32, P %s, align 4
+  %z = load i32, P %third, align 4
+  %sum = add i32 %x, %z
+  ret i32 %sum
+}
 ";
 
 /// All of them, for a target.
@@ -110,6 +140,8 @@ pub(super) fn functions(amd: bool) -> String {
         .replace("P.slot ", &format!("{pointer} "))
         .replace("P %", &format!("{pointer} %"))
         .replace("P,", &format!("{pointer},"))
+        .replace("P byref", &format!("{pointer} byref"))
+        .replace("COPY", if amd { "@llvm.memcpy.p5.p5.i64" } else { "@llvm.memcpy.p0.p0.i64" })
         .replace("SPACE", space)
 }
 
@@ -126,7 +158,9 @@ pub(super) fn call_text(
     // Objects of at least two numbers.
     let pair = ["one", "one.1", "two"][(pick(1013) % 3) as usize];
     let to = place(0);
-    match pick(29) % 11 {
+    let structure = ["one", "two"][(pick(1019) % 2) as usize];
+    let by_reference = format!("({p} byref({{ i32, i32, i32 }}) %{structure}, i32 {a})");
+    match pick(29) % 13 {
         0 => writeln!(out, "  call void @o.pair({p} %{pair}, i32 {a}, i32 {b})"),
         1 => writeln!(out, "  call void @o.some({p} %{to}, i32 {a}, i32 {b})"),
         2 => writeln!(out, "  {v}.o = call i32 @o.bump({p} %{to}, i32 {a})"),
@@ -151,6 +185,8 @@ pub(super) fn call_text(
             writeln!(out, "  {v}.o = call i32 @o.copy({p} %{to}, ptr {from})")
         }
         9 => writeln!(out, "  {v}.o = call i32 @o.again({p} %{to}, i32 {b})"),
+        11 => writeln!(out, "  {v}.o = call i32 @o.reads{by_reference}"),
+        12 => writeln!(out, "  {v}.o = call i32 @o.relay{by_reference}"),
         _ => {
             // Somewhere in the object.
             writeln!(out, "  {v}.oi = and i32 {b}, 3")?;

@@ -93,6 +93,10 @@ impl Scan<'_> {
         let Some(summary) = summary::of_call(self.code, self.around.calls, call) else { return };
         let Some(through) = &summary.through else { return };
         let given = self.passed.split_off(first);
+        let attributes = self.code.body.call_info(call).attributes;
+        let is_by_reference = |position: u32| {
+            self.code.context.param_attrs(attributes, position as usize).has(AttrKind::ByRef)
+        };
         for (object, passed) in &given {
             let anywhere = Address { object: *object, offset: None };
             if given.iter().filter(|(other, _)| other == object).count() > 1 {
@@ -118,7 +122,8 @@ impl Scan<'_> {
                         has_address: true,
                     });
                 };
-                if part.is_read {
+                // What the function does with a structure besides returning it matters to it.
+                if part.is_read || is_by_reference(passed.position) {
                     access(Effect::ReadByCall, false);
                 }
                 if part.content.is_some() {
