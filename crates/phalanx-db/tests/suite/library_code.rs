@@ -7,6 +7,10 @@
 //! | ROCm's device libraries | `__ocml_*`, `__ockl_*` | `PHALANX_ROCM_DEVICE_LIBS`, or where Debian's `rocm-device-libs` and ROCm put them |
 //! | libdevice | `__nv_*` | `PHALANX_LIBDEVICE`, or in `/usr/local/cuda`; it is in NVIDIA's Python package `nvidia-cuda-nvcc-cu12` |
 //!
+//! Some functions have no code in the libraries of today: `__nv_v*`, of which CUDA's headers have the
+//! code now, and the rounded operations of `__ocml_*`, which are left out of Debian's build. Rows
+//! about them are held against what clang's headers declare.
+//!
 //! What the code does is what our analysis of it says: an upper bound. A test says so and passes
 //! where the library is not there.
 
@@ -32,7 +36,7 @@ use phalanx_target::{
     library::{self, Language},
     transfer::Operand,
 };
-use phalanx_testing::llvm_tools;
+use phalanx_testing::{files, llvm_tools};
 use support::Fixture;
 
 /// A library as text; none if LLVM's disassembler is not there.
@@ -209,4 +213,63 @@ fn of_cuda() {
     let (count, wrong) = (all.functions, all.wrong);
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(all.rows.len() > 300, "{} rows", all.rows.len());
+}
+
+/// The declarations of a header of clang's, without comments and lines of the preprocessor.
+fn declarations(clang: &llvm_tools::Program, header: &str) -> Option<Vec<String>> {
+    let folder = clang.run(["-print-resource-dir"], &[]).expect("it starts").stdout;
+    let folder = PathBuf::from(String::from_utf8(folder).expect("a path").trim());
+    let path = folder.join("include").join(header);
+    if !path.is_file() {
+        llvm_tools::skipped(&format!("{header} not found"));
+        return None;
+    }
+    let text = files::text(path);
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("//"));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    Some(text.split(';').map(str::to_owned).collect())
+}
+
+/// Rows about functions of which no library has code: they are declared as functions of numbers
+/// alone, and `is_pure` says the same of the declaration.
+fn held_against_declarations(
+    header: &str,
+    is_such: impl Fn(&str) -> bool,
+    is_pure: impl Fn(&str) -> bool,
+) -> usize {
+    let Some(clang) = llvm_tools::require("clang") else { return usize::MAX };
+    let Some(declared) = declarations(&clang, header) else { return usize::MAX };
+    let names: Vec<&str> = library::names().into_iter().filter(|name| is_such(name)).collect();
+    for name in &names {
+        let opened = format!(" {name}(");
+        let mut all = declared.iter().filter_map(|text| Some((text, text.split_once(&opened)?.1)));
+        let (text, parameters) = all.next().unwrap_or_else(|| panic!("{name} is not declared"));
+        assert!(!parameters.contains('*') && is_pure(text), "{text}");
+        let info = library::row(name).expect("it has a row").info;
+        let is_nothing_else = info.barrier.is_none() && !info.convergent && info.has_result;
+        assert!(is_nothing_else && of_table(info.memory) == MemoryEffects::NONE, "{name}");
+        let operands = [Operand::of(SourceSet::EMPTY); 8];
+        let transfers = TransferContext::new(&LaunchFacts::default(), false);
+        assert!(info.result.evaluate(&operands[..], &transfers).is_empty(), "{name}");
+    }
+    names.len()
+}
+
+#[test]
+fn of_numbers_in_parts() {
+    let is_such = |name: &str| name.starts_with("__nv_v");
+    // The header says nothing more: by CUDA's manual each computes part by part.
+    let count = held_against_declarations("__clang_cuda_libdevice_declares.h", is_such, |_| true);
+    assert!(count >= 80, "{count}");
+}
+
+#[test]
+fn of_rounded_operations() {
+    let is_such = |name: &str| {
+        let roundings = ["_rte_", "_rtn_", "_rtp_", "_rtz_"];
+        name.starts_with("__ocml_") && roundings.iter().any(|rounding| name.contains(rounding))
+    };
+    let is_pure = |text: &str| text.contains("__attribute__((const))");
+    let count = held_against_declarations("__clang_hip_libdevice_declares.h", is_such, is_pure);
+    assert!(count >= 48, "{count}");
 }
