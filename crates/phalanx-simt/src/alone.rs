@@ -52,7 +52,9 @@ pub(crate) fn alone(
             None => Value::Poison,
         },
         Intrinsic::OfBallot(asked) => sub_groups::of_ballot(asked, at.lane, at.wave_size, args),
-        Intrinsic::Access(access) => library_memory::perform(world, access, data, types, args)?,
+        Intrinsic::Access(access) => {
+            library_memory::perform(world, access, data, types, args, &at)?
+        }
         Intrinsic::Clock => Value::Bits(u128::from(world.clock) & mask(width())),
         Intrinsic::Trap => return Err(FaultKind::undefined("a trap was reached")),
         Intrinsic::Load => {
@@ -99,6 +101,7 @@ pub(crate) fn alone(
         Intrinsic::Collective(_)
         | Intrinsic::Barrier(_)
         | Intrinsic::Split(_)
+        | Intrinsic::WorkGroup(_)
         | Intrinsic::Token(_) => {
             return Err(FaultKind::unsupported("a group operation of one thread"));
         }

@@ -7,8 +7,11 @@ mod pure;
 pub(crate) use pure::{pure, reduce_all};
 
 use crate::{
-    collective::Collective, library_memory::Access, reach::Reach, split::Split,
-    sub_groups::OfBallot,
+    collective::Collective,
+    library_memory::Access,
+    reach::Reach,
+    split::Split,
+    sub_groups::{OfBallot, WorkGroup},
 };
 
 /// What an intrinsic does.
@@ -56,6 +59,8 @@ pub(crate) enum Intrinsic {
     Barrier(Barrier),
     /// Arrives at a barrier of the workgroup or cluster, waits for it, or both.
     Split(Split),
+    /// Waits for the workgroup, and gives something of what its threads bring.
+    WorkGroup(WorkGroup),
     /// `llvm.experimental.convergence.entry`, `.anchor`, `.loop`
     Token(Token),
 }

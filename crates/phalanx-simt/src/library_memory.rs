@@ -1,4 +1,4 @@
-//! Functions of OpenCL C's library that read and write memory: atomics, and vectors at an index.
+//! Functions of OpenCL C's library that read and write memory: atomics, vectors at an index, copies.
 //!
 //! ```text
 //! atomic_add(p, 1)                                        // relaxed, as in OpenCL 1
@@ -12,7 +12,10 @@
 //! `atomic_compare_exchange` reads and writes where its second argument points to is no part of it;
 //! races on that place are not seen.
 //!
-//! Cost: O(components).
+//! `async_work_group_copy` is executed by the first thread of the workgroup when it comes there: the
+//! others may read what it copies once they have waited for the event, which is a barrier.
+//!
+//! Cost: O(components), O(elements) for copies.
 
 use phalanx_ir::{InstData, Type, inst::Ordering, inst::RmwOp};
 
@@ -23,7 +26,7 @@ use crate::{
     ops,
     reach::Reach,
     shape::FloatKind,
-    thread::{World, place},
+    thread::{Coordinates, World, place},
     value::{Value, mask},
 };
 
@@ -36,6 +39,8 @@ pub(crate) enum Access {
     Atomic(Atomic, Order),
     /// A vector at an index.
     Vector(Vector),
+    /// A copy that all of a workgroup ask for together.
+    Copy(Copy),
 }
 
 impl Access {
@@ -91,6 +96,19 @@ pub(crate) struct Vector {
     pub(crate) half: Option<Rounding>,
 }
 
+/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an event,
+/// which is given back.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Copy {
+    /// The type of a part of an element.
+    pub(crate) ty: Type,
+    /// How many parts an element has.
+    pub(crate) parts: u8,
+    /// Whether the fourth argument says how many elements apart those are that are not in workgroup
+    /// memory.
+    pub(crate) is_strided: bool,
+}
+
 /// How a number is made a half.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Rounding {
@@ -107,6 +125,7 @@ pub(crate) fn perform(
     data: &InstData,
     types: &[Type],
     args: &[Value],
+    thread: &Coordinates,
 ) -> Result<Value> {
     match access {
         Access::Atomic(atomic, order) => {
@@ -114,7 +133,40 @@ pub(crate) fn perform(
             self::atomic(world, atomic, data, types, args)
         }
         Access::Vector(vector) => self::vector(world, vector, data, types, args),
+        Access::Copy(copy) => {
+            // The first thread copies for all of them.
+            if thread.thread == [0; 3] {
+                self::copy(world, copy, types, args)?;
+            }
+            Ok(args.last().cloned().unwrap_or(Value::Poison))
+        }
     }
+}
+
+/// Copies element by element: accesses of the thread that executes it.
+fn copy(world: &mut World<'_>, copy: Copy, types: &[Type], args: &[Value]) -> Result<()> {
+    let number = |at: usize| {
+        let found = args.get(at).and_then(Value::bits);
+        found.ok_or_else(|| FaultKind::undefined("an argument of a copy is poison"))
+    };
+    let (count, stride) = (number(2)? as u64, if copy.is_strided { number(3)? as u64 } else { 1 });
+    let program = world.program;
+    let to = place(program, types[0], &arg(args, 0), "store")?;
+    let from = place(program, types[1], &arg(args, 1), "load")?;
+    let part = program.shapes.alloc_size(copy.ty);
+    let element = part * u64::from(copy.parts);
+    let at = |(region, base): (Region, u64), number: u64, offset: u64| {
+        let apart = if region == Region::Shared { 1 } else { stride };
+        let bytes = number.wrapping_mul(apart).wrapping_mul(element);
+        (region, base.wrapping_add(bytes).wrapping_add(offset))
+    };
+    for number in 0..count {
+        for offset in (0..u64::from(copy.parts)).map(|number| number * part) {
+            let value = world.view.load(&program.shapes, copy.ty, at(from, number, offset))?;
+            world.view.store(&program.shapes, copy.ty, &value, at(to, number, offset))?;
+        }
+    }
+    Ok(())
 }
 
 fn arg(args: &[Value], at: usize) -> Value {

@@ -35,6 +35,7 @@ use crate::{
 };
 
 mod barriers;
+mod work_groups;
 
 mod rand_like {
     //! A sequence of numbers that looks random (splitmix64).
@@ -471,7 +472,8 @@ impl Run<'_, '_> {
         for seats in seats.chunks_mut(wave) {
             self.release_groups(seats)?;
         }
-        self.release_barriers(seats)
+        self.release_barriers(seats)?;
+        self.release_work_group(seats)
     }
 
     fn release_groups(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {

@@ -27,6 +27,15 @@ use crate::{
     value::{Value, mask},
 };
 
+/// What the threads of a workgroup do together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum WorkGroup {
+    /// What lanes do with the sub-group function of that name.
+    As(SubGroup),
+    /// The value of the thread whose local ids the other arguments are.
+    Broadcast,
+}
+
 /// What lanes do together.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SubGroup {

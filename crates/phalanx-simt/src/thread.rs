@@ -124,6 +124,7 @@ pub(crate) enum Group {
     Collective(crate::collective::Collective),
     Barrier(Barrier),
     Split(crate::split::Split),
+    WorkGroup(crate::sub_groups::WorkGroup),
     Token(Token),
 }
 

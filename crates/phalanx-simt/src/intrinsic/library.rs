@@ -8,15 +8,18 @@
 //! _Z3minii -> the signed minimum     _Z3minjj -> the unsigned one     _Z3minff -> that of floats
 //! ```
 
-use phalanx_ir::inst::{Ordering, RmwOp};
+use phalanx_ir::{
+    Type,
+    inst::{Ordering, RmwOp},
+};
 
 use super::{Along, Intrinsic, Place, Pure, Reduce, Unary};
 use crate::{
     collective::Collective,
-    library_memory::{Access, Atomic, Order, Rounding, Vector},
+    library_memory::{Access, Atomic, Copy, Order, Rounding, Vector},
     reach::Reach,
     split::{Extent, Half, Split},
-    sub_groups::{Combine, From, OfBallot, Over, SubGroup},
+    sub_groups::{Combine, From, OfBallot, Over, SubGroup, WorkGroup},
 };
 
 /// The type of the first parameter, as far as operations are told apart by it.
@@ -39,13 +42,17 @@ impl Intrinsic {
         if let Some(access) = vector(base).or_else(|| atomic(base, kind)) {
             return Some(I::Access(access));
         }
-        if let Some(known) = sub_group(base, kind) {
+        if let Some(known) = sub_group(base, kind).or_else(|| work_group(base, kind)) {
             return Some(known);
         }
+        if let Some(copy) = copy(base, called) {
+            return Some(I::Access(Access::Copy(copy)));
+        }
         Some(match base {
-            "barrier" | "work_group_barrier" | "__spirv_ControlBarrier.workgroup" => {
-                of_workgroup(Half::Both)
-            }
+            "barrier"
+            | "work_group_barrier"
+            | "wait_group_events"
+            | "__spirv_ControlBarrier.workgroup" => of_workgroup(Half::Both),
             "intel_work_group_barrier_arrive" | "__spirv_ControlBarrierArriveINTEL" => {
                 of_workgroup(Half::Arrive { relaxed: false })
             }
@@ -212,6 +219,47 @@ fn sub_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
         }
     };
     Some(Intrinsic::Collective(Collective::SubGroup(what)))
+}
+
+/// A function among the threads of a workgroup.
+fn work_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
+    let name = base.strip_prefix("work_group_")?;
+    let what = match name {
+        "all" => WorkGroup::As(SubGroup::All),
+        "any" => WorkGroup::As(SubGroup::Any),
+        "broadcast" => WorkGroup::Broadcast,
+        _ => match sub_group(&format!("sub_group_{name}"), kind)? {
+            Intrinsic::Collective(Collective::SubGroup(what @ SubGroup::Combine(_))) => {
+                WorkGroup::As(what)
+            }
+            _ => return None,
+        },
+    };
+    Some(Intrinsic::WorkGroup(what))
+}
+
+/// A copy by all of a workgroup, by the name of its function and the type of an element.
+fn copy(base: &str, called: &str) -> Option<Copy> {
+    let is_strided = match base {
+        "async_work_group_copy" => false,
+        "async_work_group_strided_copy" => true,
+        _ => return None,
+    };
+    let element = pointee(called.rsplit_once(base)?.1);
+    let (lanes, number) = match element.strip_prefix("Dv").and_then(|of| of.split_once('_')) {
+        Some((lanes, number)) => (lanes.parse().ok()?, number),
+        None => (1, element),
+    };
+    let ty = match number.as_bytes().first()? {
+        b'a' | b'c' | b'h' => Type::I8,
+        b's' | b't' => Type::I16,
+        b'i' | b'j' | b'f' => Type::I32,
+        b'l' | b'm' | b'd' => Type::I64,
+        b'D' if number.starts_with("Dh") => Type::I16,
+        _ => return None,
+    };
+    // Vectors of three have the room of four.
+    Some(Copy { ty, parts: if lanes == 3 { 4 } else { lanes }, is_strided })
 }
 
 /// How several numbers of a type become one.
@@ -388,14 +436,35 @@ mod tests {
 
     /// What is not executed, though the library is known.
     fn is_left_out(name: &str) -> bool {
+        // What images and blocks of memory of more dimensions are, and SPIR-V's forms of collectives,
+        // which have scopes.
         name.starts_with("intel_sub_group_block_")
+            || matches!(name, "async_work_group_copy_2D2D" | "async_work_group_copy_3D3D")
+            || name.starts_with("__spirv_Group")
+            || name.starts_with("__spirv_Subgroup")
+            || name.starts_with("__spirv_Atomic")
     }
 
-    /// Every row of the table that is about sub-groups, atomics, or vectors at an index.
+    /// Every row of the table that is about groups, barriers, atomics, or vectors at an index is
+    /// executed, or named as one that is not.
     #[test]
     fn rows_are_executed() {
-        let prefixes =
-            ["sub_group_", "intel_sub_group_", "get_sub_group_", "atom", "vload", "vstore"];
+        let prefixes = [
+            "sub_group_",
+            "intel_sub_group_",
+            "get_sub_group_",
+            "atom",
+            "vload",
+            "vstore",
+            "work_group_",
+            "async_work_group_",
+            "wait_group_events",
+            "barrier",
+            "prefetch",
+            "__spirv_Group",
+            "__spirv_Subgroup",
+            "__spirv_Atomic",
+        ];
         let is_about = |name: &&str| prefixes.iter().any(|prefix| name.starts_with(prefix));
         let mut count = 0;
         for name in phalanx_target::library::names().into_iter().filter(is_about) {

@@ -70,6 +70,9 @@ impl Thread {
             Callee::Intrinsic(Intrinsic::Split(split)) => {
                 return Ok(Step::Group(Group::Split(split)));
             }
+            Callee::Intrinsic(Intrinsic::WorkGroup(kind)) => {
+                return Ok(Step::Group(Group::WorkGroup(kind)));
+            }
             Callee::Intrinsic(Intrinsic::Token(token)) => {
                 return Ok(Step::Group(Group::Token(token)));
             }

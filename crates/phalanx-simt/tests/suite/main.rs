@@ -11,3 +11,4 @@ mod partial;
 mod reconverge;
 mod semantics;
 mod unknown;
+mod work_groups;
