@@ -10,6 +10,7 @@
 //! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
 //! | a mask that is an argument or comes from memory | who it names is up to the program |
 //! | accesses of workgroup memory, if it takes too many steps to execute the kernel | see [`races`](super::races) |
+//! | an access of workgroup memory that is not compared with others | see [`Why`] |
 //! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
 //!
 //! ```text
@@ -23,7 +24,10 @@
 use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind};
 use phalanx_target::intrinsics::Family;
 
-use super::sites::{self, Callee, Calls, Site, SiteKind};
+use super::{
+    races::Why,
+    sites::{self, Callee, Calls, Site, SiteKind},
+};
 use crate::lower::Code;
 
 /// So many operations are looked at behind a mask.
@@ -64,6 +68,8 @@ pub enum NotJudged {
     Mask,
     /// Accesses of workgroup memory by a kernel that takes too many steps to execute.
     WorkgroupMemory,
+    /// An access of workgroup memory that is not compared with others.
+    WorkgroupAccess(Why),
 }
 
 /// What is judged in a function; `is_defined` tells for a function that is called by name whether it

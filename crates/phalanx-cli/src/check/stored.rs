@@ -6,35 +6,14 @@
 use phalanx::{
     analysis::check::Rule,
     report::check::{
-        Diagnostic, Judged, Location, Place, Reason, SourceFile, Suppression, Unjudged,
+        Diagnostic, Judged, Location, Place, REASONS, Reason, SourceFile, Suppression, Unjudged,
     },
 };
 use serde_json::{Value, json};
 
-/// Words that the program has as constants.
-const WORDS: [&str; 21] = [
-    "error",
-    "warning",
-    "note",
-    "part",
-    "other",
-    "also",
-    "because",
-    "origin",
-    "before",
-    "launch",
-    "unknown-callee",
-    "indirect-call",
-    "inline-assembly",
-    "partial-barrier",
-    "barrier-object",
-    "mask",
-    "no-caller",
-    "no-kernel",
-    "module-assembly",
-    "unknown-target",
-    "no-function",
-];
+/// Words that the program has as constants, beside reasons why something is not judged.
+const WORDS: [&str; 10] =
+    ["error", "warning", "note", "part", "other", "also", "because", "origin", "before", "launch"];
 
 /// Findings and what was judged, as bytes.
 pub(super) fn write(found: &[Diagnostic], judged: &Judged) -> Vec<u8> {
@@ -172,7 +151,7 @@ fn number(value: &Value) -> Option<u32> {
 
 fn word(value: &Value) -> Option<&'static str> {
     let text = value.as_str()?;
-    WORDS.into_iter().find(|word| *word == text)
+    WORDS.into_iter().chain(REASONS).find(|word| *word == text)
 }
 
 #[cfg(test)]

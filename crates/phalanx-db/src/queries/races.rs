@@ -64,12 +64,18 @@ pub fn workgroup_memory(db: &dyn Db, function: FunctionInput) -> Option<Found> {
     }))
 }
 
-/// That accesses of a kernel are not judged, if it takes too many steps to execute it. Not a query.
-pub fn unjudged_memory(db: &dyn Db, function: FunctionInput) -> Option<Gap> {
-    workgroup_memory(db, function).as_ref().filter(|found| found.gave_up)?;
-    let entry = function.flow(db).entry()?;
-    let inst = function.body(db).first(entry)?;
-    Some(Gap { inst, reason: NotJudged::WorkgroupMemory })
+/// Accesses of workgroup memory by a kernel that are not judged. Not a query.
+pub fn unjudged_memory(db: &dyn Db, function: FunctionInput) -> Vec<Gap> {
+    let Some(found) = workgroup_memory(db, function) else { return Vec::new() };
+    let left_out = found.left_out.iter();
+    let mut gaps: Vec<Gap> = left_out
+        .map(|&(inst, why)| Gap { inst, reason: NotJudged::WorkgroupAccess(why) })
+        .collect();
+    let first = function.flow(db).entry().and_then(|entry| function.body(db).first(entry));
+    if let (true, Some(inst)) = (found.gave_up, first) {
+        gaps.push(Gap { inst, reason: NotJudged::WorkgroupMemory });
+    }
+    gaps
 }
 
 /// Variables of workgroup memory.

@@ -2,6 +2,7 @@
 
 mod entered;
 mod lanes;
+mod left_out;
 mod races;
 mod together;
 

@@ -3,6 +3,7 @@
 //! ```text
 //! nothing found; judged: 2 kernels, 3 barriers
 //! not judged: calls of `helper`, whose code is not seen here (kernel.cu:6:40)
+//! not judged: accesses of workgroup memory under conditions on data: ... (kernel.cu:9:5 and 2 more places)
 //! ```
 //!
 //! Reasons that are equal are one line, with the first place and how many more there are. Lines are
@@ -10,7 +11,10 @@
 
 use std::fmt::{self, Write};
 
-use phalanx_analysis::check::coverage::{Coverage, Gap, NotJudged};
+use phalanx_analysis::check::{
+    coverage::{Coverage, Gap, NotJudged},
+    races::Why,
+};
 use phalanx_db::{Database, FunctionInput, ModuleInput, queries};
 use phalanx_target::{Architecture, Target};
 use serde::Serialize;
@@ -20,6 +24,28 @@ use crate::source::OPENCL_BODY;
 
 /// The reason of a function with barriers that nobody calls.
 const NO_CALLER: &str = "no-caller";
+
+/// Every reason why something is not judged, but for those of comparisons.
+pub const REASONS: [&str; 18] = [
+    "unknown-callee",
+    "indirect-call",
+    "inline-assembly",
+    "partial-barrier",
+    "barrier-object",
+    "mask",
+    "workgroup-memory",
+    "workgroup-index",
+    "workgroup-argument",
+    "workgroup-condition",
+    "workgroup-wait",
+    "workgroup-call",
+    "workgroup-unreached",
+    NO_CALLER,
+    "no-kernel",
+    "module-assembly",
+    "unknown-target",
+    "no-function",
+];
 
 /// What was judged in one or more modules.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -38,9 +64,8 @@ pub struct Judged {
 /// Something that was not judged, wherever it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
-    /// `unknown-callee`, `indirect-call`, `inline-assembly`, `partial-barrier`, `barrier-object`,
-    /// `mask`, `no-caller`, `no-kernel`, `module-assembly`, `unknown-target`, `no-function`; in a
-    /// comparison `not-executed`, `not-reached`, `new-operation`, `gone-operation`.
+    /// One of [`REASONS`]; in a comparison `not-executed`, `not-reached`, `new-operation`,
+    /// `gone-operation`.
     pub reason: &'static str,
     /// What is not judged, and why.
     pub message: String,
@@ -120,13 +145,25 @@ impl Judged {
         }
         self.kernels += usize::from(queries::is_kernel(db, function));
         self.barriers += coverage.barriers;
+        let mut told: Vec<(&str, Location)> = Vec::new();
         for gap in &coverage.gaps {
+            let (reason, location) = (slug(&gap.reason), checker.location(gap.inst));
+            // Of one access in the source the module may have several.
+            if matches!(gap.reason, NotJudged::WorkgroupAccess(_)) && location.source.is_some() {
+                let same = |(other, at): &(&str, Location)| {
+                    *other == reason && at.source == location.source
+                };
+                if told.iter().any(same) {
+                    continue;
+                }
+                told.push((reason, location.clone()));
+            }
             self.insert(Unjudged {
-                reason: slug(&gap.reason),
+                reason,
                 message: message(gap, checker),
                 places: 1,
                 function: Some(name.to_owned()),
-                location: Some(checker.location(gap.inst)),
+                location: Some(location),
             });
         }
     }
@@ -164,6 +201,14 @@ fn slug(reason: &NotJudged) -> &'static str {
         NotJudged::BarrierObject => "barrier-object",
         NotJudged::Mask => "mask",
         NotJudged::WorkgroupMemory => "workgroup-memory",
+        NotJudged::WorkgroupAccess(why) => match why {
+            Why::Index => "workgroup-index",
+            Why::Argument => "workgroup-argument",
+            Why::Condition => "workgroup-condition",
+            Why::Wait => "workgroup-wait",
+            Why::Call => "workgroup-call",
+            Why::Unreached => "workgroup-unreached",
+        },
     }
 }
 
@@ -185,6 +230,17 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
         }
         NotJudged::WorkgroupMemory => {
             "accesses of workgroup memory: it takes too many steps to execute the kernel".to_owned()
+        }
+        NotJudged::WorkgroupAccess(why) => {
+            let which = match why {
+                Why::Index => "whose index comes from data",
+                Why::Argument => "whose index depends on arguments",
+                Why::Condition => "under conditions on data",
+                Why::Wait => "behind a loop that waits for other threads",
+                Why::Call => "by calls that are not followed",
+                Why::Unreached => "that the check did not come to",
+            };
+            format!("accesses of workgroup memory {which}: not compared with all others")
         }
         NotJudged::Mask => {
             "masks that are arguments or come from memory: who they name is not known".to_owned()
@@ -241,4 +297,18 @@ pub fn write_judged(
         writeln!(out, "not judged: {}{place}", one.message)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published schema of the JSON lists the reasons.
+    #[test]
+    fn reasons_are_those_of_the_schema() {
+        let schema = include_str!("../../../../docs/check.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
+        let judged = &schema["$defs"]["judged"]["properties"]["not_judged"];
+        assert_eq!(judged["items"]["properties"]["reason"]["enum"], serde_json::json!(REASONS));
+    }
 }

@@ -30,7 +30,7 @@ pub use crate::{
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
 pub use compare::{Comparison, Side, against};
-pub use coverage::{Judged, Unjudged, write_judged};
+pub use coverage::{Judged, REASONS, Unjudged, write_judged};
 pub use distinct::distinct;
 pub use found::findings;
 pub use names::{demangled, source_name};

@@ -28,10 +28,7 @@ use phalanx_ir::InstId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{
-    objects::Access,
-    terms::{Base, Val},
-};
+use super::{objects::Access, terms::Val};
 
 /// So many pairs of overlapping entries are looked at between two barriers.
 const PAIRS: usize = 1 << 18;
@@ -184,17 +181,4 @@ fn difference(a: &Access, b: &Access, waves: Waves<'_>) -> Option<Verdict> {
         _ if (waves.stores_one)(a) => None,
         _ => Some(Verdict::Possible),
     }
-}
-
-/// Accesses that read what nobody has written up to now.
-pub(super) fn unwritten(accesses: &[Access], written: &mut FxHashSet<(Base, i64)>) -> Vec<Access> {
-    let bytes = |access: &Access| {
-        let at = access.at;
-        (0..i64::from(access.size)).map(move |byte| (at.base, at.offset + byte))
-    };
-    for access in accesses.iter().filter(|access| access.writes) {
-        written.extend(bytes(access));
-    }
-    let reads = accesses.iter().filter(|access| !access.writes);
-    reads.filter(|access| !bytes(access).any(|byte| written.contains(&byte))).copied().collect()
 }

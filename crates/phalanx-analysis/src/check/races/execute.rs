@@ -18,6 +18,7 @@ use phalanx_target::{AddressSpace, SpaceKind};
 
 use super::{
     super::evaluate::{arithmetic_call, ones, signed},
+    left_out::Why,
     objects::Access,
     program::{Called, Register},
     terms::{Base, Term, Val, Vals},
@@ -172,6 +173,7 @@ impl<'a> Machine<'a, '_> {
         let at = self.value(thread, pointer);
         let size = self.store_size(number, data.ty);
         let (Some(at), Some(size)) = (at, size) else {
+            self.left_out.leave((number, inst), Why::Index);
             return thread.set(inst, None);
         };
         let mut access = self.of_thread(thread, inst, (at, size), false);
@@ -228,6 +230,7 @@ impl<'a> Machine<'a, '_> {
         let (Some(at), Some(size)) = (at, size) else {
             thread.private.clear();
             self.is_incomplete = true;
+            self.left_out.leave((number, inst), Why::Index);
             return;
         };
         let value = self.value(thread, stored);
@@ -272,6 +275,7 @@ impl<'a> Machine<'a, '_> {
         let size = self.type_of(number, operand).and_then(|ty| self.store_size(number, ty));
         let (Some(at), Some(size)) = (at, size) else {
             self.is_incomplete = true;
+            self.left_out.leave((number, inst), Why::Index);
             return thread.set(inst, None);
         };
         let mut access = self.of_thread(thread, inst, (at, size), true);
@@ -300,6 +304,7 @@ impl<'a> Machine<'a, '_> {
                 thread.meetings += 1;
                 // A copy for the whole group writes memory, too.
                 self.give_away(thread, &values);
+                self.left_out.leave((number, inst), Why::Call);
                 None
             }
             Called::Copy { reads } => {
@@ -308,6 +313,7 @@ impl<'a> Machine<'a, '_> {
             }
             Called::Other => {
                 self.give_away(thread, &values);
+                self.left_out.leave((number, inst), Why::Call);
                 None
             }
             Called::Nothing | Called::Barrier | Called::Function(_) | Called::Lost => None,
@@ -360,6 +366,8 @@ impl<'a> Machine<'a, '_> {
         let size = values.get(2).copied().flatten().and_then(Val::as_number);
         let size = size.and_then(|size| u32::try_from(size).ok());
         let (Some(Some(to)), Some(size)) = (values.first().copied(), size) else {
+            let number = self.function(thread).0;
+            self.left_out.leave((number, inst), Why::Call);
             return self.give_away(thread, values);
         };
         if let (Some(Some(from)), true) = (values.get(1).copied(), reads) {

@@ -69,6 +69,15 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
             kept.push(size);
         }
     }
+    // A kernel for small workgroups is launched in as large ones as it allows.
+    if let (true, Some(most)) = (kept.is_empty(), launch.max_threads()) {
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let largest = match axes {
+            [_, false, false] => [most, 1, 1],
+            _ => [8, most / 8, 1],
+        };
+        kept.extend(is_possible(0, &largest).then_some(largest));
+    }
     (kept, false)
 }
 

@@ -37,6 +37,7 @@ mod assume;
 mod conflicts;
 mod execute;
 mod launches;
+mod left_out;
 mod objects;
 mod program;
 mod settle;
@@ -45,18 +46,20 @@ mod thread;
 
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
 use phalanx_target::{AddressSpace, Architecture, Scope, SpaceKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{Finding, Level, Rule, witness::threads};
 use crate::{lower::Code, memory::TypeSizes};
 use assume::Assumptions;
 use conflicts::{Pair, Pairs, Verdict, Waves};
+use left_out::{LeftOut, Written};
 use objects::Access;
 use program::Functions;
 use settle::Settled;
 use terms::{Base, Term};
 use thread::{Machine, Stop, Thread};
 
+pub use left_out::Why;
 pub use program::{Program, Unit, Variable};
 
 /// So many instructions are executed for a kernel.
@@ -101,6 +104,8 @@ pub struct Found {
     pub findings: Vec<Finding>,
     /// Whether the kernel is too large to be executed to its end.
     pub gave_up: bool,
+    /// Accesses that are not compared with others, or calls of functions with such, and why.
+    pub left_out: Vec<(InstId, Why)>,
 }
 
 /// Findings by rule and places.
@@ -118,10 +123,16 @@ pub fn findings(program: Program<'_>) -> Found {
     let mut all: Vec<ByPlace> = Vec::new();
     let mut fuel = FUEL;
     let mut gave_up = false;
+    let mut left_out = LeftOut::new(&functions);
+    // Where no size of workgroups is tried, nothing is executed.
+    left_out.is_cut = sizes.is_empty();
+    let is_alone = sizes == [[1; 3]];
     for size in sizes {
         let mut search = Search::new(&functions, size, is_exact, fuel);
+        search.left_out = left_out;
         search.all_paths();
         fuel = search.fuel;
+        left_out = search.left_out;
         gave_up |= search.gave_up;
         // Nobody launches a kernel in a size for which it leaves its arrays.
         if is_exact || !search.leaves_by_size {
@@ -129,7 +140,10 @@ pub fn findings(program: Program<'_>) -> Found {
         }
     }
     let findings = in_order(&functions, in_all(all));
-    Found { findings, gave_up }
+    let mut left_out = left_out.places();
+    // A thread that is alone meets nobody; that a limit was reached is said of all that follows.
+    left_out.retain(|(_, why)| !is_alone && (!gave_up || *why != Why::Unreached));
+    Found { findings, gave_up, left_out }
 }
 
 /// What goes wrong in all sizes of workgroups for which arrays are written in full before they are
@@ -196,6 +210,7 @@ struct Search<'a, 'f> {
     /// Some threads leave an array, and the first does not.
     leaves_by_size: bool,
     found: ByPlace,
+    left_out: LeftOut,
 }
 
 impl<'a, 'f> Search<'a, 'f> {
@@ -208,6 +223,7 @@ impl<'a, 'f> Search<'a, 'f> {
             gave_up: false,
             leaves_by_size: false,
             found: ByPlace::default(),
+            left_out: LeftOut::default(),
         }
     }
 
@@ -217,8 +233,10 @@ impl<'a, 'f> Search<'a, 'f> {
             let Some(script) = scripts.pop() else { return };
             let mut machine = Machine::new(self.functions, Assumptions::new(script), self.size);
             machine.fuel = self.fuel;
+            machine.left_out = std::mem::take(&mut self.left_out);
             self.path(&mut machine);
             self.fuel = machine.fuel;
+            self.left_out = machine.left_out;
             let mut others: Vec<Vec<bool>> = machine.assumed.others().collect();
             others.reverse();
             scripts.extend(others);
@@ -227,6 +245,7 @@ impl<'a, 'f> Search<'a, 'f> {
                 return;
             }
         }
+        self.left_out.is_cut |= !scripts.is_empty();
     }
 
     /// Executes all threads from barrier to barrier.
@@ -234,7 +253,7 @@ impl<'a, 'f> Search<'a, 'f> {
         let indices = threads(self.size);
         let numbered = (0..).zip(indices.iter().copied());
         let mut live: Vec<Thread> = numbered.map(|of| Thread::new(self.functions, of)).collect();
-        let mut written = FxHashSet::default();
+        let mut written = Written::default();
         let mut settled = Settled::default();
         loop {
             let stops: Vec<Stop> = live.iter_mut().map(|thread| machine.run(thread)).collect();
@@ -246,6 +265,7 @@ impl<'a, 'f> Search<'a, 'f> {
             let Some(first) = barriers.next() else { return };
             // Where threads wait at different barriers something else is wrong.
             if *first == Stop::Lost || barriers.any(|stop| stop != first) {
+                machine.left_out.is_cut = true;
                 return;
             }
             live.iter_mut().for_each(Thread::pass);
@@ -257,7 +277,7 @@ impl<'a, 'f> Search<'a, 'f> {
         &mut self,
         machine: &mut Machine<'a, 'f>,
         indices: &[[u32; 3]],
-        (written, settled): (&mut FxHashSet<(Base, i64)>, &mut Settled),
+        (written, settled): (&mut Written, &mut Settled),
     ) {
         let outside = std::mem::take(&mut machine.outside);
         self.leaves_by_size |= !outside.is_empty() && outside.iter().all(|one| one.thread > 0);
@@ -266,11 +286,13 @@ impl<'a, 'f> Search<'a, 'f> {
         }
         let mut accesses = std::mem::take(&mut machine.accesses);
         settled.settle(machine, &mut accesses);
-        let unwritten = conflicts::unwritten(&accesses, written);
+        left_out::leave_unsettled(machine, &accesses);
+        let unwritten = written.unwritten(machine, &accesses);
         // It takes to know what is executed: what was assumed may contradict itself.
         if !machine.is_incomplete && machine.assumed.is_empty() {
             for access in unwritten {
-                if self.is_undefined(machine, access.at.base) {
+                let root = machine.root(access.at.base);
+                if self.is_undefined(machine, root) {
                     self.report(machine, indices, Rule::ReadBeforeWritten, [access; 2], true);
                 }
             }

@@ -16,6 +16,7 @@ use phalanx_target::{AddressSpace, SpaceKind};
 
 use super::{
     super::sites::integer,
+    left_out::Why,
     program::steps,
     terms::{Base, Term, Val},
     thread::{Machine, Thread},
@@ -62,12 +63,16 @@ impl Machine<'_, '_> {
             }
         }
         if !self.is_workgroup(root) {
+            if !matches!(self.terms.get(root), Some(Term::Slot { .. })) {
+                self.left_out.leave(access.inst, Why::Index);
+            }
             return;
         }
         if thread.has_waited {
             self.is_incomplete |= access.writes;
-            return;
+            return self.left_out.execute(&access, Err(Why::Wait));
         }
+        self.left_out.execute(&access, Ok(()));
         self.accesses.push(access);
     }
 

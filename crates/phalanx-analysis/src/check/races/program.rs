@@ -140,6 +140,11 @@ impl<'a> Function<'a> {
         self.calls.get(&inst).copied().unwrap_or(Called::Lost)
     }
 
+    /// The same of an instruction that may be something else than a call.
+    pub(super) fn called_if_call(&self, inst: InstId) -> Option<Called> {
+        self.calls.get(&inst).copied()
+    }
+
     pub(super) fn steps(&self, inst: InstId) -> Option<&Steps> {
         self.steps.get(&inst)?.as_ref()
     }

@@ -32,6 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     super::sites::{Callee, called},
     assume::{Assumptions, Round},
+    left_out::{LeftOut, Why},
     objects::Access,
     program::{Called, Function, Functions},
     terms::{Base, Term, Terms, Val},
@@ -101,6 +102,7 @@ pub(super) struct Machine<'a, 'f> {
     pub(super) outside: Vec<Access>,
     /// Somebody may have written workgroup memory in a way that is not put down.
     pub(super) is_incomplete: bool,
+    pub(super) left_out: LeftOut,
     /// By function, branch, and how often it was executed: where all threads go.
     choices: FxHashMap<((usize, InstId), u32), Choice>,
     pub(super) sizes: TypeSizes<'a>,
@@ -173,6 +175,7 @@ impl<'a, 'f> Machine<'a, 'f> {
             accesses: Vec::new(),
             outside: Vec::new(),
             is_incomplete: false,
+            left_out: LeftOut::default(),
             choices: FxHashMap::default(),
             sizes: TypeSizes::new(program.kernel.code.context, program.layout),
             roots: FxHashMap::default(),
@@ -473,6 +476,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         let (_, function) = self.function(thread);
         let (code, body) = (function.unit.code, function.unit.code.body);
         let data = body.inst(inst);
+        self.leave(thread, inst);
         let is_atomic =
             data.flags.contains(InstFlags::ATOMIC) || data.flags.contains(InstFlags::VOLATILE);
         match data.opcode {
@@ -515,6 +519,14 @@ impl<'a, 'f> Machine<'a, 'f> {
         }
         thread.frame().values.remove(&inst);
         true
+    }
+
+    /// Something that is not executed may access workgroup memory.
+    fn leave(&mut self, thread: &Thread, inst: InstId) {
+        let (number, function) = self.function(thread);
+        // What the functions do that are called there is not looked at.
+        self.left_out.is_cut |= matches!(function.called_if_call(inst), Some(Called::Function(_)));
+        self.left_out.leave((number, inst), Why::Condition);
     }
 }
 

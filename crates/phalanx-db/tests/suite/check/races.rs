@@ -7,7 +7,7 @@ use phalanx_analysis::check::{Finding, races::Object};
 use phalanx_db::{Database, TargetOverrides, queries};
 use phalanx_ir::Context;
 
-const NVPTX: &str = r#"target triple = "nvptx64-nvidia-cuda"
+pub(super) const NVPTX: &str = r#"target triple = "nvptx64-nvidia-cuda"
 @tile = internal addrspace(3) global [64 x i32] undef
 @flag = internal addrspace(3) global i32 undef
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -26,7 +26,7 @@ declare void @llvm.amdgcn.s.barrier()
 
 /// A kernel of 64 threads. `tid`, `group`, `barrier` and `meet` stand for calls; `tile[%i]` for the
 /// address of an element, with a name of its own.
-fn kernel(target: &str, body: &str) -> String {
+pub(super) fn kernel(target: &str, body: &str) -> String {
     let is_nvptx = target.contains("nvptx");
     let (convention, attributes, tid, group, barrier) = match is_nvptx {
         true => (
@@ -87,7 +87,7 @@ fn line(context: &Context, finding: &Finding) -> String {
     }
 }
 
-fn found(text: &str) -> String {
+pub(super) fn found(text: &str) -> String {
     let mut db = Database::default();
     let context = Arc::new(Context::new());
     let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
