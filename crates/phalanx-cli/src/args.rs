@@ -98,7 +98,8 @@ Examples:
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
   phalanx run --frozen ones kernel.ll @f         whatever differs hangs on frozen poison or `undef`
 
-Exit status: 0 fine, 1 the kernel faults, hangs, races (with --races) or runs out of fuel, 2 bad usage or bad input.")]
+Exit status: 0 fine, 1 the kernel faults, hangs, races, reads workgroup memory that no thread has written, or runs out
+of fuel, 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
     /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(value_name = "FILE")]
@@ -147,10 +148,16 @@ pub(crate) struct RunArgs {
     /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Look for data races: accesses of different threads to the same bytes, one a write and not both atomic, that no
-    /// barrier, fence or atomic orders.
+    /// Look for data races in all memory, not that of workgroups alone: accesses of different threads to the same bytes,
+    /// one a write and not both atomic, that no barrier, fence or atomic orders. Writes of one value race, too.
     #[arg(long)]
     pub(crate) races: bool,
+    /// Look for no data races, and for no reads of workgroup memory that no thread has written.
+    #[arg(long, conflicts_with = "races")]
+    pub(crate) no_races: bool,
+    /// Print all elements of large buffers, not the first and last ones alone.
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Text for people or JSON for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,

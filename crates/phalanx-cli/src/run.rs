@@ -1,6 +1,7 @@
 //! `phalanx run`: a kernel, executed.
 
 mod arguments;
+mod places;
 mod watch;
 
 use std::{fmt::Write as _, sync::Arc};
@@ -8,10 +9,9 @@ use std::{fmt::Write as _, sync::Arc};
 use anyhow::{Context as _, bail};
 use phalanx::{
     ModuleId, Session,
-    ir::{self, Context},
-    llvm::{ModulePrinter, SourceMap},
+    ir::Context,
+    llvm::ModulePrinter,
     parse_for,
-    report::diagnostics::{SourceText, render_error, render_note},
     simt::{self, Failure, Launch, Memory, Program, launch::Order},
 };
 use serde_json::json;
@@ -19,13 +19,21 @@ use serde_json::json;
 use crate::{
     analyze::overrides,
     args::{Format, Reconverge, RunArgs},
-    functions,
-    input::{self, Source},
+    files::Files,
+    functions, input,
     status::Status,
     terminal::Terminal,
 };
 use arguments::{Buffer, Parameters, argument, contents, show};
+use places::Places;
 use watch::Watch;
+
+/// A buffer with more elements is not printed in full.
+const SHOWN: usize = 256;
+/// So many elements are printed of its beginning.
+const HEAD: usize = 64;
+/// So many are printed of its end, less those that the last row lacks.
+const TAIL: usize = 16;
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status> {
@@ -83,15 +91,26 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         ..Launch::default()
     };
     // What has scopes is kept apart, which costs more.
-    let races = || match program.has_narrow_scopes() {
-        true => simt::Races::with_scopes(),
-        false => simt::Races::new(),
+    let races = || {
+        let races = match program.has_narrow_scopes() {
+            true => simt::Races::with_scopes(),
+            false => simt::Races::new(),
+        };
+        if args.races { races } else { races.of_workgroups() }
     };
-    let mut watch = Watch::new(args.trace, args.races.then(races));
+    let mut watch = Watch::new(args.trace, (!args.no_races).then(races));
     let result = simt::run(&program, name, &launch, &mut memory, &mut watch);
     if let Err(Failure::Launch(what)) = &result {
         bail!("{what}");
     }
+    let files = Files::default();
+    let places = Places {
+        source: &source,
+        module: &parsed.module,
+        map: &parsed.source_map,
+        files: files.of(&source),
+        program: &program,
+    };
     let table = watch.trace.as_ref().map(|trace| {
         let printer = ModulePrinter::new(&parsed.module);
         trace.table(&|function, block| {
@@ -102,27 +121,30 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     });
     match args.format {
         Format::Text => {
-            let text = text(&result, &buffers, &memory, table.as_deref())?;
+            let shown = if args.all { usize::MAX } else { SHOWN };
+            let text = text(&result, (&buffers, shown), &memory, table.as_deref())?;
             terminal.out(&text)?;
         }
         Format::Json => {
             let mut all = json(&result, &buffers, &memory, table)?;
             if let Some(races) = watch.races() {
-                all["races"] = watch::json(races, &source, &parsed.source_map);
+                all["races"] = watch::json(races, &places);
+            }
+            if let Some(reads) = watch.unwritten() {
+                all["unwritten"] = watch::json_unwritten(reads, &places);
             }
             let text = serde_json::to_string_pretty(&all)?;
             terminal.out(&(text + "\n"))?;
         }
     }
-    let races = watch.races().unwrap_or_default();
     if args.format == Format::Text {
-        terminal.err(&watch::explain(races, &source, &parsed.source_map));
+        terminal.err(&watch::explain(&watch, &places));
     }
     match result {
-        Ok(_) if races.is_empty() => Ok(Status::Fine),
+        Ok(_) if watch.is_silent() => Ok(Status::Fine),
         Ok(_) => Ok(Status::Findings),
         Err(failure) => {
-            terminal.err(&explain(&failure, &source, &parsed.module, &parsed.source_map));
+            terminal.err(&explain(&failure, &places));
             Ok(Status::Findings)
         }
     }
@@ -185,7 +207,7 @@ fn bits(text: &str) -> anyhow::Result<u128> {
 
 fn text(
     result: &Result<simt::Report, Failure>,
-    buffers: &[Buffer],
+    (buffers, shown): (&[Buffer], usize),
     memory: &Memory,
     table: Option<&str>,
 ) -> anyhow::Result<String> {
@@ -199,9 +221,19 @@ fn text(
         writeln!(out, "argument {position}: {} x {ty}", values.len())?;
         let words: Vec<String> = values.iter().map(show).collect();
         let width = words.iter().map(String::len).max().unwrap_or(1);
+        // Of a large buffer the first elements and the last rows.
+        let end = words.len().next_multiple_of(8).saturating_sub(TAIL);
+        let left_out = if words.len() > shown { HEAD..end } else { 0..0 };
         for (row, words) in words.chunks(8).enumerate() {
+            let first = 8 * row;
+            if first == left_out.start && !left_out.is_empty() {
+                writeln!(out, "        {} more (`--all` prints them)", left_out.len())?;
+            }
+            if left_out.contains(&first) {
+                continue;
+            }
             let words: Vec<String> = words.iter().map(|w| format!("{w:>width$}")).collect();
-            writeln!(out, "{:>6}: {}", 8 * row, words.join(" "))?;
+            writeln!(out, "{first:>6}: {}", words.join(" "))?;
         }
     }
     if let Ok(report) = result {
@@ -254,25 +286,24 @@ fn json(
 }
 
 /// A failure with the lines it is about.
-fn explain(failure: &Failure, source: &Source, module: &ir::Module, map: &SourceMap) -> String {
-    let text = SourceText { name: &source.module, text: &source.text };
+fn explain(failure: &Failure, places: &Places<'_>) -> String {
     let place = |site: &simt::fault::Site| {
-        let function = module.functions.iter().position(|f| f.header.name == site.function)?;
-        map.inst(function, site.inst)
+        let mut functions = places.module.functions.iter();
+        Some((functions.position(|f| f.header.name == site.function)?, site.inst))
     };
     match failure {
         Failure::Fault(fault) => {
-            render_error(text, fault.site.as_ref().and_then(place), &fault.to_string())
+            places.error(fault.site.as_ref().and_then(place), &fault.to_string())
         }
         Failure::Hang(waiting) => {
-            let mut out = render_error(text, None, &failure.to_string());
+            let mut out = places.error(None, &failure.to_string());
             for group in waiting {
                 let threads = ranges(&group.threads);
-                out += &render_note(text, place(&group.site), &format!("here: {threads}"));
+                out += &places.note(place(&group.site), &format!("here: {threads}"));
             }
             out
         }
-        Failure::Fuel(_) | Failure::Launch(_) => render_error(text, None, &failure.to_string()),
+        Failure::Fuel(_) | Failure::Launch(_) => places.error(None, &failure.to_string()),
     }
 }
 

@@ -15,6 +15,8 @@ use phalanx_ir::{
 };
 use phalanx_llvm::{FunctionPrinter, ModulePrinter, ParseError, SourceMap, Span, line_col};
 
+use crate::source::{SourceFile, Sources};
+
 const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
 const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
 const BOLD: Style = Style::new().bold();
@@ -55,6 +57,20 @@ pub fn render_note(source: SourceText<'_>, offset: Option<u32>, message: &str) -
     render(source, offset, ("note", NOTE), message)
 }
 
+/// Renders an error, or a remark on one, at a place of a source, with ANSI colours; `kind` is `error`
+/// or `note`. The line is drawn if the source is there and has not changed.
+pub fn render_in_source(
+    place: &SourceFile,
+    sources: &dyn Sources,
+    kind: &str,
+    message: &str,
+) -> String {
+    let text = sources.text(place);
+    let line = text.as_ref().and_then(|text| text.line(place.line));
+    let at = (place.file.as_str(), place.line, place.column);
+    render_place(at, line.unwrap_or_default(), kind, message, line.is_some())
+}
+
 /// Renders one of the remarks that make up an explanation, with ANSI colours: `kind` stands before the message, the label at the place.
 pub(crate) fn render_remark(
     source: SourceText<'_>,
@@ -85,7 +101,9 @@ pub(crate) fn render_place(
         0 => format!("{file}:{number}"),
         _ => format!("{file}:{number}:{column}"),
     };
-    let mut out = format!("{BOLD}{place}:{BOLD:#} {NOTE}{kind}:{NOTE:#} {BOLD}{message}{BOLD:#}\n");
+    let style = if kind == "error" { ERROR } else { NOTE };
+    let mut out =
+        format!("{BOLD}{place}:{BOLD:#} {style}{kind}:{style:#} {BOLD}{message}{BOLD:#}\n");
     if is_shown {
         let start = (column.max(1) as usize - 1).min(line.len());
         let (text, marked) = window_of(line, start..word_end(line, start));

@@ -21,7 +21,7 @@
 //! | `reconverge` | keys of machines that reconverge at post-dominators |
 //! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
 //! | [`versions`] | two versions of a kernel: whether groups, barriers and memory are what they were |
-//! | [`observe`], [`trace`], [`races`] | watching: the table of converged dynamic instances, data races |
+//! | [`observe`], [`trace`], [`races`], [`unwritten`] | watching: the table of converged dynamic instances, data races, reads of what nobody wrote |
 //!
 //! The interpreter knows no analysis: it is what they are held against.
 
@@ -50,6 +50,7 @@ mod sub_groups;
 pub mod thread;
 pub mod trace;
 pub mod unknown;
+pub mod unwritten;
 pub mod value;
 pub mod versions;
 
@@ -60,4 +61,5 @@ pub use observe::{Observer, Silent};
 pub use phalanx_graph::Reconvergence;
 pub use program::Program;
 pub use races::Races;
+pub use unwritten::Unwritten;
 pub use value::Value;

@@ -407,6 +407,8 @@ pub struct Touched {
     pub size: u64,
     /// Whether they are written.
     pub is_store: bool,
+    /// Whether other bytes are there then than before.
+    pub changes: bool,
 }
 
 /// All memory that one thread sees.
@@ -443,8 +445,22 @@ impl View<'_> {
     /// Notes that memory was read or written that other threads may reach.
     pub(crate) fn touch(&mut self, (region, address): (Region, u64), size: u64, is_store: bool) {
         if let (Some(touched), true) = (&mut self.touched, region != Region::Private) {
-            touched.push(Touched { region, address, size, is_store });
+            touched.push(Touched { region, address, size, is_store, changes: is_store });
         }
+    }
+
+    /// Notes that bytes are about to be written.
+    fn touch_store(&mut self, (region, address): (Region, u64), bytes: &[u8]) {
+        if self.touched.is_none() || region == Region::Private {
+            return;
+        }
+        let size = bytes.len() as u64;
+        let old = self.segment(region).read("store", address, size);
+        let is_same = old.is_ok_and(|(old, states)| {
+            old == bytes && states.iter().all(|state| *state == State::Defined)
+        });
+        let touched = Touched { region, address, size, is_store: true, changes: !is_same };
+        self.touched.iter_mut().for_each(|all| all.push(touched));
     }
 
     pub(crate) fn segment(&mut self, region: Region) -> &mut Segment {
@@ -479,14 +495,15 @@ impl View<'_> {
     ) -> Result<(), FaultKind> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty) as usize;
-        self.touch((region, address), size as u64, true);
-        let segment = self.segment(region);
         if let (Value::Bits(bits), true) = (value, size <= 16) {
-            return segment.write(address, &bits.to_le_bytes()[..size]);
+            let bytes = &bits.to_le_bytes()[..size];
+            self.touch_store((region, address), bytes);
+            return self.segment(region).write(address, bytes);
         }
         let (mut bytes, mut states) = (vec![0; size], vec![State::Defined; size]);
         encode(shapes, ty, value, &mut bytes, &mut states)?;
-        segment.write_raw(address, &bytes, &states)
+        self.touch_store((region, address), &bytes);
+        self.segment(region).write_raw(address, &bytes, &states)
     }
 }
 

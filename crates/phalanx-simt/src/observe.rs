@@ -32,6 +32,8 @@ pub struct Access {
     pub ordering: Ordering,
     /// Among which threads it is atomic and orders.
     pub reach: Reach,
+    /// Whether a write leaves other bytes there than it finds.
+    pub changes: bool,
 }
 
 /// What an access does.

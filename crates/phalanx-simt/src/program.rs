@@ -293,6 +293,19 @@ impl<'m> Program<'m> {
         &self.module.context
     }
 
+    /// The variable of workgroup memory that has an address, and how far in it that is. None for what
+    /// a launch sizes.
+    #[must_use]
+    pub fn workgroup_variable(&self, address: u64) -> Option<(GlobalName, u64)> {
+        let shared = self.module.variables.iter().filter(|variable| {
+            Region::of(self.architecture, variable.address_space) == Some(Region::Shared)
+        });
+        shared.into_iter().find_map(|variable| {
+            let offset = address.checked_sub(*self.addresses.get(&variable.name)?)?;
+            (offset < self.shapes.alloc_size(variable.ty)).then_some((variable.name, offset))
+        })
+    }
+
     /// Workgroup memory for a launch that asks for so many bytes beyond the variables.
     pub(crate) fn workgroup_memory(&self, dynamic: u64) -> Result<Segment, FaultKind> {
         let mut shared = self.shared.clone();

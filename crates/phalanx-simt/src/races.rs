@@ -76,6 +76,8 @@ pub struct Races {
     threads: Vec<Thread>,
     /// Whether scopes are heeded; else all are as wide as the launch.
     has_scopes: bool,
+    /// Only memory of workgroups is watched, and writes of one value there do not race.
+    is_of_workgroups: bool,
     bytes: FxHashMap<(Space, u64), Accesses>,
     /// What an acquire of the value at an address is ordered after.
     released: FxHashMap<(Space, u64), Releases>,
@@ -208,6 +210,15 @@ impl Races {
         Races { has_scopes: true, ..Races::default() }
     }
 
+    /// The same for memory of workgroups alone, where two writes of one value are no race.
+    ///
+    /// Atomic accesses of global memory are heeded for what they order. Cheaper where kernels access
+    /// more global memory than memory of workgroups.
+    #[must_use]
+    pub fn of_workgroups(self) -> Races {
+        Races { is_of_workgroups: true, ..self }
+    }
+
     /// Pairs of instructions that raced, in the order in which they were found.
     #[must_use]
     pub fn found(&self) -> &[Race] {
@@ -264,7 +275,7 @@ impl Races {
         let thread = self.thread(party.thread).clone();
         let new = Kept { party, stretch: thread.stretch, home: thread.home, reach };
         for address in access.address..access.address.saturating_add(access.size) {
-            is_race |= self.touch(new, &thread, (space, address), access.region);
+            is_race |= self.touch((new, access.changes), &thread, (space, address), access.region);
         }
         if access.kind != AccessKind::Load {
             self.publish(party, place, access, reach);
@@ -298,8 +309,15 @@ impl Races {
         }
     }
 
-    fn touch(&mut self, new: Kept, thread: &Thread, place: (Space, u64), region: Region) -> bool {
+    fn touch(
+        &mut self,
+        (new, changes): (Kept, bool),
+        thread: &Thread,
+        place: (Space, u64),
+        region: Region,
+    ) -> bool {
         let party = new.party;
+        let may_write_the_same = self.is_of_workgroups && party.writes && !changes;
         let accesses = &mut self.bytes.entry(place).or_default().0;
         let mut raced: SmallVec<[Party; 2]> = SmallVec::new();
         accesses.retain(|&mut kept| {
@@ -309,7 +327,9 @@ impl Races {
             let are_atomic = earlier.is_atomic
                 && party.is_atomic
                 && include((&kept.home, kept.reach), (&new.home, new.reach));
-            let conflicts = (earlier.writes || party.writes) && !are_atomic;
+            let conflicts = (earlier.writes || party.writes)
+                && !are_atomic
+                && !(may_write_the_same && earlier.writes);
             if conflicts && !is_ordered {
                 raced.push(earlier);
             }
@@ -396,7 +416,11 @@ impl Observer for Races {
             writes: access.kind != AccessKind::Load,
             is_atomic: access.ordering != Ordering::NotAtomic,
         };
-        let space = if access.region == Region::Shared { 1 + at.thread.workgroup() } else { 0 };
+        let is_shared = access.region == Region::Shared;
+        if self.is_of_workgroups && !is_shared && !party.is_atomic {
+            return;
+        }
+        let space = if is_shared { 1 + at.thread.workgroup() } else { 0 };
         self.thread(at.thread.number).home = home(at.thread);
         self.record(party, space, access);
     }

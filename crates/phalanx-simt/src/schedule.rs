@@ -385,7 +385,7 @@ impl Run<'_, '_> {
         };
         // The two of an access that is told as one touch the same bytes.
         for touched in if kind.is_some() { &touched[..touched.len().min(1)] } else { touched } {
-            let &Touched { region, address, size, is_store } = touched;
+            let &Touched { region, address, size, is_store, changes } = touched;
             let kind = kind.unwrap_or(if is_store { AccessKind::Store } else { AccessKind::Load });
             // PTX: a volatile access is a relaxed one of all the system.
             let is_relaxed = self.program.architecture == Architecture::Nvptx
@@ -397,7 +397,8 @@ impl Run<'_, '_> {
                 Ordering::NotAtomic if is_relaxed => Ordering::Monotonic,
                 ordering => ordering,
             };
-            self.observer.access(at, &Access { region, address, size, kind, ordering, reach });
+            let access = Access { region, address, size, kind, ordering, reach, changes };
+            self.observer.access(at, &access);
         }
     }
 

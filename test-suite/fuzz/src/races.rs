@@ -11,6 +11,7 @@
 //! | what is found | what has to be seen |
 //! |---|---|
 //! | an error about a race | that these two accesses race, in some launch |
+//! | an error about a read of what nobody wrote | that the instruction does that, in some launch |
 //! | an error about an index | nothing: no index leads out of the array, so there is none |
 //! | nothing | nothing: it is counted how many kernels that race have a finding |
 
@@ -25,7 +26,13 @@ use phalanx::{
     ir::InstId,
     target::Target,
 };
-use phalanx_simt::{Arg, Launch, Program, Races, launch::Order, memory::Region, run};
+use phalanx_simt::{
+    Arg, Launch, Observer, Program, Races, Unwritten,
+    launch::Order,
+    memory::Region,
+    observe::{Access, Moment},
+    run,
+};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
 /// What was run.
@@ -102,6 +109,7 @@ pub fn check_random(seed: u64, executed: Executed) -> Tally {
     let function = session.function(module, "k").expect("there is a kernel");
     let findings = session.workgroup_memory(function);
     let mut tally = Tally { kernels: 1, ..Tally::default() };
+    let (seen, unwritten) = seen;
     let is_race = |rule| matches!(rule, Rule::WorkgroupRace | Rule::WaveSynchronous);
     let has_finding = findings.iter().any(|finding| is_race(finding.rule));
     tally.racy = u64::from(!seen.is_empty());
@@ -113,8 +121,7 @@ pub fn check_random(seed: u64, executed: Executed) -> Tally {
             Rule::WorkgroupRace => {
                 seen.contains(&[finding.inst, other]) || seen.contains(&[other, finding.inst])
             }
-            // Memory that nobody wrote is not watched here.
-            Rule::ReadBeforeWritten => continue,
+            Rule::ReadBeforeWritten => unwritten.contains(&finding.inst),
             _ => false,
         };
         match is_seen {
@@ -125,14 +132,36 @@ pub fn check_random(seed: u64, executed: Executed) -> Tally {
     tally
 }
 
-/// Pairs of accesses that race in some launch.
-fn seen(text: &str) -> BTreeSet<[InstId; 2]> {
+/// Watches races, and reads of what nobody wrote.
+#[derive(Default)]
+struct Watch {
+    races: Races,
+    unwritten: Unwritten,
+}
+
+impl Observer for Watch {
+    fn wants_accesses(&self) -> bool {
+        true
+    }
+
+    fn access(&mut self, at: Moment<'_>, access: &Access) {
+        self.races.access(at, access);
+        self.unwritten.access(at, access);
+    }
+
+    fn meet(&mut self, threads: &[u32]) {
+        self.races.meet(threads);
+    }
+}
+
+/// Pairs of accesses that race in some launch, and reads of what nobody wrote.
+fn seen(text: &str) -> (BTreeSet<[InstId; 2]>, BTreeSet<InstId>) {
     let context = std::sync::Arc::new(phalanx::ir::Context::new());
     let parsed = phalanx::llvm::parse_module(context, text.as_bytes());
     let parsed = parsed.unwrap_or_else(|error| panic!("{error}\n{text}")).module;
     let target = Target::new("nvptx64-nvidia-cuda", "");
     let program = Program::new(&parsed, &target).expect("it is interpreted");
-    let mut pairs = BTreeSet::new();
+    let (mut pairs, mut unwritten) = (BTreeSet::new(), BTreeSet::new());
     for (n, m) in (0..5u128).flat_map(|n| (0..5).map(move |m| (n, m))) {
         let mut memory = program.memory(1).expect("there is memory");
         // Data is other in each thread.
@@ -146,13 +175,14 @@ fn seen(text: &str) -> BTreeSet<[InstId; 2]> {
             fuel: 4_000_000,
             ..Launch::default()
         };
-        let mut races = Races::new();
-        run(&program, "k", &launch, &mut memory, &mut races)
+        let mut watch = Watch::default();
+        run(&program, "k", &launch, &mut memory, &mut watch)
             .unwrap_or_else(|failure| panic!("{failure}\n{text}"));
-        let shared = races.found().iter().filter(|race| race.region == Region::Shared);
+        let shared = watch.races.found().iter().filter(|race| race.region == Region::Shared);
         pairs.extend(shared.map(|race| [race.first.inst, race.second.inst]));
+        unwritten.extend(watch.unwritten.found().iter().map(|read| read.inst));
     }
-    pairs
+    (pairs, unwritten)
 }
 
 /// Writes a kernel.
@@ -224,8 +254,15 @@ impl Maker {
             0..5 => "%t".to_owned(),
             5..7 => counter.unwrap_or(small),
             7 => self.one_of(&["%n", "%m"]).to_owned(),
+            8 => self.data(),
             _ => small,
         }
+    }
+
+    /// What is loaded for the thread.
+    fn data(&mut self) -> String {
+        let own = self.value("getelementptr i32, ptr addrspace(1) %data, i32 %t");
+        self.value(&format!("load i32, ptr addrspace(1) {own}"))
     }
 
     /// The address of an element, by an index within the array.
@@ -253,8 +290,7 @@ impl Maker {
         let predicate = self.one_of(&["ult", "eq", "ne", "uge"]);
         match self.rng.random_range(0..6) {
             0 => {
-                let own = self.value("getelementptr i32, ptr addrspace(1) %data, i32 %t");
-                let data = self.value(&format!("load i32, ptr addrspace(1) {own}"));
+                let data = self.data();
                 self.value(&format!("icmp {predicate} i32 {data}, 2"))
             }
             1 => {

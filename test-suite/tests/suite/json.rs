@@ -145,12 +145,16 @@ fn of_check() {
 
 #[test]
 fn of_run() {
-    const COMMANDS: [&str; 5] = [
+    const COMMANDS: [&str; 6] = [
+        "run --format json semantics/unwritten.ll @but_one --group 4 --arg buf:i32:zero*4",
         "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:iota*4 --arg buf:f32:0 --arg i32:4",
         "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:inf,0,0,0 --arg buf:f32:0 --arg i32:4",
         "run --format json semantics/hang.ll @hang --group 64",
         "run --format json --trace semantics/natural_loop.ll @natural_loop --group 2",
         "run --format json --races semantics/race.ll @neighbours --group 64 --arg buf:i32:zero*64 --arg i1:0 --order turns:1",
     ];
-    check("run --format json", &COMMANDS, &[]);
+    // Of sources: see `run.rs`.
+    const SOURCES: [&str; 3] =
+        ["races[].first.source", "races[].second.source", "unwritten[].source"];
+    check("run --format json", &COMMANDS, &SOURCES);
 }

@@ -80,7 +80,9 @@ fn results_for_programs() {
                     3.0
                   ]
                 }
-              ]
+              ],
+              "races": [],
+              "unwritten": []
             }
         "#]],
     );
@@ -146,7 +148,7 @@ fn a_race_has_threads_and_places() {
             argument 0: 4 x i32
                  0: 9 0 1 4
             48 instructions, 0 group operations, 0 barriers
-            semantics/race.ll:20:3: error: data race at shared address 0xc: thread 0 reads what thread 3 writes, in no order
+            semantics/race.ll:20:3: error: data race at byte 12 of `left`: thread 0 reads what thread 3 writes, in no order
                |
             20 |   %value = load i32, ptr addrspace(3) %other
                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -205,10 +207,118 @@ fn a_race_has_threads_and_places() {
                     "atomic": false
                   }
                 }
-              ]
+              ],
+              "unwritten": []
             }
         "#]],
     );
+}
+
+/// Writes a source to a folder and runs a kernel of it; nothing without a compiler.
+fn run_source(text: &str, arguments: &str) -> Option<(Option<i32>, String)> {
+    phalanx_testing::llvm_tools::require("clang")?;
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.cl"), text).expect("it is written");
+    let limit = phalanx_testing::llvm_tools::TIME_LIMIT;
+    let arguments = format!("run k.cl {arguments} --no-cache");
+    let outcome = crate::phalanx()
+        .run_in(Some(folder.path()), arguments.split(' '), &[], limit)
+        .expect("it starts");
+    let text = [&outcome.stdout[..], &outcome.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let lines = text.lines().filter(|line| !line.contains("compiled by clang"));
+    Some((outcome.status, lines.map(|line| format!("{line}\n")).collect()))
+}
+
+/// What `check` calls an error is one here, at the same lines.
+#[test]
+fn workgroup_memory_is_watched_unasked() {
+    let source = "kernel void k(global int *out) {
+  local int tile[65];
+  int t = get_local_id(0);
+  tile[t] = t;
+BARRIER
+  out[t] = tile[t + 1] / 64;
+}
+";
+    let arguments = "k --group 64 --arg buf:i32:zero*64";
+    let Some((status, text)) = run_source(&source.replace("BARRIER", ""), arguments) else {
+        return;
+    };
+    let errors = &text[text.find("k.cl:").expect("an error")..];
+    expect![[r#"
+        k.cl:6:12: error: data race at byte 4 of `k.tile`: thread 0 reads what thread 1 writes, in no order
+          |
+        6 |   out[t] = tile[t + 1] / 64;
+          |            ^^^^
+        k.cl:4:11: note: thread 1 writes here; the two instructions race on 252 bytes in all
+          |
+        4 |   tile[t] = t;
+          |           ^
+        k.cl:6:12: error: thread 63 reads byte 256 of `k.tile`, which no thread has written
+          |
+        6 |   out[t] = tile[t + 1] / 64;
+          |            ^^^^
+    "#]]
+    .assert_eq(errors);
+    assert_eq!(status, Some(1));
+    let silent = run_source(&source.replace("BARRIER", ""), &format!("{arguments} --no-races"));
+    assert_eq!(silent.expect("as before").0, Some(0));
+    let right =
+        source.replace("BARRIER", "  barrier(CLK_LOCAL_MEM_FENCE);").replace("t + 1", "63 - t");
+    let (status, text) = run_source(&right, arguments).expect("as before");
+    assert_eq!(status, Some(0), "{text}");
+}
+
+/// A flag that several threads set has one value in every order.
+#[test]
+fn writes_of_one_value_race_on_request_only() {
+    let source = "kernel void k(global int *out) {
+  local int found;
+  if (get_local_id(0) == 0) found = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (out[get_local_id(0)] == 0) found = VALUE;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[get_local_id(0)] = found;
+}
+";
+    let arguments = "k --group 64 --arg buf:i32:zero*64";
+    let status = |value: &str, more: &str| {
+        run_source(&source.replace("VALUE", value), &format!("{arguments}{more}")).map(|all| all.0)
+    };
+    let Some(one_value) = status("7", "") else { return };
+    assert_eq!(one_value, Some(0));
+    assert_eq!(status("7", " --races"), Some(Some(1)));
+    assert_eq!(status("get_local_id(0)", ""), Some(Some(1)));
+}
+
+#[test]
+fn large_buffers_are_cut() {
+    let arguments = ["semantics/overrun.ll", "@overrun", "--group", "1", "--arg"];
+    check(
+        &[&arguments[..], &["buf:i32:zero*259"]].concat(),
+        0,
+        expect![[r#"
+            argument 0: 259 x i32
+                 0: 0 0 0 0 0 0 0 0
+                 8: 0 0 0 0 0 0 0 0
+                16: 0 0 0 0 0 0 0 0
+                24: 0 0 0 0 0 0 0 0
+                32: 0 0 0 0 0 0 0 0
+                40: 0 0 0 0 0 0 0 0
+                48: 0 0 0 0 0 0 0 0
+                56: 0 0 0 0 0 0 0 0
+                    184 more (`--all` prints them)
+               248: 0 0 0 0 0 0 0 0
+               256: 0 0 0
+            4 instructions, 0 group operations, 0 barriers
+        "#]],
+    );
+    let folder = phalanx_test_suite::folder();
+    let limit = phalanx_testing::llvm_tools::TIME_LIMIT;
+    let arguments = ["run"].iter().chain(&arguments).chain(&["buf:i32:zero*259", "--all"]).copied();
+    let outcome = crate::phalanx().run_in(Some(&folder), arguments, &[], limit).expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout).lines().count(), 1 + 33 + 1);
 }
 
 /// What a barrier in two halves orders, and that it is the wait that does.
@@ -222,7 +332,7 @@ fn halves_of_a_barrier_order_accesses() {
         argument 0: 4 x i32
              0: 9 0 1 4
         52 instructions, 0 group operations, 1 barriers
-        semantics/race_split.ll:22:3: error: data race at shared address 0xc: thread 0 reads what thread 3 writes, in no order
+        semantics/race_split.ll:22:3: error: data race at byte 12 of `left`: thread 0 reads what thread 3 writes, in no order
            |
         22 |   %value = load i32, ptr addrspace(3) %other
            |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,19 +1,20 @@
-//! What `phalanx run` watches beside the results: the trace and data races.
+//! What `phalanx run` watches beside the results: the trace, data races, and reads of what nobody
+//! has written.
 
 use phalanx::{
     ir::{BlockId, inst::Ordering},
-    llvm::SourceMap,
-    report::diagnostics::{SourceText, render_error, render_note},
     simt::{
-        Observer, Races,
+        Observer, Races, Unwritten,
+        memory::Region,
         observe::{Access, Moment, Phase},
         races::{Party, Race},
         trace::Trace,
+        unwritten::UnwrittenRead,
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::input::Source;
+use super::places::Places;
 
 /// Columns of a trace beyond this are left out.
 const COLUMNS: usize = 10_000;
@@ -22,16 +23,29 @@ const COLUMNS: usize = 10_000;
 pub(super) struct Watch {
     pub(super) trace: Option<Trace>,
     races: Option<Races>,
+    unwritten: Option<Unwritten>,
 }
 
 impl Watch {
     pub(super) fn new(trace: bool, races: Option<Races>) -> Watch {
-        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races }
+        let unwritten = races.is_some().then(Unwritten::default);
+        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races, unwritten }
     }
 
     /// Races that were found; none if they were not looked for.
     pub(super) fn races(&self) -> Option<&[Race]> {
         self.races.as_ref().map(Races::found)
+    }
+
+    /// Reads of what nobody has written, likewise.
+    pub(super) fn unwritten(&self) -> Option<&[UnwrittenRead]> {
+        self.unwritten.as_ref().map(Unwritten::found)
+    }
+
+    /// Whether there is anything to say.
+    pub(super) fn is_silent(&self) -> bool {
+        self.races().unwrap_or_default().is_empty()
+            && self.unwritten().unwrap_or_default().is_empty()
     }
 }
 
@@ -49,6 +63,9 @@ impl Observer for Watch {
     fn access(&mut self, at: Moment<'_>, access: &Access) {
         if let Some(races) = &mut self.races {
             races.access(at, access);
+        }
+        if let Some(unwritten) = &mut self.unwritten {
+            unwritten.access(at, access);
         }
     }
 
@@ -83,45 +100,53 @@ fn does(party: &Party) -> String {
     format!("{}{verb}", if party.is_atomic { "atomically " } else { "" })
 }
 
-/// Races with the lines that they are about.
-pub(super) fn explain(races: &[Race], source: &Source, map: &SourceMap) -> String {
-    let text = SourceText { name: &source.module, text: &source.text };
+/// Races, and reads of what nobody has written, with the lines that they are about.
+pub(super) fn explain(watch: &Watch, places: &Places<'_>) -> String {
     let mut out = String::new();
-    for race in races {
-        let place = |party: &Party| map.inst(party.function, party.inst);
-        let (region, address) = (race.region.text(), race.address);
+    for race in watch.races().unwrap_or_default() {
+        let at = |party: &Party| Some((party.function, party.inst));
         let (first, second) = (&race.first, &race.second);
         let message = format!(
-            "data race at {region} address {address:#x}: thread {} {} what thread {} {}, in no order",
+            "data race at {}: thread {} {} what thread {} {}, in no order",
+            places.memory(race.region, race.address),
             second.thread,
             does(second),
             first.thread,
             does(first),
         );
-        out += &render_error(text, place(second), &message);
+        out += &places.error(at(second), &message);
         let times = match race.count {
             1 => String::new(),
             count => format!("; the two instructions race on {count} bytes in all"),
         };
         let message = format!("thread {} {} here{times}", first.thread, does(first));
-        out += &render_note(text, place(first), &message);
+        out += &places.note(at(first), &message);
+    }
+    for read in watch.unwritten().unwrap_or_default() {
+        let what = places.memory(Region::Shared, read.address);
+        let times = match read.count {
+            1 => String::new(),
+            count => format!("; the instruction does so {count} times"),
+        };
+        let message =
+            format!("thread {} reads {what}, which no thread has written{times}", read.thread);
+        out += &places.error(Some((read.function, read.inst)), &message);
     }
     out
 }
 
 /// Races for programs.
-pub(super) fn json(races: &[Race], source: &Source, map: &SourceMap) -> serde_json::Value {
+pub(super) fn json(races: &[Race], places: &Places<'_>) -> Value {
     let party = |party: &Party| {
-        let line = map.inst(party.function, party.inst).map(|offset| {
-            let before = source.text.iter().take(offset as usize);
-            1 + before.filter(|&&byte| byte == b'\n').count()
-        });
-        json!({
+        let (line, source) = places.json(party.function, party.inst);
+        let mut out = json!({
             "thread": party.thread,
             "line": line,
             "writes": party.writes,
             "atomic": party.is_atomic,
-        })
+        });
+        add_source(&mut out, source);
+        out
     };
     let race = |race: &Race| {
         json!({
@@ -133,4 +158,26 @@ pub(super) fn json(races: &[Race], source: &Source, map: &SourceMap) -> serde_js
         })
     };
     races.iter().map(race).collect()
+}
+
+/// Reads of what nobody has written, for programs.
+pub(super) fn json_unwritten(reads: &[UnwrittenRead], places: &Places<'_>) -> Value {
+    let read = |read: &UnwrittenRead| {
+        let (line, source) = places.json(read.function, read.inst);
+        let mut out = json!({
+            "thread": read.thread,
+            "line": line,
+            "address": read.address,
+            "times": read.count,
+        });
+        add_source(&mut out, source);
+        out
+    };
+    reads.iter().map(read).collect()
+}
+
+fn add_source(out: &mut Value, source: Value) {
+    if !source.is_null() {
+        out["source"] = source;
+    }
 }

@@ -1,7 +1,7 @@
 //! Where something is: in the program that was compiled, and in the text of the module.
 
 use phalanx_ir::{
-    Context, InstId,
+    Context, InstId, Module,
     function::FunctionRef,
     metadata::{Field, Metadata, MetadataId, MetadataValue, NodeKind, kind},
 };
@@ -140,6 +140,14 @@ impl Location {
             let frames = self.frames().cloned().collect();
             self.set(frames, at);
         }
+    }
+
+    /// The place of an instruction of a module in the program that was compiled; without its place in
+    /// the text.
+    #[must_use]
+    pub fn in_program(module: &Module, function: usize, inst: InstId) -> Location {
+        let view = module.functions[function].view();
+        Location::of(view, (&module.metadata, &*module.context), None, inst)
     }
 
     /// The place of an instruction. Without `lines` its place in the text is left out.

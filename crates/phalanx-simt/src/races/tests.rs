@@ -200,8 +200,15 @@ fn races_are_those_of_the_graph() {
                         is_atomic: ordering != Ordering::NotAtomic,
                     };
                     let region = Region::Global;
-                    let access =
-                        Access { region, address: address * 8, size: 2, kind, ordering, reach };
+                    let access = Access {
+                        region,
+                        address: address * 8,
+                        size: 2,
+                        kind,
+                        ordering,
+                        reach,
+                        changes: true,
+                    };
                     let found = watch.record(party, 0, &access);
                     let expected = races(&events, &before, e);
                     assert_eq!(found, expected, "seed {seed}, event {e} of {events:#?}");
@@ -238,6 +245,7 @@ fn bytes_in_common_and_spaces() {
         kind,
         ordering: Ordering::NotAtomic,
         reach: Reach::Device,
+        changes: true,
     };
     let mut watch = Races::new();
     assert!(!watch.record(party(0, true), 1, &access(8, 4, AccessKind::Store)));
