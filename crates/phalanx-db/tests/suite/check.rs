@@ -4,6 +4,7 @@ mod entered;
 mod lanes;
 mod left_out;
 mod races;
+mod scattered;
 mod together;
 
 use std::sync::Arc;

@@ -21,7 +21,8 @@
 //! The kernel is executed for each thread of a workgroup as far as its indices and conditions are
 //! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads are
 //! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with one are
-//! known where they can be only one place of their object ([`settle`]), and where a branch
+//! known where they can be only one place of their object ([`settle`]), those with data are held
+//! against others of the whole array ([`scattered`]), and where a branch
 //! does, both ways are tried ([`assume`]). Data is not followed: where a condition depends on it,
 //! what is executed under it is left out. So each access that is looked at is executed.
 //!
@@ -40,6 +41,7 @@ mod launches;
 mod left_out;
 mod objects;
 mod program;
+mod scattered;
 mod settle;
 mod terms;
 mod thread;
@@ -209,6 +211,8 @@ struct Search<'a, 'f> {
     gave_up: bool,
     /// Some threads leave an array, and the first does not.
     leaves_by_size: bool,
+    /// Threads meet at a barrier somewhere.
+    has_barrier: bool,
     found: ByPlace,
     left_out: LeftOut,
 }
@@ -222,6 +226,7 @@ impl<'a, 'f> Search<'a, 'f> {
             fuel,
             gave_up: false,
             leaves_by_size: false,
+            has_barrier: functions.all.iter().any(|function| function.has_barrier()),
             found: ByPlace::default(),
             left_out: LeftOut::default(),
         }
@@ -301,9 +306,14 @@ impl<'a, 'f> Search<'a, 'f> {
         let stores_one = |access: &Access| stores_one(functions, access);
         let lockstep = functions.program.lockstep;
         let waves = Waves { width: machine.width, lockstep, stores_one: &stores_one };
+        let by_data = match self.has_barrier {
+            true => scattered::pairs(machine, &accesses),
+            false => Vec::new(),
+        };
         let mut pairs = Pairs::default();
         self.gave_up |= !conflicts::pairs(accesses, waves, &mut pairs);
         let mut pairs: Vec<Pair> = pairs.into_values().collect();
+        pairs.extend(by_data);
         pairs.sort_by_key(|pair| pair.accesses.map(|access| (access.inst, access.thread)));
         for Pair { verdict, accesses } in pairs {
             let rule = match verdict {

@@ -140,6 +140,10 @@ impl<'a> Function<'a> {
         self.calls.get(&inst).copied().unwrap_or(Called::Lost)
     }
 
+    pub(super) fn has_barrier(&self) -> bool {
+        self.calls.values().any(|called| *called == Called::Barrier)
+    }
+
     /// The same of an instruction that may be something else than a call.
     pub(super) fn called_if_call(&self, inst: InstId) -> Option<Called> {
         self.calls.get(&inst).copied()

@@ -16,7 +16,7 @@ declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare void @llvm.nvvm.bar.warp.sync(i32)
 "#;
 
-const AMDGCN: &str = r#"target triple = "amdgcn-amd-amdhsa"
+pub(super) const AMDGCN: &str = r#"target triple = "amdgcn-amd-amdhsa"
 @tile = internal addrspace(3) global [64 x i32] undef
 @flag = internal addrspace(3) global i32 undef
 declare i32 @llvm.amdgcn.workitem.id.x()

@@ -210,7 +210,7 @@ fn missing_barriers_are_found() {
     println!("{all}\nmissed:\n{}", all.missed.join("\n"));
     assert!(all.wrong.is_empty(), "{} are wrong:\n{}", all.wrong.len(), all.wrong.join("\n"));
     assert!(all.racy > 100, "{all}");
-    // The others are those whose accesses depend on data.
-    assert!(all.found * 100 >= all.racy * 70, "{all}");
-    assert!(all.right_stated * 100 >= all.racy * 65, "{all}");
+    // The others are mostly those whose conditions depend on data.
+    assert!(all.found * 100 >= all.racy * 76, "{all}");
+    assert!(all.right_stated * 100 >= all.racy * 75, "{all}");
 }

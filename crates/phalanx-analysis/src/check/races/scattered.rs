@@ -1,0 +1,87 @@
+//! Accesses at indices from data that meet accesses of whole arrays.
+//!
+//! ```text
+//! bins[t] = 0;                       thread t writes its element
+//!                                    no barrier here
+//! atomicAdd(&bins[in[i]], 1);        any thread accesses any element
+//! ```
+//!
+//! Which element a thread accesses is up to the data, so nothing is certain here, and all findings
+//! are warnings. They are made where the program shows that threads share the array:
+//!
+//! - the index consists of data alone. What differs from thread to thread in a known way, as in
+//!   `bins[t][in[i]]`, keeps threads in rows of their own;
+//! - threads of other waves access elements of the array that are known, at least two;
+//! - one of the two writes, and they are not both atomic;
+//! - the kernel has a barrier somewhere: it is meant for several waves.
+//!
+//! O(accesses), and O(1) for each two instructions that access one object.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::{Place, conflicts::Pair, conflicts::Verdict, objects::Access, thread::Machine};
+
+/// Executions of one instruction between two barriers, on one object.
+struct Executions {
+    /// The first, and the first of another wave.
+    first: Access,
+    far: Option<Access>,
+    /// Offsets behind what is not known, at most two.
+    offsets: FxHashSet<i64>,
+    /// All of them are at places that are not known.
+    is_scattered: bool,
+    /// All of them are at places that are known.
+    is_known: bool,
+}
+
+/// Pairs of accesses that may meet, one of them where data says.
+pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<Pair> {
+    let mut objects: BTreeMap<_, BTreeMap<Place, Executions>> = BTreeMap::new();
+    let width = machine.width;
+    for access in accesses {
+        let (base, offset) = (access.at.base, access.at.offset);
+        let root = machine.root(base);
+        let is_scattered = root != base && !machine.terms.is_of_launch_behind(root, base);
+        let insts = objects.entry(root).or_default();
+        let executions = insts.entry(access.inst).or_insert_with(|| Executions {
+            first: *access,
+            far: None,
+            offsets: FxHashSet::default(),
+            is_scattered: true,
+            is_known: true,
+        });
+        let is_far = access.thread / width != executions.first.thread / width;
+        if is_far && executions.far.is_none() {
+            executions.far = Some(*access);
+        }
+        if executions.offsets.len() < 2 {
+            executions.offsets.insert(offset);
+        }
+        executions.is_scattered &= is_scattered;
+        executions.is_known &= root == base;
+    }
+    let mut found = Vec::new();
+    for insts in objects.values() {
+        let scattered = insts.values().filter(|of| of.is_scattered && of.offsets.len() == 1);
+        for by_data in scattered {
+            let known = insts.values().filter(|of| of.is_known && of.offsets.len() > 1);
+            found.extend(known.filter_map(|known| pair(by_data, known)));
+        }
+    }
+    found
+}
+
+/// An access where data says and one of another wave at a known element, if they race where they
+/// meet.
+fn pair(by_data: &Executions, known: &Executions) -> Option<Pair> {
+    let (one, other) = (by_data.first, known.far?);
+    by_data.far?;
+    let is_race = (one.writes || other.writes) && !(one.is_atomic && other.is_atomic);
+    // The element at which they are said to meet is that of the access whose place is known.
+    let one = Access { at: other.at, ..one };
+    let accesses = if one.inst <= other.inst { [one, other] } else { [other, one] };
+    (is_race && one.thread != other.thread && one.inst != other.inst)
+        .then_some(Pair { verdict: Verdict::Possible, accesses })
+}
