@@ -8,6 +8,7 @@ mod explain;
 mod llvm;
 mod parallel_edges;
 mod precise;
+mod public;
 mod repair;
 mod rules;
 mod slots;
