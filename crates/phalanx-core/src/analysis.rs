@@ -337,7 +337,8 @@ impl Analysis {
     }
 
     /// The shortest chain of causes from a fact to one of some sources, also after changes. Facts
-    /// and links name nodes of [`graph`](Self::graph), and contents of [slots](Self::slot_of). Costs a solution from scratch.
+    /// and links name nodes of [`graph`](Self::graph), and contents of [slots](Self::slot_of).
+    /// Costs a solution from scratch.
     #[must_use]
     pub fn explain(&self, fact: Fact, sources: SourceSet) -> Vec<Link> {
         let flow = self.graphs.flow();

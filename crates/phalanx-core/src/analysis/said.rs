@@ -1,7 +1,7 @@
 //! What an IR has said of a function, and the sink into which it says it.
 //!
-//! Values go into the table at once. Edges and slots wait until everything is said: what an argument
-//! takes depends on the nodes that stand on edges, and what a load reads on all stores.
+//! Values go into the table at once. Edges and slots wait until everything is said: what an
+//! argument takes depends on the nodes that stand on edges, and what a load reads on all stores.
 
 use phalanx_graph::Cfg;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -144,8 +144,8 @@ impl Sink<'_> {
         self.slots_anew(block);
     }
 
-    /// Takes in what was said, and brings the graph up to date with the edges. Blocks whose arguments
-    /// have to be stated.
+    /// Takes in what was said, and brings the graph up to date with the edges. Blocks whose
+    /// arguments have to be stated.
     pub(super) fn settle(self) -> FxHashSet<Block> {
         let Self { said, mut behind, ended, slots, .. } = self;
         for (block, events) in slots {

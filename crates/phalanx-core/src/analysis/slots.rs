@@ -2,8 +2,8 @@
 //!
 //! # What
 //!
-//! A *slot* is a variable of each thread that lives in memory and whose address goes nowhere. The IR
-//! says what a block does with its slots, in order ([`SlotEvent`]); a load reads the contents that
+//! A *slot* is a variable of each thread that lives in memory and whose address goes nowhere. The
+//! IR says what a block does with its slots, in order ([`SlotEvent`]); a load reads the contents that
 //! reach it, and nothing else of the slot:
 //!
 //! ```text
@@ -242,8 +242,8 @@ impl Slots {
         }
     }
 
-    /// The values that stand for the joins and updates of a slot: the old ones, where they are still
-    /// there.
+    /// The values that stand for the joins and updates of a slot: the old ones, where they are
+    /// still there.
     fn rows(
         &mut self,
         slot: Slot,

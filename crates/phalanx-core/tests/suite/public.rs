@@ -1,8 +1,8 @@
 //! What the crate promises to other compilers: its public items, by module, in one file.
 //!
 //! A change of `public.txt` is a change that clients see. The list is made from the text of the
-//! sources: items and methods that are `pub`, in modules that are public or that a public one names in
-//! a `pub use`. Fields, variants and what a trait asks for are not in it.
+//! sources: items and methods that are `pub`, in modules that are public or that a public one names
+//! in a `pub use`. Fields, variants and what a trait asks for are not in it.
 
 use std::fmt::Write as _;
 use std::fs;

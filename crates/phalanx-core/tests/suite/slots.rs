@@ -1,5 +1,5 @@
-//! Private variables: what is claimed of loads holds in execution, is what is claimed of values after
-//! variables were made values, and follows edits.
+//! Private variables: what is claimed of loads holds in execution, is what is claimed of values
+//! after variables were made values, and follows edits.
 
 use phalanx_core::analysis::{Analysis, Reader as Read};
 use phalanx_core::block_graph::Block;

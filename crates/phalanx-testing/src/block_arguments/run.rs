@@ -10,8 +10,9 @@
 //!
 //! What a thread computes, reads and decides is noted under the key of the instance. A second thread
 //! that notes something else there is seen to differ. A thread that loads from a slot which holds
-//! anything whatever goes no further: nothing is claimed of what it computes then. The graph is that of the program: nothing
-//! stands on its edges.
+//! anything whatever goes no further: nothing is claimed of what it computes then.
+//!
+//! The graph is that of the program: nothing stands on its edges.
 
 use std::hash::{Hash as _, Hasher as _};
 
@@ -193,8 +194,8 @@ struct Slots {
 }
 
 impl Slots {
-    /// Does what a block does with slots before an operation. What that loads, if it does; nothing if
-    /// it loads anything whatever.
+    /// Does what a block does with slots before an operation. What that loads, if it does; nothing
+    /// if it loads anything whatever.
     fn follow(&mut self, block: &Block, at: usize, registers: &[u32]) -> Option<Option<u32>> {
         let mut loaded = None;
         for entry in block.slots_at(at) {
