@@ -56,12 +56,12 @@ fn chromium() -> Option<Program> {
 
 /// Opens the page of [`KERNEL`] and lets a script act on it. Checks what it says.
 #[track_caller]
-fn check(address: &str, script: &str, expected: Expect) {
+fn check(address: &str, script: &str, expected: &Expect) {
     let (Some(browser), Some(_)) = (chromium(), llvm_tools::require("clang")) else { return };
     let folder = tempfile::tempdir().expect("folder");
     fs::write(folder.path().join("k.cl"), KERNEL).expect("file");
     let arguments = ["report", "k.cl", "--group", "64", "--no-cache"];
-    let outcome = crate::phalanx().run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+    let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
     let outcome = outcome.expect("it starts");
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     let path = folder.path().join("report.html");
@@ -84,7 +84,7 @@ fn check(address: &str, script: &str, expected: Expect) {
         "--dump-dom",
         &address,
     ];
-    let outcome = browser.run_in(None, &arguments, &[], TIME_LIMIT).expect("it starts");
+    let outcome = browser.run_in(None, arguments, &[], TIME_LIMIT).expect("it starts");
     let shown = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let said =
         shown.split_once("<pre id=\"said\">").and_then(|(_, rest)| rest.split_once("</pre>"));
@@ -112,7 +112,7 @@ fn the_page_opens_at_what_was_found() {
     check(
         "",
         script,
-        expect![[r#"
+        &expect![[r#"
         title: k.cl - phalanx report
         chosen: sum (1 error, kernel)
         functions: sum (1 error, kernel); sum (body); copy (kernel); copy (body)
@@ -141,7 +141,7 @@ fn a_click_shows_why_a_line_differs() {
     check(
         "",
         script,
-        expect![[r#"
+        &expect![[r#"
         picked: 661 br i1 %38, label %39, label %73
         colour: row l3 picked
         step: the branch of %36 is decided by %38
@@ -178,7 +178,7 @@ fn keys_and_search_move_through_the_code() {
     check(
         "",
         script,
-        expect![[r#"
+        &expect![[r#"
         next: %11 = tail call i32 @llvm.amdgcn.workitem.id.x()
         before: br i1 %72, label %67, label %73, !llvm.loop !72
         hits: 5 lines, 5
@@ -196,7 +196,7 @@ fn a_link_opens_its_function() {
     check(
         "#copy",
         "say('sentence', text('#summary p'));",
-        expect![[r#"
+        &expect![[r#"
         sentence: 7 of 19 values differ between threads of a wave; 7 depend on get_local_id(0).
         error: none"#]],
     );
@@ -209,7 +209,7 @@ fn a_function_is_drawn_as_svg() {
     fs::write(folder.path().join("f.ll"), text).expect("file");
     for kind in ["cfg", "cycles", "domtree", "postdomtree", "affect"] {
         let arguments = ["graph", "f.ll", "--format", "svg", "--kind", kind];
-        let outcome = crate::phalanx().run_in(Some(folder.path()), &arguments, &[], TIME_LIMIT);
+        let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
         let outcome = outcome.expect("it starts");
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
         let drawn = String::from_utf8_lossy(&outcome.stdout).into_owned();

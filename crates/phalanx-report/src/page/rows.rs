@@ -127,7 +127,7 @@ impl Maker<'_, '_> {
         subject: Subject,
     ) {
         let value = Value::inst(inst);
-        let has_name = ty != Type::VOID && !(opcode.is_terminator() && !opcode.is_call());
+        let has_name = ty != Type::VOID && (!opcode.is_terminator() || opcode.is_call());
         let location = self.explainer.location(inst);
         let place = location.source.map(|place| (self.files.number(&place), place.line));
         let row = Row {
