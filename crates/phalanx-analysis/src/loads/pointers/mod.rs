@@ -10,7 +10,8 @@
 //! passed to code that may keep it.
 //!
 //! A pointer that is stored in private memory and loaded again is the same pointer: nobody else reaches what
-//! [`PrivateMemory`] holds. It escapes where something reads that memory other than as a pointer.
+//! [`PrivateMemory`](crate::memory::PrivateMemory) holds. It escapes where something reads that
+//! memory other than as a pointer.
 //!
 //! # How
 //!
