@@ -13,6 +13,7 @@ pub mod explain;
 pub mod hssa;
 mod indent;
 mod levels;
+mod lines;
 pub mod llvm;
 pub mod loads;
 pub mod page;

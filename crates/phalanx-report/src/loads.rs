@@ -14,9 +14,10 @@ use phalanx_ir::{GlobalName, InstId, Value};
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use serde::Serialize;
 
-use crate::analyze::{Lines, Place, names};
 use crate::diagnostics::{SourceText, render_remark};
+use crate::explain::words::names;
 use crate::explain::{Explanation, offset_of, write_texts};
+use crate::lines::{Lines, Place};
 use crate::source::Sources;
 
 const DIM: Style = Style::new().dimmed();

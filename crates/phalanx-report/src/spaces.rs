@@ -14,9 +14,9 @@ use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind};
 use serde::Serialize;
 
-use crate::analyze::Place;
 use crate::diagnostics::{SourceText, render_remark};
 use crate::explain::{Explainer, offset_of};
+use crate::lines::Place;
 use crate::source::SourceFile;
 
 const DIM: Style = Style::new().dimmed();

@@ -16,7 +16,8 @@
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
 use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, address_space::AddressSpace};
 
-pub use super::symbolic::Symbol;
+pub use super::finding::Symbol;
+pub use super::finding::{AccessCost, WaveCost};
 use super::{Facts, Finding, Level, Rule, symbolic};
 use crate::affect::User;
 use crate::lower::{Code, Numbering};
@@ -29,30 +30,6 @@ use crate::shape::{
 const SECTOR: u32 = 32;
 /// Widths of waves that there are.
 const WIDTHS: [u32; 2] = [32, 64];
-
-/// What an access costs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AccessCost {
-    /// Bytes from one lane to the next, if that is the same for all.
-    pub stride: Option<i64>,
-    /// Bytes that a lane wants.
-    pub size: u32,
-    /// The same where it is known at run time only.
-    pub symbol: Option<Symbol>,
-    /// For the width of waves, or for those that there are.
-    pub waves: [Option<WaveCost>; 2],
-}
-
-/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it are served by workgroup memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WaveCost {
-    /// Lanes of the wave.
-    pub lanes: u32,
-    /// How many it takes.
-    pub count: u32,
-    /// How many it would take at best.
-    pub least: u32,
-}
 
 /// Findings about accesses, in the order of the function.
 #[must_use]

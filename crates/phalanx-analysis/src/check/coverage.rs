@@ -25,8 +25,9 @@ use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind};
 use phalanx_target::intrinsics::Family;
 
 use super::{
+    facts::Callee,
     races::Why,
-    sites::{self, Callee, Calls, Site, SiteKind},
+    sites::{self, Calls, Site, SiteKind},
 };
 use crate::lower::Code;
 

@@ -33,8 +33,8 @@
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, flow::node_of};
 use phalanx_target::Scope;
-use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::facts::{Entries, Entry};
 use super::{
     Facts,
     members::ends,
@@ -48,37 +48,6 @@ use super::{
 pub const CALLS: usize = 8;
 /// Through so many functions arguments are followed upwards.
 pub const DEPTH: usize = 4;
-
-/// One thread at its first arrival at a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
-    /// Which round of the cycles around the call it is, from the innermost one on.
-    pub(super) rounds: Vec<u32>,
-    /// What is known of the arguments.
-    pub(super) arguments: Vec<Option<u64>>,
-    /// Whether all threads of the scope that would come by what is known of them do if one does.
-    pub(super) is_sure: bool,
-}
-
-/// Threads at one call.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Entries {
-    come: FxHashMap<[u32; 3], Entry>,
-    /// They go another way.
-    away: FxHashSet<[u32; 3]>,
-}
-
-impl Entries {
-    /// How a thread comes; none if it does not, or if that is not known.
-    pub(super) fn of(&self, thread: [u32; 3]) -> Option<&Entry> {
-        self.come.get(&thread)
-    }
-
-    /// Whether a thread does not come to the call, though it has not ended.
-    pub(super) fn is_away(&self, thread: [u32; 3]) -> bool {
-        self.away.contains(&thread)
-    }
-}
 
 /// What these threads come to a call with, by what is known of the function that calls: once for
 /// each call of that function, or once if its callers are not known. `threads` of which none has a

@@ -23,38 +23,13 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
+use super::finding::CountFault;
 use super::{
     Facts, Finding, Level, Rule,
     sites::{Argument, Site, SiteKind, inline_assembly, integer, intrinsic},
     witness::exact_size,
 };
 use crate::lower::{Code, read_assembly};
-
-/// Why no launch has the threads that a barrier waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CountFault {
-    /// They are no whole waves.
-    NoWholeWaves {
-        /// Threads that are waited for.
-        threads: u64,
-        /// Lanes of a wave.
-        width: u32,
-    },
-    /// They are more than workgroups have.
-    TooMany {
-        /// Threads that are waited for.
-        threads: u64,
-        /// As many as there are at most.
-        most: u64,
-    },
-    /// They are more than come to it.
-    TooFew {
-        /// Threads that are waited for.
-        threads: u64,
-        /// As many as come at most: whole waves.
-        come: u64,
-    },
-}
 
 /// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.
 pub(super) fn of_call(

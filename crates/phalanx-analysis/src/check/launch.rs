@@ -9,25 +9,8 @@
 use phalanx_ir::{InstId, flow::block_of};
 use phalanx_target::{Extent, LaunchFacts, Scope, SourceSet, varying};
 
+use super::finding::Geometry;
 use super::{Facts, Finding, Level, Rule};
-
-/// A property of launches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Geometry {
-    /// The extent of workgroups along x is a multiple of the width of a wave.
-    RowsOfWaves(u32),
-    /// Workgroups have one thread along these dimensions.
-    OneAlong([bool; 3]),
-    /// A workgroup is one wave at most.
-    OneWave(u32),
-    /// At most so many threads along a dimension.
-    AtMost {
-        /// The dimension: 0 for x.
-        axis: usize,
-        /// How many.
-        threads: u32,
-    },
-}
 
 /// Launches, as far as they are possible by what is known, for which nothing that depends on `sources` differs within a scope.
 #[must_use]

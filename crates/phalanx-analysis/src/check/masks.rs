@@ -34,7 +34,7 @@ use phalanx_target::{Scope, SourceSet, intrinsics::Intrinsic};
 
 use super::{
     Evaluated, Facts, Finding, Geometry, Level, Rule, What,
-    entries::Entries,
+    facts::Entries,
     members::ends,
     sites::{Argument, Site, SiteKind, arguments, intrinsic_of},
     walk::{Arrival, Came, Walks},

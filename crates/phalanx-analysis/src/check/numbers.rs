@@ -41,7 +41,7 @@ use phalanx_target::{
 use super::{
     CountFault, Evaluated, Facts, Finding, Level, Rule, What,
     barriers::{Check, likely},
-    entries::Entries,
+    facts::Entries,
     masks::sources,
     sites::{Argument, Site, SiteKind, arguments, condition, intrinsic_of},
     walk::{Arrival, Came, Walks},

@@ -29,6 +29,7 @@ use phalanx_ir::{
 use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, intrinsics::BarrierPhase};
 use rustc_hash::FxHashSet;
 
+use super::facts::Edges;
 use super::{
     Facts, Finding, Level, Rule,
     accesses::{space, space_of},
@@ -40,15 +41,6 @@ use crate::lower::{Code, Numbering};
 
 /// So many operations are looked at behind a condition.
 const OPERATIONS: usize = 48;
-
-/// What a function does with workgroup memory before its first barrier and behind its last one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Edges {
-    /// It writes before any barrier.
-    pub writes_first: bool,
-    /// It returns what it reads behind all of them.
-    pub returns_read: bool,
-}
 
 /// What a function does at its ends. O(instructions).
 #[must_use]

@@ -16,20 +16,10 @@ use phalanx_target::{
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::facts::Callee;
 use super::{Facts, kinds};
 use crate::lower::{Code, read_assembly};
 use crate::policy::LARGE;
-
-/// What a function that is called does, as far as barriers are concerned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Callee {
-    /// It executes no barrier.
-    Silent,
-    /// There is a barrier in it, or in what it calls.
-    Barrier,
-    /// Nothing is known: it may.
-    Unknown,
-}
 
 /// What rules ask about calls.
 #[derive(Clone, Copy)]

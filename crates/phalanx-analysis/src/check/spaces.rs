@@ -24,6 +24,7 @@ use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, Value, constant::ConstKind
 use phalanx_target::{Architecture, Scope};
 use smallvec::SmallVec;
 
+pub use super::finding::Lead;
 use super::{Finding, Level, Rule};
 use crate::{
     lower::Code,
@@ -34,15 +35,6 @@ use crate::{
 
 /// How many steps of an address, and how many users of a cast, are looked at.
 const STEPS: usize = 64;
-
-/// An address of a finding, and the memories of it that the finding is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lead {
-    /// The operand.
-    pub subject: SpaceSubject,
-    /// What it may lead to.
-    pub memories: SpaceSet,
-}
 
 /// What the rules read.
 #[derive(Clone, Copy)]

@@ -16,6 +16,7 @@ use phalanx_ir::{InstId, Opcode, Type, TypeKind, Value};
 use phalanx_target::Scope;
 use rustc_hash::FxHashMap;
 
+use super::finding::Symbol;
 use super::{
     Facts,
     sites::integer,
@@ -25,15 +26,6 @@ use crate::lower::Numbering;
 
 /// So many operations are looked at.
 const OPERATIONS: usize = 96;
-
-/// A distance: a constant times a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Symbol {
-    /// What is known at run time.
-    pub value: Value,
-    /// How many bytes of it.
-    pub bytes: i64,
-}
 
 /// How a value grows from lane to lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

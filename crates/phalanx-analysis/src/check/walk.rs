@@ -47,8 +47,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts,
-    entries::{Entries, Entry},
     evaluate::{evaluate, of_call, ones},
+    facts::{Entries, Entry},
     sites::{Argument, Site, arguments, integer},
     witness::{bits, is_marker, slot},
 };

@@ -19,6 +19,7 @@ use phalanx_target::{
     LaunchFacts, Scope, Transfer, inline_asm::AsmValue, intrinsics::Intrinsic, transfer::Coordinate,
 };
 
+use super::finding::Witness;
 use super::{
     Facts,
     evaluate::{evaluate, ones},
@@ -34,17 +35,6 @@ const STORES: usize = 4;
 const THREADS: u32 = 1024;
 /// Every launch is taken to have so many threads in a row, where nothing is known of launches.
 const USUAL: u32 = 32;
-
-/// Two threads of a workgroup, by their indices: one comes to the operation, the other does not.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Witness {
-    /// It comes.
-    pub comes: [u32; 3],
-    /// It goes another way.
-    pub stays_away: [u32; 3],
-    /// Whether every launch has both, by what is known; or at least every usual one: those with a row of 32 threads.
-    pub is_certain: bool,
-}
 
 /// Two threads, of which one goes from a branch to where `comes` holds and another to where `stays_away` does. Within one wave if `in_wave`.
 pub(super) fn witness(

@@ -16,10 +16,14 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
     AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
-    FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
+    FunctionReport, ModuleReport, OperationReport, Summary, TokenReport, TreeEdge, Trees,
     UseReport, ValueReport,
 };
-use crate::explain::{Explainer, words::Dialect};
+use crate::explain::{
+    Explainer,
+    words::{Dialect, names},
+};
+use crate::lines::Lines;
 use crate::llvm::BlockNames as _;
 use crate::loads::{LoadReport, Words};
 
@@ -412,49 +416,4 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     write(&mut out);
     String::from_utf8_lossy(&out).into_owned()
-}
-
-/// Names of sources, in their fixed order.
-pub(crate) fn names(sources: SourceSet) -> Vec<&'static str> {
-    sources.iter().filter_map(SourceSet::name).collect()
-}
-
-/// Lines and columns of the entities of a function, by a table of line starts made once per module.
-#[derive(Debug)]
-pub(crate) struct Lines<'a> {
-    map: Option<&'a phalanx_llvm::SourceMap>,
-    position: usize,
-    source: &'a [u8],
-}
-
-impl<'a> Lines<'a> {
-    pub(crate) fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
-        let module = input.module(db);
-        let position =
-            module.functions(db).iter().position(|e| e.input == input).unwrap_or(usize::MAX);
-        Lines { map: module.source_map(db).as_deref(), position, source }
-    }
-
-    fn place(&self, offset: impl FnOnce(&phalanx_llvm::SourceMap, usize) -> Option<u32>) -> Place {
-        let found = self.map.and_then(|map| Some((map, offset(map, self.position)?)));
-        found.map_or(Place::default(), |(map, offset)| {
-            let (line, column) = map.line_col(self.source, offset);
-            Place { line: line as u32, column: column as u32 }
-        })
-    }
-
-    fn function(&self) -> Place {
-        self.place(|map, at| map.function(at))
-    }
-
-    pub(crate) fn argument(&self, position: u32) -> Place {
-        self.place(|map, at| map.argument(at, position))
-    }
-
-    pub(crate) fn inst(&self, inst: InstId) -> Place {
-        self.place(|map, at| map.inst(at, inst))
-    }
-    pub(crate) fn block(&self, block: phalanx_ir::BlockId) -> Place {
-        self.place(|map, at| map.block(at, block))
-    }
 }

@@ -5,12 +5,13 @@ mod legend;
 mod model;
 mod text;
 
-pub(crate) use build::{Lines, names};
 pub use build::{Sections, report_function, report_module};
 pub use legend::Legend;
 pub use model::{
     AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
-    FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
+    FunctionReport, ModuleReport, OperationReport, Summary, TokenReport, TreeEdge, Trees,
     UseReport, ValueReport,
 };
 pub use text::write_text;
+
+pub use crate::lines::Place;

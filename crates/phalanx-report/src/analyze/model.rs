@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::explain::words::Dialect;
+use crate::lines::Place;
 use crate::loads::LoadReport;
 use crate::spaces::{AddressReport, SpecializationReport};
 
@@ -71,15 +72,6 @@ pub struct FunctionReport {
     /// Convergent operations and tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub convergence: Option<ConvergenceReport>,
-}
-
-/// A place in the file; zeros when unknown.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Place {
-    /// Line, from 1.
-    pub line: u32,
-    /// Column in bytes, from 1.
-    pub column: u32,
 }
 
 /// Counts of a function.

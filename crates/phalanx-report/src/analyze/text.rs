@@ -6,10 +6,9 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::model::{
-    ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
-};
+use super::model::{ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Trees};
 use crate::indent::{DEEPEST, indentation};
+use crate::lines::Place;
 use crate::loads::write_loads;
 use crate::spaces::{write_addresses, write_specializations};
 

@@ -26,11 +26,11 @@ use super::{
     words::{self, What},
 };
 use crate::{
-    analyze::Lines,
     explain::{
         Explainer,
         words::{self as sources, Dialect},
     },
+    lines::Lines,
 };
 
 /// How many links of a chain are told.

@@ -20,7 +20,8 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::{Explanation, Step, UnknownName, words::Dialect};
-use crate::analyze::{Lines, Place, names};
+use crate::explain::words::names;
+use crate::lines::{Lines, Place};
 use crate::loads::{LoadExplanation, Words};
 use crate::source::{Location, SourceFile, Variables};
 

@@ -63,6 +63,11 @@ pub(crate) fn source(source: SourceSet, dialect: Dialect) -> &'static str {
     }
 }
 
+/// Names of sources, in their fixed order.
+pub(crate) fn names(sources: SourceSet) -> Vec<&'static str> {
+    sources.iter().filter_map(SourceSet::name).collect()
+}
+
 /// The threads of a scope.
 pub(crate) fn threads(scope: &str) -> String {
     let scope = Scope::from_name(scope).unwrap_or(Scope::Workgroup);

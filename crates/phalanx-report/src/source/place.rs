@@ -8,7 +8,7 @@ use phalanx_ir::{
 use serde::Serialize;
 
 use super::LinedText;
-use crate::analyze::{Lines, Place};
+use crate::lines::{Lines, Place};
 
 /// How the function begins that clang keeps the body of an OpenCL kernel in.
 pub const OPENCL_BODY: &str = "__clang_ocl_kern_imp_";

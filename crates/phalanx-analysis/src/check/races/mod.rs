@@ -50,6 +50,7 @@ use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
 use phalanx_target::{AddressSpace, Architecture, Scope, SpaceKind};
 use rustc_hash::FxHashMap;
 
+pub use super::finding::{Clash, Object};
 use super::{Finding, Level, Rule, witness::threads};
 use crate::{lower::Code, memory::TypeSizes};
 use assume::Assumptions;
@@ -68,36 +69,6 @@ pub use program::{Program, Unit, Variable};
 const FUEL: usize = 4_000_000;
 /// So many paths are tried for a size of workgroups.
 const PATHS: usize = 24;
-
-/// Where two accesses meet, or one goes wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Clash {
-    /// Two threads, by their indices; twice the same if it takes only one.
-    pub threads: [[u32; 3]; 2],
-    /// Whether each writes.
-    pub writes: [bool; 2],
-    /// The object.
-    pub object: Object,
-    /// Which element of it, dimension by dimension; empty where that is not known.
-    pub indices: Vec<i64>,
-    /// Where the accesses are, if they are in functions that the kernel calls.
-    pub called: [Option<(GlobalName, InstId)>; 2],
-    /// The size of the workgroup.
-    pub group: [u32; 3],
-    /// Whether launches may have other sizes.
-    pub is_assumed: bool,
-}
-
-/// What is accessed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Object {
-    /// A variable.
-    Variable(GlobalName),
-    /// What an argument of the kernel points to.
-    Argument(u32),
-    /// Private memory of the thread: an `alloca`, if it is one of the kernel.
-    Private(Option<InstId>),
-}
 
 /// What there is to say about workgroup memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

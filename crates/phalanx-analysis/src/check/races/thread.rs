@@ -30,7 +30,7 @@ use phalanx_target::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    super::sites::{Callee, called},
+    super::{facts::Callee, sites::called},
     assume::{Assumptions, Round},
     left_out::{LeftOut, Why},
     objects::Access,

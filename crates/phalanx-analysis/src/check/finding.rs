@@ -1,0 +1,428 @@
+//! What a finding is: which rule, how sure, and what it follows from.
+//!
+//! Plain data, read by every rule and by those who tell findings; nothing is computed here.
+
+use phalanx_graph::Node;
+use phalanx_ir::{GlobalName, InstId, Value};
+use phalanx_target::{Scope, SourceSet, intrinsics::Role};
+
+use crate::loads::Refusal;
+use crate::spaces::{SpaceSet, SpaceSubject};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// It may be wrong.
+    Warning,
+    /// It is wrong.
+    Error,
+}
+
+impl Level {
+    /// Its name, as SARIF and people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident $code:literal $slug:literal $summary:literal,)*) => {
+        /// What is checked. Codes are stable: one that is no longer in use is not given to another rule.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule { $($(#[$doc])* $name),* }
+
+        impl Rule {
+            /// Every rule, by code.
+            pub const ALL: &'static [Rule] = &[$(Rule::$name),*];
+
+            /// The stable code.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Rule::$name => $code),* }
+            }
+
+            /// The name, in words joined by dashes.
+            #[must_use]
+            pub const fn slug(self) -> &'static str {
+                match self { $(Rule::$name => $slug),* }
+            }
+
+            /// What it is about, in a few words.
+            #[must_use]
+            pub const fn summary(self) -> &'static str {
+                match self { $(Rule::$name => $summary),* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A barrier that some threads of a workgroup execute while others go on without.
+    DivergentBarrier "PHX001" "divergent-barrier" "barrier under divergent control",
+    /// A barrier in a cycle that threads of a workgroup leave in different iterations.
+    BarrierInDivergentLoop "PHX002" "divergent-loop-barrier" "barrier in a loop that threads leave in different iterations",
+    /// A barrier that other threads do not come to because they have ended.
+    BarrierAfterExit "PHX003" "barrier-after-exit" "barrier after some threads have returned",
+    /// Threads that part wait at different barriers.
+    UnmatchedBarriers "PHX004" "unmatched-barriers" "different barriers on the ways from a divergent branch",
+    /// A vote, shuffle or the like among whoever happens to be there.
+    DivergentGroupOperation "PHX005" "divergent-group-operation" "which threads take part depends on divergent control",
+    /// An operation that names threads which do not all come to it.
+    MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
+    /// A branch that would be uniform if more were said of launches.
+    UnstatedLaunch "PHX007" "unstated-launch" "branch that is uniform for some launches",
+    /// A barrier that waits for a number of threads that cannot come.
+    WrongBarrierCount "PHX008" "barrier-count" "a barrier waits for a number of threads that cannot come",
+    /// Arrivals at a split barrier and waits for it that do not take turns.
+    UnpairedBarrier "PHX009" "unpaired-barrier" "arrivals at a barrier and waits for it do not take turns",
+    /// A barrier of which threads give different numbers, or counts.
+    DifferentBarrierNumbers "PHX013" "barrier-number" "threads come to one barrier with different numbers",
+    /// A lane that executes an operation with a mask that does not name it.
+    NotInMask "PHX014" "not-in-mask" "a lane is not in its own mask",
+    /// Lanes of one operation that come with different masks.
+    DifferentMasks "PHX015" "different-masks" "lanes of one mask come with different masks",
+    /// A shuffle that reads from a lane that does not take part.
+    SourceNotInMask "PHX016" "source-not-in-mask" "a lane reads from one that the mask does not name",
+    /// An argument that has to be one for the wave and is not.
+    DivergentArgument "PHX017" "divergent-argument" "an argument that has to be one for all lanes differs",
+    /// The mask is the result of `activemask` under divergent control.
+    ActiveMask "PHX018" "active-mask" "the mask is the set of lanes that are active here",
+    /// Lanes of a wave that wait for each other in a loop.
+    LanesWait "PHX019" "lanes-wait" "lanes of a wave may wait for each other",
+    /// Lanes of a wave that touch global memory far apart.
+    UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
+    /// Lanes of a wave that meet in one bank of workgroup memory.
+    BankConflict "PHX012" "bank-conflict" "lanes of a wave access one bank of workgroup memory",
+    /// Between two versions of a module: a barrier that was executed by all threads and no longer is.
+    BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
+    /// Between two versions: who takes part in an operation of a wave depends on more than before.
+    GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
+    /// Between two versions: a barrier no longer keeps apart accesses that it did.
+    BarrierMoved "PHX022" "barrier-moved" "a transform removed a barrier, or moved it over an access",
+    /// Between two versions: other bytes are in memory at the end, or only the later one faults.
+    ResultChanged "PHX023" "result-changed" "a transform changed what a kernel leaves in memory",
+    /// Between two versions: threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator.
+    GroupParted "PHX024" "group-parted" "a transform parts a group on hardware that joins threads at post-dominators",
+    /// Two modules of which one is no version of the other.
+    NothingInCommon "PHX025" "nothing-in-common" "the modules have no function in common",
+    /// Between two versions: something was compared by its control only, or not at all.
+    NotExecuted "PHX026" "not-executed" "two versions of a kernel could not be executed to compare them",
+    /// A write of memory that does not change.
+    ConstantStore "PHX030" "constant-store" "a write of constant memory",
+    /// A cast to a space that has nothing of what the pointer leads to.
+    ContradictedCast "PHX031" "contradicted-cast" "a cast to a space that the pointer does not lead to",
+    /// An address of private memory where other threads read it.
+    EscapingPrivate "PHX032" "escaping-private" "the address of private memory is stored where other threads read it",
+    /// An access through a pointer that may lead to more than one space.
+    MixedSpaces "PHX033" "mixed-spaces" "an access of which no single memory space is known",
+    /// Memory that a kernel only reads, and that cannot be taken for such.
+    CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
+    /// One address for the wave, and no scalar load.
+    LaneByLaneLoad "PHX041" "lane-by-lane-load" "what is one for the wave is loaded by each lane",
+    /// A wait for other workgroups, in some workgroups only.
+    GridWait "PHX042" "grid-wait" "workgroups wait for others that may not come",
+    /// Workgroup memory that is written again before all have read it.
+    WrittenTooSoon "PHX043" "written-too-soon" "no barrier between a read and the next write of workgroup memory",
+    /// Two threads that access one address of workgroup memory, with no barrier in between.
+    WorkgroupRace "PHX050" "workgroup-race" "threads access workgroup memory with no barrier in between",
+    /// Two lanes of a wave that do, and that only lockstep would keep in order.
+    WaveSynchronous "PHX051" "wave-synchronous" "lanes of a wave rely on lockstep for an order of accesses",
+    /// A read of workgroup memory that no thread has written.
+    ReadBeforeWritten "PHX052" "read-before-written" "workgroup memory is read that no thread has written",
+    /// An access outside of an array.
+    OutOfBounds "PHX053" "out-of-bounds" "a thread accesses an array outside of its bounds",
+}
+
+impl Rule {
+    /// The level that its findings have as a rule: the highest that does not need two threads named.
+    #[must_use]
+    pub const fn usual_level(self) -> Level {
+        match self {
+            Rule::BarrierBecameDivergent
+            | Rule::WrongBarrierCount
+            | Rule::NotInMask
+            | Rule::DifferentMasks
+            | Rule::SourceNotInMask
+            | Rule::ConstantStore => Level::Error,
+            Rule::DivergentBarrier
+            | Rule::BarrierInDivergentLoop
+            | Rule::UnmatchedBarriers
+            | Rule::MissingMembers
+            | Rule::UnpairedBarrier
+            | Rule::DifferentBarrierNumbers
+            | Rule::DivergentArgument
+            | Rule::ActiveMask
+            | Rule::WrittenTooSoon
+            | Rule::GroupChanged
+            | Rule::BarrierMoved
+            | Rule::ResultChanged
+            | Rule::GroupParted
+            | Rule::NothingInCommon
+            | Rule::ContradictedCast
+            | Rule::EscapingPrivate
+            | Rule::WorkgroupRace
+            | Rule::WaveSynchronous
+            | Rule::ReadBeforeWritten
+            | Rule::OutOfBounds
+            | Rule::MixedSpaces => Level::Warning,
+            Rule::BarrierAfterExit
+            | Rule::DivergentGroupOperation
+            | Rule::UnstatedLaunch
+            | Rule::LanesWait
+            | Rule::GridWait
+            | Rule::NotExecuted
+            | Rule::UncoalescedAccess
+            | Rule::BankConflict
+            | Rule::CoherentLoad
+            | Rule::LaneByLaneLoad => Level::Note,
+        }
+    }
+
+    /// Whether it says that threads do not come to a barrier.
+    pub(crate) const fn is_about_coming(self) -> bool {
+        matches!(
+            self,
+            Rule::DivergentBarrier
+                | Rule::BarrierInDivergentLoop
+                | Rule::BarrierAfterExit
+                | Rule::UnmatchedBarriers
+        )
+    }
+
+    /// The rule with a code or a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Rule> {
+        let is_named = |rule: &Rule| rule.code().eq_ignore_ascii_case(name) || rule.slug() == name;
+        Rule::ALL.iter().copied().find(is_named)
+    }
+}
+
+/// Something that a rule has to say about an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: Rule,
+    /// How sure it is that something is wrong.
+    pub level: Level,
+    /// The operation.
+    pub inst: InstId,
+    /// The threads that should execute it together.
+    pub scope: Scope,
+    /// The block at whose end threads part.
+    pub branch: Option<Node>,
+    /// What the direction of the branch depends on, of what varies within the scope.
+    pub sources: SourceSet,
+    /// The function that has the barrier, when the operation is a call of it.
+    pub callee: Option<GlobalName>,
+    /// The barrier at which threads wait that went the other way; an access through a pointer that is cast wrongly.
+    pub other: Option<InstId>,
+    /// Two threads that go different ways.
+    pub witness: Option<Witness>,
+    /// The argument that it is about, where it is about one of a call.
+    pub argument: Option<usize>,
+    /// What that argument is, where it has to be the same in all threads.
+    pub role: Option<Role>,
+    /// What threads come with, where that was evaluated.
+    pub evaluated: Option<Evaluated>,
+    /// Launches for which there is nothing to say.
+    pub safe: Vec<Geometry>,
+    /// How lanes access memory, where that is what it is about.
+    pub access: Option<AccessCost>,
+    /// Addresses that lead where they should not, where that is what it is about.
+    pub leads: Vec<Lead>,
+    /// Why no launch has the threads that a barrier waits for, where that is what it is about.
+    pub fault: Option<CountFault>,
+    /// Why a load takes no cheaper way, where that is what it is about.
+    pub refusal: Option<Refusal>,
+    /// Where two threads access workgroup memory, where that is what it is about.
+    pub clash: Option<Clash>,
+}
+
+impl Finding {
+    /// One of which no more is known.
+    #[must_use]
+    pub fn new(rule: Rule, level: Level, inst: InstId, scope: Scope) -> Finding {
+        Finding {
+            rule,
+            level,
+            inst,
+            scope,
+            branch: None,
+            sources: SourceSet::EMPTY,
+            callee: None,
+            other: None,
+            witness: None,
+            argument: None,
+            role: None,
+            evaluated: None,
+            safe: Vec::new(),
+            access: None,
+            leads: Vec::new(),
+            fault: None,
+            refusal: None,
+            clash: None,
+        }
+    }
+}
+
+/// What was evaluated, of two threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// The number of a barrier: two threads, and what each has.
+    Number,
+    /// The number of threads that a barrier is for: likewise.
+    Count,
+    /// An argument that has to be one: likewise.
+    Argument,
+    /// A mask: likewise; of one thread the mask and its lane.
+    Mask,
+    /// One thread, its mask, and the lane that it reads from.
+    Source,
+    /// A thread that comes and one that does not, the mask of the first and the lane of the second.
+    Absent,
+}
+
+/// What threads come to an operation with: a concrete case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evaluated {
+    /// Two threads of a workgroup, by their indices; twice the same if it takes only one.
+    pub threads: [[u32; 3]; 2],
+    /// What was evaluated.
+    pub values: [u64; 2],
+    /// What that is.
+    pub what: What,
+}
+
+/// What an access costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessCost {
+    /// Bytes from one lane to the next, if that is the same for all.
+    pub stride: Option<i64>,
+    /// Bytes that a lane wants.
+    pub size: u32,
+    /// The same where it is known at run time only.
+    pub symbol: Option<Symbol>,
+    /// For the width of waves, or for those that there are.
+    pub waves: [Option<WaveCost>; 2],
+}
+
+/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it are served by workgroup memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaveCost {
+    /// Lanes of the wave.
+    pub lanes: u32,
+    /// How many it takes.
+    pub count: u32,
+    /// How many it would take at best.
+    pub least: u32,
+}
+
+/// A distance: a constant times a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// What is known at run time.
+    pub value: Value,
+    /// How many bytes of it.
+    pub bytes: i64,
+}
+
+/// An address of a finding, and the memories of it that the finding is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lead {
+    /// The operand.
+    pub subject: SpaceSubject,
+    /// What it may lead to.
+    pub memories: SpaceSet,
+}
+
+/// Why no launch has the threads that a barrier waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CountFault {
+    /// They are no whole waves.
+    NoWholeWaves {
+        /// Threads that are waited for.
+        threads: u64,
+        /// Lanes of a wave.
+        width: u32,
+    },
+    /// They are more than workgroups have.
+    TooMany {
+        /// Threads that are waited for.
+        threads: u64,
+        /// As many as there are at most.
+        most: u64,
+    },
+    /// They are more than come to it.
+    TooFew {
+        /// Threads that are waited for.
+        threads: u64,
+        /// As many as come at most: whole waves.
+        come: u64,
+    },
+}
+
+/// A property of launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Geometry {
+    /// The extent of workgroups along x is a multiple of the width of a wave.
+    RowsOfWaves(u32),
+    /// Workgroups have one thread along these dimensions.
+    OneAlong([bool; 3]),
+    /// A workgroup is one wave at most.
+    OneWave(u32),
+    /// At most so many threads along a dimension.
+    AtMost {
+        /// The dimension: 0 for x.
+        axis: usize,
+        /// How many.
+        threads: u32,
+    },
+}
+
+/// Two threads of a workgroup, by their indices: one comes to the operation, the other does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// It comes.
+    pub comes: [u32; 3],
+    /// It goes another way.
+    pub stays_away: [u32; 3],
+    /// Whether every launch has both, by what is known; or at least every usual one: those with a row of 32 threads.
+    pub is_certain: bool,
+}
+
+/// Where two accesses meet, or one goes wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clash {
+    /// Two threads, by their indices; twice the same if it takes only one.
+    pub threads: [[u32; 3]; 2],
+    /// Whether each writes.
+    pub writes: [bool; 2],
+    /// The object.
+    pub object: Object,
+    /// Which element of it, dimension by dimension; empty where that is not known.
+    pub indices: Vec<i64>,
+    /// Where the accesses are, if they are in functions that the kernel calls.
+    pub called: [Option<(GlobalName, InstId)>; 2],
+    /// The size of the workgroup.
+    pub group: [u32; 3],
+    /// Whether launches may have other sizes.
+    pub is_assumed: bool,
+}
+
+/// What is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    /// A variable.
+    Variable(GlobalName),
+    /// What an argument of the kernel points to.
+    Argument(u32),
+    /// Private memory of the thread: an `alloca`, if it is one of the kernel.
+    Private(Option<InstId>),
+}
