@@ -14,7 +14,7 @@ use crate::lower::Code;
 pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// Its blocks and edges, without those to blocks that [nobody comes to](is_undefined).
+    /// Its blocks and edges, without those to blocks that [nobody comes to](super::is_undefined).
     pub cfg: &'a Cfg,
     /// A search from the entry; it may follow these edges as well.
     pub dfs: &'a Dfs,
@@ -55,12 +55,13 @@ pub struct Facts<'a> {
 
 /// What is asked about calls of a function. Nothing is known by default.
 pub trait Passed {
-    /// What these threads come with, once for each [way](entries()) to the function that is known.
+    /// What these threads come with, once for each [way](super::entries()) to the function that is
+    /// known.
     fn entries(&self, _threads: &[[u32; 3]], _scope: Scope) -> Vec<Entries> {
         Vec::new()
     }
 
-    /// Whether every call [passes one value](passes_one) for an argument.
+    /// Whether every call [passes one value](super::passes_one) for an argument.
     fn is_one(&self, _argument: usize, _scope: Scope) -> bool {
         false
     }
