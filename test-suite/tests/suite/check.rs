@@ -496,6 +496,29 @@ fn what_is_not_judged() {
     // All is judged: the twin of each.
     let judged = format!("{nvptx}define ptx_kernel void @k() {{\n  ret void\n}}\n");
     assert_eq!(run(&judged, &["--deny", "not-judged"]).0, Some(0));
+    // Accesses of workgroup memory at an index from data are not compared.
+    let scattered = format!(
+        "{nvptx}@tile = internal addrspace(3) global [64 x i32] undef\n\
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
+         declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n\
+         define ptx_kernel void @k(ptr addrspace(1) %keys) \"nvvm.reqntid\"=\"64\" {{\n\
+           %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
+           %own = getelementptr i32, ptr addrspace(1) %keys, i32 %t\n\
+           %key = load i32, ptr addrspace(1) %own\n\
+           %at = and i32 %key, 63\n\
+           %to = getelementptr i32, ptr addrspace(3) @tile, i32 %at\n\
+           store i32 %t, ptr addrspace(3) %to\n\
+           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n\
+           %from = getelementptr i32, ptr addrspace(3) @tile, i32 %t\n\
+           %x = load i32, ptr addrspace(3) %from\n\
+           store i32 %x, ptr addrspace(1) %own\n\
+           ret void\n\
+         }}\n"
+    );
+    assert_eq!(run(&scattered, &[]).0, Some(0));
+    assert_eq!(run(&scattered, &["--deny", "not-judged"]).0, Some(1));
+    let apart = scattered.replace("%key, 63", "%t, 63");
+    assert_eq!(run(&apart, &["--deny", "not-judged"]).0, Some(0));
     let last = |module: &str| run(module, &[]).1;
     expect![[r#"
         nothing found; judged: 1 kernel, 0 barriers
