@@ -5,8 +5,8 @@
 //! no IR: it is a function of tables, and [`lower`] makes these from a function of the IR. The crate knows no text format
 //! and no salsa.
 //!
-//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from),
-//! [`memory`].
+//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come
+//! from), [`memory`].
 
 pub mod check;
 pub mod convergence;

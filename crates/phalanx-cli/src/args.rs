@@ -148,8 +148,9 @@ pub(crate) struct RunArgs {
     /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Look for data races in all memory, not that of workgroups alone: accesses of different threads to the same bytes,
-    /// one a write and not both atomic, that no barrier, fence or atomic orders. Writes of one value race, too.
+    /// Look for data races in all memory, not that of workgroups alone: accesses of different
+    /// threads to the same bytes, one a write and not both atomic, that no barrier, fence or atomic
+    /// orders. Writes of one value race, too.
     #[arg(long)]
     pub(crate) races: bool,
     /// Look for no data races, and for no reads of workgroup memory that no thread has written.

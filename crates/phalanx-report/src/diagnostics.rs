@@ -57,8 +57,8 @@ pub fn render_note(source: SourceText<'_>, offset: Option<u32>, message: &str) -
     render(source, offset, ("note", NOTE), message)
 }
 
-/// Renders an error, or a remark on one, at a place of a source, with ANSI colours; `kind` is `error`
-/// or `note`. The line is drawn if the source is there and has not changed.
+/// Renders an error, or a remark on one, at a place of a source, with ANSI colours; `kind` is
+/// `error` or `note`. The line is drawn if the source is there and has not changed.
 pub fn render_in_source(
     place: &SourceFile,
     sources: &dyn Sources,

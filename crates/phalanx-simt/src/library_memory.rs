@@ -1,4 +1,5 @@
-//! Functions of OpenCL C's library that read and write memory: atomics, vectors at an index, copies.
+//! Functions of OpenCL C's library that read and write memory: atomics, vectors at an index,
+//! copies.
 //!
 //! ```text
 //! atomic_add(p, 1)                                        // relaxed, as in OpenCL 1
@@ -12,8 +13,8 @@
 //! `atomic_compare_exchange` reads and writes where its second argument points to is no part of it;
 //! races on that place are not seen.
 //!
-//! `async_work_group_copy` is executed by the first thread of the workgroup when it comes there: the
-//! others may read what it copies once they have waited for the event, which is a barrier.
+//! `async_work_group_copy` is executed by the first thread of the workgroup when it comes there:
+//! the others may read what it copies once they have waited for the event, which is a barrier.
 //!
 //! Cost: O(components), O(elements) for copies.
 
@@ -96,8 +97,8 @@ pub(crate) struct Vector {
     pub(crate) half: Option<Rounding>,
 }
 
-/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an event,
-/// which is given back.
+/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an
+/// event, which is given back.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Copy {
     /// The type of a part of an element.

@@ -293,8 +293,8 @@ impl<'m> Program<'m> {
         &self.module.context
     }
 
-    /// The variable of workgroup memory that has an address, and how far in it that is. None for what
-    /// a launch sizes.
+    /// The variable of workgroup memory that has an address, and how far in it that is. None for
+    /// what a launch sizes.
     #[must_use]
     pub fn workgroup_variable(&self, address: u64) -> Option<(GlobalName, u64)> {
         let shared = self.module.variables.iter().filter(|variable| {

@@ -212,8 +212,8 @@ impl Races {
 
     /// The same for memory of workgroups alone, where two writes of one value are no race.
     ///
-    /// Atomic accesses of global memory are heeded for what they order. Cheaper where kernels access
-    /// more global memory than memory of workgroups.
+    /// Atomic accesses of global memory are heeded for what they order. Cheaper where kernels
+    /// access more global memory than memory of workgroups.
     #[must_use]
     pub fn of_workgroups(self) -> Races {
         Races { is_of_workgroups: true, ..self }

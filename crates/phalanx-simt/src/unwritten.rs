@@ -12,7 +12,7 @@
 //! A read is one of these if none of its bytes was written before. A read of some that were is
 //! none: structures have gaps. What an atomic reads that also writes is taken for written.
 //!
-//! O(bytes) for each access, and a bit for each byte of workgroup memory.
+//! O(bytes) for each access, and a `bool` for each byte of workgroup memory.
 
 use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;

@@ -134,7 +134,8 @@ impl Registry {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The pass that a text such as `dce` or `simplifycfg<no-select>` stands for; none when there is no such name.
+    /// The pass that a text such as `dce` or `simplifycfg<no-select>` stands for; none when there
+    /// is no such name.
     ///
     /// # Errors
     /// When the pass does not know a parameter.

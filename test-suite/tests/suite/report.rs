@@ -32,8 +32,8 @@ const NOTE_ERRORS: &str = "<script>addEventListener('error', (e) => {
   document.documentElement.dataset.error = e.message;
 });</script>";
 
-/// What the tests' scripts are written with: `line` finds a line of the code by a part of its text, `say` writes
-/// something down, `key` presses a key.
+/// What the tests' scripts are written with: `line` finds a line of the code by a part of its text,
+/// `say` writes something down, `key` presses a key.
 const TOOLS: &str = "
 const said = [];
 const say = (what, text) => said.push(`${what}: ${String(text).replace(/\\s+/g, ' ').trim()}`);

@@ -32,7 +32,8 @@ pub struct Facts<'a> {
     pub controlled: &'a SourceSets,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
-    /// By scope, as [`Scope::ALL`] orders them: what varies within it, by what is known of launches. It is asked for at every branch.
+    /// By scope, as [`Scope::ALL`] orders them: what varies within it, by what is known of
+    /// launches. It is asked for at every branch.
     pub varying: [SourceSet; Scope::ALL.len()],
     /// What it runs on.
     pub target: &'a Target,

@@ -34,7 +34,8 @@ impl Level {
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident $code:literal $slug:literal $summary:literal,)*) => {
-        /// What is checked. Codes are stable: one that is no longer in use is not given to another rule.
+        /// What is checked. Codes are stable: one that is no longer in use is not given to another
+        /// rule.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Rule { $($(#[$doc])* $name),* }
 
@@ -72,7 +73,7 @@ rules! {
     BarrierAfterExit "PHX003" "barrier-after-exit" "barrier after some threads have returned",
     /// Threads that part wait at different barriers.
     UnmatchedBarriers "PHX004" "unmatched-barriers" "different barriers on the ways from a divergent branch",
-    /// A vote, shuffle or the like among whoever happens to be there.
+    /// A vote, a shuffle or the like among the threads that are active there, whichever these are.
     DivergentGroupOperation "PHX005" "divergent-group-operation" "which threads take part depends on divergent control",
     /// An operation that names threads which do not all come to it.
     MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
@@ -100,7 +101,8 @@ rules! {
     UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
     /// Lanes of a wave that meet in one bank of workgroup memory.
     BankConflict "PHX012" "bank-conflict" "lanes of a wave access one bank of workgroup memory",
-    /// Between two versions of a module: a barrier that was executed by all threads and no longer is.
+    /// Between two versions of a module: a barrier that was executed by all threads and no longer
+    /// is.
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
     /// Between two versions: who takes part in an operation of a wave depends on more than before.
     GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
@@ -108,7 +110,8 @@ rules! {
     BarrierMoved "PHX022" "barrier-moved" "a transform removed a barrier, or moved it over an access",
     /// Between two versions: other bytes are in memory at the end, or only the later one faults.
     ResultChanged "PHX023" "result-changed" "a transform changed what a kernel leaves in memory",
-    /// Between two versions: threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator.
+    /// Between two versions: threads that part come to an operation before they are together again,
+    /// on hardware that waits for the immediate post-dominator.
     GroupParted "PHX024" "group-parted" "a transform parts a group on hardware that joins threads at post-dominators",
     /// Two modules of which one is no version of the other.
     NothingInCommon "PHX025" "nothing-in-common" "the modules have no function in common",
@@ -141,7 +144,8 @@ rules! {
 }
 
 impl Rule {
-    /// The level that its findings have as a rule: the highest that does not need two threads named.
+    /// The level that its findings have as a rule: the highest that does not need two threads
+    /// named.
     #[must_use]
     pub const fn usual_level(self) -> Level {
         match self {
@@ -221,7 +225,8 @@ pub struct Finding {
     pub sources: SourceSet,
     /// The function that has the barrier, when the operation is a call of it.
     pub callee: Option<GlobalName>,
-    /// The barrier at which threads wait that went the other way; an access through a pointer that is cast wrongly.
+    /// The barrier at which threads wait that went the other way; an access through a pointer that
+    /// is cast wrongly.
     pub other: Option<InstId>,
     /// Two threads that go different ways.
     pub witness: Option<Witness>,
@@ -313,7 +318,8 @@ pub struct AccessCost {
     pub waves: [Option<WaveCost>; 2],
 }
 
-/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it are served by workgroup memory.
+/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it
+/// are served by workgroup memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveCost {
     /// Lanes of the wave.
@@ -393,7 +399,8 @@ pub struct Witness {
     pub comes: [u32; 3],
     /// It goes another way.
     pub stays_away: [u32; 3],
-    /// Whether every launch has both, by what is known; or at least every usual one: those with a row of 32 threads.
+    /// Whether every launch has both, by what is known; or at least every usual one: those with a
+    /// row of 32 threads.
     pub is_certain: bool,
 }
 

@@ -23,7 +23,8 @@ pub struct Operation {
     pub scope: Scope,
 }
 
-/// All operations among threads, calls of functions that may have one included, in the order of the text. O(instructions).
+/// All operations among threads, calls of functions that may have one included, in the order of the
+/// text. O(instructions).
 #[must_use]
 pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
     let operation = |site: sites::Site| {
@@ -51,7 +52,8 @@ pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
     all.filter(|site| site.kind != sites::SiteKind::Arguments).map(operation).collect()
 }
 
-/// Operations of a function that rules are about, in the order of the text. They follow from calls alone, where these stand, and what is called.
+/// Operations of a function that rules are about, in the order of the text. They follow from calls
+/// alone, where these stand, and what is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sites(pub(super) Vec<sites::Site>);
 
@@ -62,7 +64,8 @@ impl Sites {
         Sites(sites::sites(code, calls))
     }
 
-    /// The same after these instructions have changed. None if it is what it was. See [`relisted`] for the cost.
+    /// The same after these instructions have changed. None if it is what it was. See [`relisted`]
+    /// for the cost.
     #[must_use]
     pub fn after(&self, code: Code<'_>, calls: Calls<'_>, changed: &[InstId]) -> Option<Sites> {
         let look = |inst| sites::sites_at(code, inst, calls).into_iter().collect();

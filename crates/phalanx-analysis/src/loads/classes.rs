@@ -60,7 +60,8 @@ impl Load {
     }
 }
 
-/// The classes of all loads of a function, in the order of its blocks. Shared: it is as cheap to copy as to compare with a copy.
+/// The classes of all loads of a function, in the order of its blocks. Shared: it is as cheap to
+/// copy as to compare with a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadClasses {
     pub(super) loads: Arc<Vec<Load>>,
@@ -73,7 +74,7 @@ impl LoadClasses {
         &self.loads
     }
 
-    /// One load. O(loads): who asks about many goes through [`LoadClasses::loads`].
+    /// One load. O(loads): to ask about many, iterate over [`LoadClasses::loads`].
     #[must_use]
     pub fn of(&self, inst: InstId) -> Option<&Load> {
         self.loads.iter().find(|load| load.inst == inst)

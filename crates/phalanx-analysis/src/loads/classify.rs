@@ -46,7 +46,8 @@ pub(super) fn with_classifier<R>(
         _ => Some(Named::Object),
     };
     let architecture = around.target.architecture();
-    // Classes are kept while what they follow from is, and nothing says what indices are computed from.
+    // Classes are kept while what they follow from is, and nothing says what indices are computed
+    // from.
     let aliases = AliasQuery::new(code, around, facts.private, &variable).by_constant_steps();
     run(&mut Classifier {
         code,
@@ -175,7 +176,8 @@ impl Classifier<'_> {
         data.mem().align().or_else(natural).unwrap_or(1)
     }
 
-    /// What `ldu` loads: numbers and pointers of up to 8 bytes, and two or four of these within 16 bytes, aligned as a whole.
+    /// What `ldu` loads: numbers and pointers of up to 8 bytes, and two or four of these within 16
+    /// bytes, aligned as a whole.
     fn ldu_type(&mut self, inst: InstId) -> Option<Refusal> {
         let context = self.code.context;
         let ty = self.code.body.inst(inst).ty;

@@ -68,13 +68,16 @@ pub struct Facts<'a> {
     pub private: &'a PrivateMemory,
     /// Which memories addresses lead to.
     pub kinds: &'a MemoryKinds,
-    /// Which memories a function may write that is called with this type; none if that is not known.
+    /// Which memories a function may write that is called with this type; none if that is not
+    /// known.
     pub written_by: WrittenBy<'a>,
-    /// Memory as one variable, asked for where it matters what happens before a load; none where there is no body.
+    /// Memory as one variable, asked for where it matters what happens before a load; none where
+    /// there is no body.
     pub classic: &'a dyn Fn() -> Option<Arc<ClassicMemorySsa>>,
     /// Who writes what.
     pub writers: Writers<'a>,
-    /// Whether device memory, as this thread sees it, is at the entry as it was when the launch began.
+    /// Whether device memory, as this thread sees it, is at the entry as it was when the launch
+    /// began.
     pub is_at_launch: bool,
     /// Whether a load is promised to read memory that never changes.
     pub is_promised: &'a dyn Fn(InstId) -> bool,

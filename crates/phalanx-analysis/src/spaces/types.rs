@@ -13,7 +13,8 @@ pub fn may_return_address(context: &Context, function_type: Type) -> bool {
     }
 }
 
-/// Whether a value of a type can hold an address at all: pointers, integers of their width, and what is made of such.
+/// Whether a value of a type can hold an address at all: pointers, integers of their width, and
+/// what is made of such.
 #[must_use]
 pub fn may_hold_address(code: Code<'_>, ty: Type) -> bool {
     holds_address(code.context, ty)

@@ -28,13 +28,13 @@
 //! 3. the callee does nothing with the address but to read through it
 //!    ([`is_only_content`]).
 //!
-//! **Proof.** Take two threads that execute a load through the argument together. They were together
-//! at the call, since the key of a block of the callee ends in the call. Between the call and the
-//! load nobody writes to the object: not the callee through this argument (3), not through another
-//! (2), and no other function has an address of it (1). So the load gives what the object held at
-//! the call, a part of the content. By the invariant of private memory two threads together at the
-//! call that agree on all sources of the versions that reach it hold equal content. With several
-//! calls the argument has the sources of all of them.
+//! **Proof.** Take two threads that execute a load through the argument together. They were
+//! together at the call, since the key of a block of the callee ends in the call. Between the call
+//! and the load nobody writes to the object: not the callee through this argument (3), not through
+//! another (2), and no other function has an address of it (1). So the load gives what the object
+//! held at the call, a part of the content. By the invariant of private memory two threads together
+//! at the call that agree on all sources of the versions that reach it hold equal content. With
+//! several calls the argument has the sources of all of them.
 //!
 //! In any other case nothing is known, as of any load from private memory.
 //!
@@ -52,8 +52,8 @@ use crate::divergence::{Divergence, Flow, Rules, solve};
 use crate::lower::{self, Code, Numbering, Surroundings};
 use crate::memory::{Origins, PrivateMemory, origins::copies};
 
-/// Whether a pointer parameter is to a structure, passed by value or by reference, of which only the
-/// content matters: what is known of the argument can be what is known of that.
+/// Whether a pointer parameter is to a structure, passed by value or by reference, of which only
+/// the content matters: what is known of the argument can be what is known of that.
 #[must_use]
 pub fn is_only_content(code: Code<'_>, position: u32) -> bool {
     copies::is_only_content(code, position)

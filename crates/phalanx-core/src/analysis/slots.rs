@@ -3,8 +3,8 @@
 //! # What
 //!
 //! A *slot* is a variable of each thread that lives in memory and whose address goes nowhere. The
-//! IR says what a block does with its slots, in order ([`SlotEvent`]); a load reads the contents that
-//! reach it, and nothing else of the slot:
+//! IR says what a block does with its slots, in order ([`SlotEvent`]); a load reads the contents
+//! that reach it, and nothing else of the slot:
 //!
 //! ```text
 //!   b0:  kill s                       sink.slot(b0, s, Kill)         declared in a loop, say

@@ -69,7 +69,7 @@ fn file(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// The text of the list. Modules are visited in the order of their names.
-#[allow(clippy::disallowed_methods, reason = "a test reads the sources of its crate")]
+#[expect(clippy::disallowed_methods, reason = "this test reads the sources of its crate")]
 fn list(source: &Path) -> String {
     let mut list = String::new();
     let mut work = vec![("phalanx_core".to_owned(), source.join("lib.rs"), source.to_path_buf())];

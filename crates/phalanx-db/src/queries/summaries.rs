@@ -243,9 +243,11 @@ fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summa
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`] where something is passed by value; where something is passed by reference also what
-/// [`affect_map`](super::affect_map) reads and the graph facts. *Changes when* an argument's sources
-/// do. *Cost* O(calls) after those; where something is passed by reference that of solving the function once more.
+/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`]
+/// where something is passed by value; where something is passed by reference also what
+/// [`affect_map`](super::affect_map) reads and the graph facts. *Changes when* an argument's
+/// sources do. *Cost* O(calls) after those; where something is passed by reference that of solving
+/// the function once more.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
     match divergence(db, function) {

@@ -213,7 +213,8 @@ done:
     Fixture::of(&text, "kernel")
 }
 
-/// What the function that is called finds in the structure, which a new database has to say as well.
+/// What the function that is called finds in the structure, which a new database has to say as
+/// well.
 fn found_in_body(fixture: &Fixture) -> SourceSet {
     let function = fixture.function("body");
     let code = function.view(&fixture.db);

@@ -7,9 +7,9 @@
 //! | ROCm's device libraries | `__ocml_*`, `__ockl_*` | `PHALANX_ROCM_DEVICE_LIBS`, or where Debian's `rocm-device-libs` and ROCm put them |
 //! | libdevice | `__nv_*` | `PHALANX_LIBDEVICE`, or in `/usr/local/cuda`; it is in NVIDIA's Python package `nvidia-cuda-nvcc-cu12` |
 //!
-//! Some functions have no code in the libraries of today: `__nv_v*`, of which CUDA's headers have the
-//! code now, and the rounded operations of `__ocml_*`, which are left out of Debian's build. Rows
-//! about them are held against what clang's headers declare.
+//! Some functions have no code in the libraries of today: `__nv_v*`, of which CUDA's headers have
+//! the code now, and the rounded operations of `__ocml_*`, which are left out of Debian's build.
+//! Rows about them are held against what clang's headers declare.
 //!
 //! What the code does is what our analysis of it says: an upper bound. A test says so and passes
 //! where the library is not there.

@@ -43,7 +43,8 @@ pub enum MetadataValue {
     String(Symbol),
     /// A constant: `i32 5`, `ptr @f`.
     Const(Const),
-    /// A number of a field or expression, `true` and `false` being 1 and 0. At most 48 bits, see [`MetadataValue::int`].
+    /// A number of a field or expression, `true` and `false` being 1 and 0. At most 48 bits, see
+    /// [`MetadataValue::int`].
     Int(i64),
     /// A number that does not fit: its decimal digits.
     BigInt(Symbol),
@@ -104,7 +105,8 @@ impl MetadataValue {
     }
 }
 
-/// A field name and a value in eight bytes: bits 0-7 the field, 8-15 what the value is, 16-63 the value.
+/// A field name and a value in eight bytes: bits 0-7 the field, 8-15 what the value is, 16-63 the
+/// value.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) struct Entry(pub(super) u64);
 
@@ -212,7 +214,8 @@ impl Metadata {
     /// Adds a node.
     ///
     /// # Errors
-    /// When a required field is missing or the kind forbids the combination of fields. Nothing was added then.
+    /// When a required field is missing or the kind forbids the combination of fields. Nothing was
+    /// added then.
     pub fn add(&mut self, mut node: NodeBuilder) -> Result<MetadataId, String> {
         let start = self.place_for(&mut node)?;
         let id = self.reserve();
@@ -225,7 +228,8 @@ impl Metadata {
     /// A node that is its own operand is distinct.
     ///
     /// # Errors
-    /// When a required field is missing or the kind forbids the combination of fields; the node is as before then.
+    /// When a required field is missing or the kind forbids the combination of fields; the node is
+    /// as before then.
     pub fn define(&mut self, id: MetadataId, mut node: NodeBuilder) -> Result<(), String> {
         let start = self.place_for(&mut node)?;
         self.put(id, &node, start);
@@ -250,7 +254,8 @@ impl Metadata {
         };
     }
 
-    /// Puts null where nodes mention constants for which `which` holds: what metadata mentions is not kept alive by it. O(entries).
+    /// Puts null where nodes mention constants for which `which` holds: what metadata mentions is
+    /// not kept alive by it. O(entries).
     pub fn forget(&mut self, mut which: impl FnMut(Const) -> bool) {
         for entry in &mut self.pool {
             if entry.value().as_const().is_some_and(&mut which) {
@@ -279,7 +284,8 @@ impl Metadata {
         self.node_kind(id) == NodeKind::Expression
     }
 
-    /// Names and values of the fields of a node, in the order they are printed. Elements of a list repeat its name.
+    /// Names and values of the fields of a node, in the order they are printed. Elements of a list
+    /// repeat its name.
     pub fn fields(
         &self,
         id: MetadataId,
@@ -287,7 +293,8 @@ impl Metadata {
         self.entries(id).iter().map(|entry| (Field::from_number(entry.field()), entry.value()))
     }
 
-    /// Values of a node: elements of a tuple or expression, fields of any other in the order they are printed.
+    /// Values of a node: elements of a tuple or expression, fields of any other in the order they
+    /// are printed.
     pub fn values(&self, id: MetadataId) -> impl ExactSizeIterator<Item = MetadataValue> + '_ {
         self.entries(id).iter().map(|entry| entry.value())
     }
@@ -305,7 +312,8 @@ impl Metadata {
             .map(|entry| entry.value())
     }
 
-    /// The nodes a node mentions, expressions included, in the order in which they are numbered when a module is printed.
+    /// The nodes a node mentions, expressions included, in the order in which they are numbered
+    /// when a module is printed.
     pub fn operands(&self, id: MetadataId) -> SmallVec<[MetadataId; 8]> {
         let order = self.node_kind(id).operands();
         let mut operands: SmallVec<[(usize, MetadataId); 8]> = SmallVec::new();
@@ -340,7 +348,8 @@ impl Metadata {
         self.named[place as usize].operands.extend_from_slice(operands);
     }
 
-    /// Makes a kind of attachment known. Attachments are printed in the order in which their kinds became known.
+    /// Makes a kind of attachment known. Attachments are printed in the order in which their kinds
+    /// became known.
     pub fn use_kind(&mut self, kind: Symbol) {
         if kind::fixed_rank(kind).is_none() {
             let next = self.kinds.len() as u32;

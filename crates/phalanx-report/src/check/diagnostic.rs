@@ -29,7 +29,8 @@ pub struct Diagnostic {
     pub reasons: Vec<Reason>,
     /// What could be done, and for which launches nothing has to be.
     pub help: Vec<String>,
-    /// The same for the same finding in a later version of a program, as long as its line stays as it is.
+    /// The same for the same finding in a later version of a program, as long as its line stays as
+    /// it is.
     pub fingerprint: String,
     /// Why it is not to be told, where it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,8 +62,9 @@ pub enum Suppression {
 /// A step of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
-    /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because` (a link of the chain of causes), `origin` (the
-    /// last link of a chain about memory: where that comes in), `before` (what an earlier version did), `launch` (in which that was seen).
+    /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because`
+    /// (a link of the chain of causes), `origin` (the last link of a chain about memory: where that
+    /// comes in), `before` (what an earlier version did), `launch` (in which that was seen).
     pub kind: &'static str,
     /// What holds there: in words of the program where its line is known, or else of the module.
     pub message: String,

@@ -33,8 +33,9 @@ pub struct Explanation {
 /// One link of the chain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Step {
-    /// `source`, `operand`, `argument` (of a call), `address` (of a load), `memory`, `join`, `temporal`, `assumed`, `control`; `call` (of a
-    /// function that brings the source in), `return`, `passed` (what a parameter is).
+    /// `source`, `operand`, `argument` (of a call), `address` (of a load), `memory`, `join`,
+    /// `temporal`, `assumed`, `control`; `call` (of a function that brings the source in),
+    /// `return`, `passed` (what a parameter is).
     pub kind: &'static str,
     /// The function that it is in, where that is another than that of the subject.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -142,8 +142,8 @@ impl Location {
         }
     }
 
-    /// The place of an instruction of a module in the program that was compiled; without its place in
-    /// the text.
+    /// The place of an instruction of a module in the program that was compiled; without its place
+    /// in the text.
     #[must_use]
     pub fn in_program(module: &Module, function: usize, inst: InstId) -> Location {
         let view = module.functions[function].view();

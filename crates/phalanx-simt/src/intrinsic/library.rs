@@ -436,8 +436,8 @@ mod tests {
 
     /// What is not executed, though the library is known.
     fn is_left_out(name: &str) -> bool {
-        // What images and blocks of memory of more dimensions are, and SPIR-V's forms of collectives,
-        // which have scopes.
+        // What images and blocks of memory of more dimensions are, and SPIR-V's forms of
+        // collectives, which have scopes.
         name.starts_with("intel_sub_group_block_")
             || matches!(name, "async_work_group_copy_2D2D" | "async_work_group_copy_3D3D")
             || name.starts_with("__spirv_Group")

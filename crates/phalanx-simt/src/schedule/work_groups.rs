@@ -6,9 +6,9 @@
 //! work_group_broadcast(x, 2, 0)        // what the thread with these local ids brings
 //! ```
 //!
-//! Threads come in the order of their linear local ids. What they compute is what lanes compute with
-//! the [sub-group function](crate::sub_groups) of that name. Each call is a barrier as well: all
-//! threads that have not ended have to stand at the same one, or the launch hangs.
+//! Threads come in the order of their linear local ids. What they compute is what lanes compute
+//! with the [sub-group function](crate::sub_groups) of that name. Each call is a barrier as well:
+//! all threads that have not ended have to stand at the same one, or the launch hangs.
 //!
 //! Cost: O(threads²) for scans, O(threads) for the others.
 

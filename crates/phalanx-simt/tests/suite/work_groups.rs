@@ -1,5 +1,5 @@
-//! Work-group functions of OpenCL C that are only declared: what each thread gets, and copies by all
-//! of a workgroup.
+//! Work-group functions of OpenCL C that are only declared: what each thread gets, and copies by
+//! all of a workgroup.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Programs with slots, as programs without: each load reads the values that it may load.
 //!
 //! Slow, and from the definitions alone: a block where contents of a slot meet gets an argument.
-//! These are the least set such that a block is in it if an edge leads there from somewhere below a block
-//! that changes the slot or is in the set, and that one is not strictly above it.
+//! These are the least set such that a block is in it if an edge leads there from somewhere below a
+//! block that changes the slot or is in the set, and that one is not strictly above it.
 
 use std::collections::BTreeSet;
 

@@ -6,9 +6,10 @@
 //! load float, ptr addrspace(3) tile[%back - 1]   ; all of @tile, or something outside of it
 //! ```
 //!
-//! What is not known of an address is its base, which is one for all accesses with it. If these reach
-//! as far apart as the object is long, and none of them is outside, then the base is settled: the
-//! lowest of them is at the beginning of the object. A kernel in which it is not so is wrong anyway.
+//! What is not known of an address is its base, which is one for all accesses with it. If these
+//! reach as far apart as the object is long, and none of them is outside, then the base is settled:
+//! the lowest of them is at the beginning of the object. A kernel in which it is not so is wrong
+//! anyway.
 //!
 //! Only what the launch decides is settled: arguments, and which workgroup it is. A value that is
 //! loaded may be another for each thread. What was settled once stays so between later barriers.

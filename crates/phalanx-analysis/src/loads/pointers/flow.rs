@@ -126,7 +126,8 @@ impl PassedUse {
 /// What a function of the module does with an argument; the type is that with which it is called.
 pub type Passed<'a> = &'a dyn Fn(GlobalName, Type, u32) -> PassedUse;
 
-/// Where memory is written through a root, and where it gets lost. Of each the instruction with the lowest number.
+/// Where memory is written through a root, and where it gets lost. Of each the instruction with the
+/// lowest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RootUse {
     /// Something writes.
@@ -296,7 +297,8 @@ impl PointerFlow {
         }
     }
 
-    /// Whether a value is based on the same as in another one, where roots have the same numbers: [`of`](Self::of) says the same in both. O(steps) likewise.
+    /// Whether a value is based on the same as in another one, where roots have the same numbers:
+    /// [`of`](Self::of) says the same in both. O(steps) likewise.
     pub(in crate::loads) fn agrees(&self, other: &Self, code: Code<'_>, value: Value) -> bool {
         let ends = [self, other].map(|flow| flow.end(code, value, STEPS));
         match ends {
@@ -324,7 +326,8 @@ impl PointerFlow {
         &self.roots.all
     }
 
-    /// Whether what is done through each root is what is done through it in another one, as can be told without a look at each.
+    /// Whether what is done through each root is what is done through it in another one, as can be
+    /// told without a look at each.
     pub(in crate::loads) fn does_as_much(&self, other: &Self) -> bool {
         self.roots.all == other.roots.all && self.firsts == other.firsts
     }
@@ -407,8 +410,8 @@ pub const fn has_provenance(kept: CaptureComponents) -> bool {
     kept.contains(CaptureComponents::READ_PROVENANCE)
 }
 
-/// Whether an instruction has to do with pointers. It gives one, or has an operand that is one or is made of entities or numbers as an
-/// address is.
+/// Whether an instruction has to do with pointers. It gives one, or has an operand that is one or
+/// is made of entities or numbers as an address is.
 pub(super) fn matters(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;
     let is_address = |&operand: &Value| match operand.kind() {

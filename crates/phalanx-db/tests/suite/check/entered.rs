@@ -27,7 +27,8 @@ define ptx_kernel void @k(i32 %m) {{
 const ODD: &str = "  %number = and i32 %id, 1
   call void @meet(i32 %number) convergent";
 
-/// Threads of one call that pass different numbers are named: other callers make it no less an error.
+/// Threads of one call that pass different numbers are named: other callers make it no less an
+/// error.
 #[test]
 fn numbers_that_threads_pass_are_evaluated() {
     assert_eq!(with_number("internal", ODD), "meet: error PHX013\n");

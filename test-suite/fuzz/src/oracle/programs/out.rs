@@ -1,4 +1,5 @@
-//! Functions that write and read private memory of their callers: surely, sometimes, at different places, one way or another, again and again; and structures that they are passed by reference.
+//! Functions that write and read private memory of their callers: surely, sometimes, at different
+//! places, one way or another, again and again; and structures that they are passed by reference.
 
 use std::fmt::{self, Write as _};
 
