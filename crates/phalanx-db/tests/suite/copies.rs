@@ -170,8 +170,12 @@ join:
 /// A kernel that passes a structure by reference, as clang compiles OpenCL for AMD GPUs, and a
 /// function that reads a member of it at once and another from a copy of its own.
 fn by_reference(long: usize, more: &str) -> Fixture {
+    Fixture::of(&by_reference_text(long, more), "kernel")
+}
+
+fn by_reference_text(long: usize, more: &str) -> String {
     let padding: String = (1..=long).map(|at| format!("  %pad{at} = add i32 %n, {at}\n")).collect();
-    let text = format!(
+    format!(
         "target triple = \"amdgcn-amd-amdhsa\"
 %big = type {{ i32, [20 x i32] }}
 @there = external addrspace(1) global ptr addrspace(5)
@@ -209,8 +213,7 @@ done:
   ret void
 }}
 {more}"
-    );
-    Fixture::of(&text, "kernel")
+    )
 }
 
 /// What the function that is called finds in the structure, which a new database has to say as
@@ -280,6 +283,39 @@ fn structures_that_are_passed_by_reference_and_reached_otherwise() {
         fixture.edit(|edit| edit.set_operand(call, 0, there));
         assert!(unknown(&fixture), "{long}: an address from nowhere");
     }
+}
+
+/// Threads that a token keeps together from a loop on make a call behind it in whichever round they
+/// left, so nothing is known of the content there.
+#[test]
+fn structures_that_are_passed_by_reference_behind_a_loop_of_their_token() {
+    let with_token = |token: &str| {
+        let bundle = |token: &str| format!(" [ \"convergencectrl\"(token %{token}) ]");
+        let text = by_reference_text(3, "")
+            .replace("align 4 %s) {", "align 4 %s) convergent {")
+            .replace("%passed, i32 %n) {", "%passed, i32 %n) convergent {")
+            .replace(
+                "entry:\n",
+                "entry:\n  %entered = call token @llvm.experimental.convergence.entry()\n",
+            )
+            .replace(
+                "  %next = add",
+                &format!(
+                    "  %heart = call token @llvm.experimental.convergence.loop(){}\n  %next = add",
+                    bundle("entered")
+                ),
+            )
+            .replace(
+                "@body(ptr addrspace(5) byref(%big) align 4 %s)\n",
+                &format!("@body(ptr addrspace(5) byref(%big) align 4 %s){}\n", bundle(token)),
+            );
+        let declared = "declare token @llvm.experimental.convergence.entry()
+declare token @llvm.experimental.convergence.loop()
+";
+        found_in_body(&Fixture::of(&format!("{text}{declared}"), "kernel"))
+    };
+    assert_eq!(with_token("entered"), SourceSet::EMPTY);
+    assert!(with_token("heart").contains(SourceSet::OPAQUE_THREAD));
 }
 
 /// The content is that of all callers, of those who say that they pass a structure.
