@@ -3,8 +3,10 @@
 mod library;
 mod names;
 mod pure;
+mod spirv;
 
 pub(crate) use pure::{pure, reduce_all};
+pub(crate) use spirv::{Form, form};
 
 use crate::{
     collective::Collective,

@@ -11,12 +11,11 @@
 //!
 //! An atomic is one access: no other thread comes between its load and its store. What
 //! `atomic_compare_exchange` reads and writes where its second argument points to is no part of it;
-//! races on that place are not seen.
+//! races on that place are not seen. Copies and blocks are in [`copies`].
 //!
-//! `async_work_group_copy` is executed by the first thread of the workgroup when it comes there:
-//! the others may read what it copies once they have waited for the event, which is a barrier.
-//!
-//! Cost: O(components), O(elements) for copies.
+//! Cost: O(components).
+
+mod copies;
 
 use phalanx_ir::{InstData, Type, inst::Ordering, inst::RmwOp};
 
@@ -31,6 +30,8 @@ use crate::{
     value::{Value, mask},
 };
 
+pub(crate) use copies::Copy;
+
 type Result<T> = std::result::Result<T, FaultKind>;
 
 /// What a function does with memory.
@@ -42,12 +43,20 @@ pub(crate) enum Access {
     Vector(Vector),
     /// A copy that all of a workgroup ask for together.
     Copy(Copy),
+    /// One of lines, or planes of lines.
+    CopyLines { has_planes: bool },
+    /// A block of memory: each lane of the sub-group has places of its own in it.
+    Block { is_store: bool },
 }
 
 impl Access {
-    /// Whether an argument tells among which threads it orders.
+    /// Whether it may order among fewer threads than all of the device.
     pub(crate) const fn is_scoped(self) -> bool {
-        matches!(self, Access::Atomic(_, Order::Given))
+        match self {
+            Access::Atomic(_, Order::Is(_, reach)) => !matches!(reach, Reach::Device),
+            Access::Atomic(_, order) => matches!(order, Order::Given),
+            _ => false,
+        }
     }
 }
 
@@ -78,8 +87,8 @@ pub(crate) enum Atomic {
 pub(crate) enum Order {
     /// It is no atomic access at all: `atomic_init`.
     Plain,
-    /// This, among all threads of the device.
-    Is(Ordering),
+    /// This, among these threads.
+    Is(Ordering, Reach),
     /// As the last arguments say.
     Given,
 }
@@ -95,19 +104,6 @@ pub(crate) struct Vector {
     pub(crate) stride: u8,
     /// How numbers are made halves, where memory has these.
     pub(crate) half: Option<Rounding>,
-}
-
-/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an
-/// event, which is given back.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Copy {
-    /// The type of a part of an element.
-    pub(crate) ty: Type,
-    /// How many parts an element has.
-    pub(crate) parts: u8,
-    /// Whether the fourth argument says how many elements apart those are that are not in workgroup
-    /// memory.
-    pub(crate) is_strided: bool,
 }
 
 /// How a number is made a half.
@@ -134,40 +130,26 @@ pub(crate) fn perform(
             self::atomic(world, atomic, data, types, args)
         }
         Access::Vector(vector) => self::vector(world, vector, data, types, args),
+        Access::Block { is_store } => copies::block(world, is_store, data, types, args, thread),
+        // The first thread copies for all of them.
         Access::Copy(copy) => {
-            // The first thread copies for all of them.
             if thread.thread == [0; 3] {
-                self::copy(world, copy, types, args)?;
+                copies::copy(world, copy, types, args)?;
             }
-            Ok(args.last().cloned().unwrap_or(Value::Poison))
+            Ok(event(args))
+        }
+        Access::CopyLines { has_planes } => {
+            if thread.thread == [0; 3] {
+                copies::copy_lines(world, has_planes, types, args)?;
+            }
+            Ok(event(args))
         }
     }
 }
 
-/// Copies element by element: accesses of the thread that executes it.
-fn copy(world: &mut World<'_>, copy: Copy, types: &[Type], args: &[Value]) -> Result<()> {
-    let number = |at: usize| {
-        let found = args.get(at).and_then(Value::bits);
-        found.ok_or_else(|| FaultKind::undefined("an argument of a copy is poison"))
-    };
-    let (count, stride) = (number(2)? as u64, if copy.is_strided { number(3)? as u64 } else { 1 });
-    let program = world.program;
-    let to = place(program, types[0], &arg(args, 0), "store")?;
-    let from = place(program, types[1], &arg(args, 1), "load")?;
-    let part = program.shapes.alloc_size(copy.ty);
-    let element = part * u64::from(copy.parts);
-    let at = |(region, base): (Region, u64), number: u64, offset: u64| {
-        let apart = if region == Region::Shared { 1 } else { stride };
-        let bytes = number.wrapping_mul(apart).wrapping_mul(element);
-        (region, base.wrapping_add(bytes).wrapping_add(offset))
-    };
-    for number in 0..count {
-        for offset in (0..u64::from(copy.parts)).map(|number| number * part) {
-            let value = world.view.load(&program.shapes, copy.ty, at(from, number, offset))?;
-            world.view.store(&program.shapes, copy.ty, &value, at(to, number, offset))?;
-        }
-    }
-    Ok(())
+/// The event of a copy, which is its last argument and its result.
+fn event(args: &[Value]) -> Value {
+    args.last().cloned().unwrap_or(Value::Poison)
 }
 
 fn arg(args: &[Value], at: usize) -> Value {
@@ -178,7 +160,7 @@ fn arg(args: &[Value], at: usize) -> Value {
 fn ordering(atomic: Atomic, order: Order, args: &[Value]) -> Option<(Ordering, Reach)> {
     let first = match order {
         Order::Plain => return None,
-        Order::Is(ordering) => return Some((ordering, Reach::Device)),
+        Order::Is(ordering, reach) => return Some((ordering, reach)),
         Order::Given => match atomic {
             Atomic::Load | Atomic::TestAndSet | Atomic::Clear => 1,
             Atomic::CompareExchange => 3,

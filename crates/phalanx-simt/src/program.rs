@@ -13,7 +13,7 @@ use phalanx_ir::{
     constant::ConstExpr,
     inst::{OperandRange, Ordering},
 };
-use phalanx_target::{Architecture, Target, inline_asm::AsmValue, library::Extension};
+use phalanx_target::{Architecture, Target, library::Extension};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -63,10 +63,19 @@ pub(crate) struct Code<'m> {
     pub(crate) cycles: Option<Cycles>,
     /// By instruction number.
     pub(crate) callees: FxHashMap<InstId, Callee>,
-    /// What the intrinsic is given that an instruction of inline assembly is.
-    pub(crate) in_assembly: FxHashMap<InstId, Vec<AsmValue>>,
+    /// What an intrinsic is given, where that is not what its call is given.
+    pub(crate) given: FxHashMap<InstId, Vec<Given>>,
     /// Convergence control tokens are used.
     pub(crate) is_controlled: bool,
+}
+
+/// An argument of an intrinsic that is not called by its name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Given {
+    /// An argument of the call, by position.
+    Argument(usize),
+    /// A number of 32 bits in the text of inline assembly.
+    Number(u32),
 }
 
 /// What a call calls.
@@ -528,7 +537,7 @@ impl<'m> Program<'m> {
         let cfg = function.flow.cfg();
         let cycles = cfg.as_ref().map(Cycles::new);
         let mut callees = FxHashMap::default();
-        let mut in_assembly = FxHashMap::default();
+        let mut given = FxHashMap::default();
         let mut is_controlled = false;
         let processor = self.context().function_attr_text(function.header.attributes, "target-cpu");
         let processor = processor.and_then(|name| std::str::from_utf8(name).ok());
@@ -537,9 +546,11 @@ impl<'m> Program<'m> {
             for inst in function.body.block_insts(block) {
                 if function.body.inst(inst).opcode.is_call() {
                     let mut callee = self.callee(function, inst);
-                    if let Some((known, arguments)) = self.assembly(function, inst) {
+                    let formed = self.assembly(function, inst);
+                    let formed = formed.or_else(|| self.spirv(function, inst));
+                    if let Some((known, arguments)) = formed {
                         callee = Callee::Intrinsic(known);
-                        in_assembly.insert(inst, arguments);
+                        given.insert(inst, arguments);
                     }
                     if let Callee::Intrinsic(Intrinsic::Collective(Collective::Pull { lanes })) =
                         &mut callee
@@ -551,7 +562,7 @@ impl<'m> Program<'m> {
                 }
             }
         }
-        Code { function, cfg, cycles, callees, in_assembly, is_controlled }
+        Code { function, cfg, cycles, callees, given, is_controlled }
     }
 
     /// How far an atomic access or a fence with this scope reaches.
@@ -573,13 +584,10 @@ impl<'m> Program<'m> {
             insts
                 .map(|inst| body.inst(inst))
                 .any(|data| is_narrow(data) && self.reach(data.mem().scope()) != Reach::Device)
-                || code.callees.values().any(|callee| {
-                    match callee {
-                        Callee::Intrinsic(Intrinsic::Fence(reach)) => *reach != Reach::Device,
-                        // An argument tells the scope.
-                        Callee::Intrinsic(Intrinsic::Access(access)) => access.is_scoped(),
-                        _ => false,
-                    }
+                || code.callees.values().any(|callee| match callee {
+                    Callee::Intrinsic(Intrinsic::Fence(reach)) => *reach != Reach::Device,
+                    Callee::Intrinsic(Intrinsic::Access(access)) => access.is_scoped(),
+                    _ => false,
                 })
         })
     }

@@ -46,13 +46,13 @@ impl Intrinsic {
             return Some(known);
         }
         if let Some(copy) = copy(base, called) {
-            return Some(I::Access(Access::Copy(copy)));
+            return Some(I::Access(copy));
         }
         Some(match base {
             "barrier"
             | "work_group_barrier"
             | "wait_group_events"
-            | "__spirv_ControlBarrier.workgroup" => of_workgroup(Half::Both),
+            | "__spirv_ControlBarrier.workgroup" => WORKGROUP_BARRIER,
             "intel_work_group_barrier_arrive" | "__spirv_ControlBarrierArriveINTEL" => {
                 of_workgroup(Half::Arrive { relaxed: false })
             }
@@ -68,6 +68,9 @@ impl Intrinsic {
             | "atomic_work_item_fence"
             | "__spirv_MemoryBarrier" => I::Fence(Reach::Device),
             "prefetch" => I::Nothing,
+            _ if base.starts_with("intel_sub_group_block_") => {
+                I::Access(Access::Block { is_store: base.contains("_write") })
+            }
             "sub_group_broadcast" | "intel_sub_group_broadcast" => {
                 I::Collective(Collective::ReadLane)
             }
@@ -78,9 +81,12 @@ impl Intrinsic {
     }
 }
 
+/// A barrier of all of a workgroup, of which both halves are here.
+pub(super) const WORKGROUP_BARRIER: Intrinsic = of_workgroup(Half::Both);
+
 /// A barrier of all of a workgroup. Its arguments say which memory is seen behind it, which is all
 /// of it here.
-fn of_workgroup(half: Half) -> Intrinsic {
+const fn of_workgroup(half: Half) -> Intrinsic {
     Intrinsic::Split(Split { extent: Extent::Workgroup, half, has_number: false })
 }
 
@@ -116,11 +122,11 @@ fn vector(base: &str) -> Option<Access> {
 
 /// An atomic, by the name of its function and what it is about.
 fn atomic(base: &str, kind: Option<Kind>) -> Option<Access> {
-    let relaxed = Order::Is(Ordering::Monotonic);
+    let relaxed = Order::Is(Ordering::Monotonic, Reach::Device);
     let (name, order) = match (base.strip_suffix("_explicit"), base) {
         (Some(name), _) => (name, Order::Given),
         (None, "atomic_init") => ("atomic_store", Order::Plain),
-        (None, name) => (name, Order::Is(Ordering::SeqCst)),
+        (None, name) => (name, Order::Is(Ordering::SeqCst, Reach::Device)),
     };
     let is_float = kind == Some(Kind::Float);
     let is_unsigned = kind == Some(Kind::Unsigned);
@@ -239,13 +245,21 @@ fn work_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
 }
 
 /// A copy by all of a workgroup, by the name of its function and the type of an element.
-fn copy(base: &str, called: &str) -> Option<Copy> {
+fn copy(base: &str, called: &str) -> Option<Access> {
+    let lines = |has_planes| Some(Access::CopyLines { has_planes });
     let is_strided = match base {
         "async_work_group_copy" => false,
         "async_work_group_strided_copy" => true,
+        "async_work_group_copy_2D2D" => return lines(false),
+        "async_work_group_copy_3D3D" => return lines(true),
         _ => return None,
     };
-    let element = pointee(called.rsplit_once(base)?.1);
+    copied(called.rsplit_once(base)?.1, is_strided).map(Access::Copy)
+}
+
+/// A copy, by the mangled types of its parameters, of which the first is a pointer.
+pub(super) fn copied(parameters: &str, is_strided: bool) -> Option<Copy> {
+    let element = pointee(parameters);
     let (lanes, number) = match element.strip_prefix("Dv").and_then(|of| of.split_once('_')) {
         Some((lanes, number)) => (lanes.parse().ok()?, number),
         None => (1, element),
@@ -432,21 +446,10 @@ fn unary(name: &str) -> Option<Unary> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// What is not executed, though the library is known.
-    fn is_left_out(name: &str) -> bool {
-        // What images and blocks of memory of more dimensions are, and SPIR-V's forms of
-        // collectives, which have scopes.
-        name.starts_with("intel_sub_group_block_")
-            || matches!(name, "async_work_group_copy_2D2D" | "async_work_group_copy_3D3D")
-            || name.starts_with("__spirv_Group")
-            || name.starts_with("__spirv_Subgroup")
-            || name.starts_with("__spirv_Atomic")
-    }
+    use super::{super::form, *};
 
     /// Every row of the table that is about groups, barriers, atomics, or vectors at an index is
-    /// executed, or named as one that is not.
+    /// executed.
     #[test]
     fn rows_are_executed() {
         let prefixes = [
@@ -468,9 +471,12 @@ mod tests {
         let is_about = |name: &&str| prefixes.iter().any(|prefix| name.starts_with(prefix));
         let mut count = 0;
         for name in phalanx_target::library::names().into_iter().filter(is_about) {
-            let called = format!("_Z{}{name}i", name.len());
-            let known = Intrinsic::of_library(name, &called);
-            assert_eq!(known.is_none(), is_left_out(name), "{name}: {known:?}");
+            let called = format!("_Z{}{name}ii", name.len());
+            // Among the lanes or threads of a group; the operation is the first.
+            let of_scope = |scope| form(name, &called, &|at| Some(if at == 0 { scope } else { 0 }));
+            let known = Intrinsic::of_library(name, &called).is_some();
+            let is_executed = known || of_scope(2).is_some() || of_scope(3).is_some();
+            assert!(is_executed, "{name}");
             count += 1;
         }
         assert!(count > 150, "{count}");

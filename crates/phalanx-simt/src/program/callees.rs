@@ -5,6 +5,7 @@
 //! call void @f()                  -> the function, if it has a body, also by an alias
 //! call i32 @_Z3minii(..)          -> the signed minimum, if the module only declares it
 //! call void asm "bar.sync 0;"()   -> the barrier
+//! call @__spirv_GroupIAdd(2, 0, x) -> the workgroup's sum of x
 //! ```
 //!
 //! O(1) for a name, O(text) for assembly.
@@ -15,8 +16,8 @@ use phalanx_target::{
     library::{self, Language},
 };
 
-use super::{Callee, Program};
-use crate::intrinsic::Intrinsic;
+use super::{Callee, Given, Program};
+use crate::intrinsic::{self, Form, Intrinsic};
 
 impl Program<'_> {
     /// The intrinsic that inline assembly is, where it is one instruction, and its arguments:
@@ -25,7 +26,7 @@ impl Program<'_> {
         &self,
         function: &Function,
         call: InstId,
-    ) -> Option<(Intrinsic, Vec<AsmValue>)> {
+    ) -> Option<(Intrinsic, Vec<Given>)> {
         let context = self.context();
         let callee = function.body.const_callee(call)?;
         let ConstKind::InlineAsm(asm) = &context.const_data(callee).kind else { return None };
@@ -36,17 +37,19 @@ impl Program<'_> {
         );
         let [operation] = &read.operations[..] else { return None };
         let is_result = |&id: &usize| matches!(read.values[id], AsmValue::Result { index: 0, .. });
-        let is_given =
-            |id: &usize| matches!(read.values[*id], AsmValue::Argument(_) | AsmValue::Integer(_));
+        let given = |&id: &usize| match read.values[id] {
+            AsmValue::Argument(position) => Some(Given::Argument(position as usize)),
+            AsmValue::Integer(number) => Some(Given::Number(number as u32)),
+            _ => None,
+        };
+        let arguments: Vec<Given> = operation.arguments.iter().map(given).collect::<Option<_>>()?;
         let is_whole = read.is_operations
             && operation.predicate.is_none()
             && read.results.len() <= 1
-            && read.results.iter().all(is_result)
-            && operation.arguments.iter().all(is_given);
+            && read.results.iter().all(is_result);
         let found = operation.intrinsic;
         // Overloads have no other meaning.
         let known = Intrinsic::from_name(&format!("{}{}", found.family.prefix(), found.base))?;
-        let arguments = operation.arguments.iter().map(|&id| read.values[id].clone()).collect();
         is_whole.then_some((known, arguments))
     }
 
@@ -87,19 +90,48 @@ impl Program<'_> {
         name: GlobalName,
         text: &str,
     ) -> Option<Intrinsic> {
+        let found = self.row(name)?;
+        let scope = self.constant_argument(function, call, 0);
+        Intrinsic::of_library(library::with_scope(found, scope).base, text)
+    }
+
+    /// The intrinsic that a call of one of SPIR-V's functions is, and its arguments.
+    pub(super) fn spirv(
+        &self,
+        function: &Function,
+        call: InstId,
+    ) -> Option<(Intrinsic, Vec<Given>)> {
+        let context = self.context();
+        let ConstKind::Global(name) = context.const_data(function.body.const_callee(call)?).kind
+        else {
+            return None;
+        };
+        let declared = self.by_name.get(&name).map(|&number| &self.module.functions[number])?;
+        let found = self.row(name).filter(|_| declared.is_declaration())?;
+        let number = |at| self.constant_argument(function, call, at);
+        let called = context.text(name.symbol()?);
+        let Form { intrinsic, arguments } = intrinsic::form(found.base, &called, &number)?;
+        Some((intrinsic, arguments.into_iter().map(Given::Argument).collect()))
+    }
+
+    /// The row of a function that is known by name, unless the driver knows another.
+    fn row(&self, name: GlobalName) -> Option<phalanx_target::intrinsics::Intrinsic> {
         let (context, metadata) = (self.context(), self.module.metadata.named());
         let is_there = |of: &[u8]| metadata.iter().any(|named| context.bytes(named.name) == of);
-        let language = Language::of_metadata(is_there);
         let bytes = context.bytes(name.symbol()?);
-        if self.extension.find(bytes).is_some() {
-            return None;
+        match self.extension.find(bytes) {
+            Some(_) => None,
+            None => library::find(bytes, self.architecture, Language::of_metadata(is_there)),
         }
-        let found = library::find(bytes, self.architecture, language)?;
-        let scope = function.body.call_args(call).first().and_then(|scope| scope.as_const());
-        let scope = scope.and_then(|scope| match &context.const_data(scope).kind {
-            ConstKind::Int(scope) => scope.to_u64(),
+    }
+
+    /// An argument of a call that is a number.
+    fn constant_argument(&self, function: &Function, call: InstId, at: usize) -> Option<u64> {
+        let argument = function.body.call_args(call).get(at)?.as_const()?;
+        match &self.context().const_data(argument).kind {
+            ConstKind::Int(number) => number.to_u64(),
+            ConstKind::Null => Some(0),
             _ => None,
-        });
-        Intrinsic::of_library(library::with_scope(found, scope).base, text)
+        }
     }
 }

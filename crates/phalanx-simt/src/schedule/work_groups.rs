@@ -70,7 +70,12 @@ impl Run<'_, '_> {
 
 /// What the thread brings whose local ids are the arguments behind the value.
 fn broadcast(seats: &[Seat], lanes: &[Lane]) -> Result<Vec<Value>, FaultKind> {
-    let ids = |lane: &Lane| lane.args[1..].iter().map(Value::bits).collect::<Option<Vec<u128>>>();
+    // Numbers, or a vector of them.
+    let ids = |lane: &Lane| {
+        let given = lane.args[1..].iter();
+        let all = given.flat_map(|id| id.elements().unwrap_or(std::slice::from_ref(id)));
+        all.map(Value::bits).collect::<Option<Vec<u128>>>()
+    };
     let Some(wanted) = ids(&lanes[0]) else {
         return Err(FaultKind::undefined("a local id of work_group_broadcast is poison"));
     };

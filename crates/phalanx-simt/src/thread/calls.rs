@@ -4,8 +4,7 @@
 //! no call of a frame: it is handed to the group. Calls nest no deeper than [`DEPTH`]; each costs O(ids of the callee),
 //! as a frame has a place for every value.
 
-use phalanx_ir::{Function, InstId, Opcode, Type, attributes::AttrKind};
-use phalanx_target::inline_asm::AsmValue;
+use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
 
 use super::{Group, Result, Step, Thread, World, place};
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     fault::FaultKind,
     intrinsic::Intrinsic,
     memory::Region,
-    program::{Callee, Program},
+    program::{Callee, Given, Program},
     value::Value,
 };
 
@@ -136,12 +135,6 @@ impl Thread {
         let Some(frame) = self.frames.last() else { return Ok(Default::default()) };
         let function = program.functions[frame.code].function;
         let args = function.body.call_args(frame.inst);
-        if let Some(given) = program.functions[frame.code].in_assembly.get(&frame.inst) {
-            return in_assembly(program, function, given, |at| match args.get(at) {
-                Some(&arg) => Ok((frame.operand(program, arg)?, arg)),
-                None => Err(FaultKind::undefined("assembly without one of its operands")),
-            });
-        }
         let types: Vec<Type> =
             args.iter().map(|&a| function.value_type(program.context(), a)).collect();
         let mut values: Vec<Value> =
@@ -153,29 +146,28 @@ impl Thread {
                     program.promised_argument(function, call, position, types[position], given)?;
             }
         }
-        Ok((values, types))
+        match program.functions[frame.code].given.get(&frame.inst) {
+            Some(given) => rearranged(program, given, &values, &types),
+            None => Ok((values, types)),
+        }
     }
 }
 
-/// Arguments of the intrinsic that assembly is, and their types; numbers in the text have 32 bits.
-fn in_assembly(
+/// Arguments of an intrinsic that is not called by its name, and their types.
+fn rearranged(
     program: &Program<'_>,
-    function: &Function,
-    given: &[AsmValue],
-    argument: impl Fn(usize) -> Result<(Value, phalanx_ir::Value)>,
+    given: &[Given],
+    values: &[Value],
+    types: &[Type],
 ) -> Result<(Vec<Value>, Vec<Type>)> {
-    let context = program.context();
     let mut all = (Vec::new(), Vec::new());
-    for value in given {
-        let (value, ty) = match value {
-            AsmValue::Argument(position) => {
-                let (value, operand) = argument(*position as usize)?;
-                (value, function.value_type(context, operand))
-            }
-            AsmValue::Integer(number) => {
-                (Value::Bits(u128::from(*number as u32)), context.int_type(32))
-            }
-            _ => return Err(FaultKind::unsupported("inline assembly that computes".to_owned())),
+    for given in given {
+        let (value, ty) = match *given {
+            Given::Argument(at) => match (values.get(at), types.get(at)) {
+                (Some(value), Some(&ty)) => (value.clone(), ty),
+                _ => return Err(FaultKind::undefined("a call without one of its arguments")),
+            },
+            Given::Number(number) => (Value::Bits(number.into()), program.context().int_type(32)),
         };
         all.0.push(value);
         all.1.push(ty);

@@ -10,5 +10,6 @@ mod operations;
 mod partial;
 mod reconverge;
 mod semantics;
+mod spirv;
 mod unknown;
 mod work_groups;
