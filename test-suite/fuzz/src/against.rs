@@ -279,9 +279,24 @@ impl Observer for Both<'_> {
     }
 }
 
+/// Which launches are looked at, by whether the earlier version races in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Launches {
+    /// Those in which it does not: all has to be as before.
+    Ordered,
+    /// Those in which it does: bytes may be any, groups have to be as before.
+    Racing,
+}
+
 /// How two versions differ in launches of a kernel `@f`; `Some(None)` if they do not, none if no launch says anything.
 #[must_use]
-pub fn differ(before: &str, after: &str, seed: u64, launches: u64) -> Option<Option<String>> {
+pub fn differ(
+    before: &str,
+    after: &str,
+    seed: u64,
+    launches: u64,
+    which: Launches,
+) -> Option<Option<String>> {
     let mut names = Names::default();
     let mut ready = |text: &str| -> Option<(Module, crate::motions::Classes)> {
         let mut session = Session::new();
@@ -302,11 +317,20 @@ pub fn differ(before: &str, after: &str, seed: u64, launches: u64) -> Option<Opt
     let mut any = false;
     for number in 0..launches {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let Some((bytes, groups, 0)) = run(&old, seed, FUEL) else { continue };
+        let Some((bytes, groups, races)) = run(&old, seed, FUEL) else { continue };
+        if (races > 0) != (which == Launches::Racing) {
+            continue;
+        }
         any = true;
         let Some((new_bytes, new_groups, races)) = run(&new, seed, 5 * FUEL) else {
             return Some(Some("no longer ends well".to_owned()));
         };
+        if which == Launches::Racing {
+            match regrouped(&groups, &new_groups) {
+                Some(what) => return Some(Some(what)),
+                None => continue,
+            }
+        }
         if races > 0 {
             return Some(Some("races".to_owned()));
         }
@@ -351,6 +375,8 @@ pub struct Tally {
     pub parted: u64,
     /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has seen it in a launch, the law in none of its own.
     pub moved: u64,
+    /// Pairs whose groups differ, as is reported, only in launches in which the earlier version races.
+    pub racing: u64,
     /// Pairs of which no launch says anything.
     pub unknown: u64,
     /// Pairs in which the check could not execute the kernel.
@@ -360,7 +386,7 @@ pub struct Tally {
 impl Tally {
     /// Adds a pair, made by `how`.
     pub fn add(&mut self, before: &str, after: &str, how: &str, seed: u64) {
-        let mut difference = differ(before, after, seed, 8);
+        let mut difference = differ(before, after, seed, 8, Launches::Ordered);
         if difference.is_none() {
             self.unknown += 1;
             return;
@@ -377,7 +403,7 @@ impl Tally {
         self.not_executed += u64::from(found.iter().any(|(code, ..)| *code == "PHX026"));
         if others && difference == Some(None) {
             // What is reported was executed: it may take more launches to see it.
-            difference = differ(before, after, !seed, 100).or(difference);
+            difference = differ(before, after, !seed, 100, Launches::Ordered).or(difference);
         }
         let told: Vec<String> = found.iter().map(|(c, _, m)| format!("{c}: {m}")).collect();
         let say = |what: &str| {
@@ -394,6 +420,15 @@ impl Tally {
             {
                 self.moved += 1;
             }
+            Some(None)
+                if is_loud("PHX020")
+                    && matches!(
+                        differ(before, after, !seed, 100, Launches::Racing),
+                        Some(Some(_))
+                    ) =>
+            {
+                self.racing += 1;
+            }
             Some(None) if others => self.false_alarms.push(say("nothing differs")),
             Some(None) if is_loud("PHX024") => self.parted += 1,
             Some(None) => self.silent += 1,
@@ -404,13 +439,14 @@ impl Tally {
     #[must_use]
     pub fn line(&self) -> String {
         format!(
-            "{} right, {} silent, {} missed, {} false alarms, {} parted, {} moved, {} unknown, {} not executed",
+            "{} right, {} silent, {} missed, {} false alarms, {} parted, {} moved, {} racing, {} unknown, {} not executed",
             self.right,
             self.silent,
             self.missed.len(),
             self.false_alarms.len(),
             self.parted,
             self.moved,
+            self.racing,
             self.unknown,
             self.not_executed
         )

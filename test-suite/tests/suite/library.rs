@@ -162,6 +162,35 @@ fn runs_are_those_of_the_linked_library() {
     }
 }
 
+/// What clang makes of functions of all a workgroup is executed as OpenCL C says.
+#[test]
+fn work_group_functions_of_sources() {
+    let Some(clang) = llvm_tools::require("clang") else { return };
+    let together = "together --group 8 --arg buf:i32:zero*40 --arg i32:4";
+    let copies = "copies --group 8 --arg buf:i32:zero*16 --arg buf:i32:9,8,7,6,5,4,3,2";
+    for target in ["amdgcn-amd-amdhsa", "spir64-unknown-unknown", "spirv64-unknown-unknown"] {
+        for level in ["-O0", "-O2"] {
+            let file = compile(&clang, ("groups", target), level, None);
+            let launched = |launch: &str| left(&file, &launch.split(' ').collect::<Vec<_>>());
+            let both = format!("{}\n{}", launched(together), launched(copies));
+            // Threads bring 0, 2, 4, 1, 3, 0, 2, 4.
+            let expected = expect![[r#"
+                argument 0: 40 x i32
+                     0: 16 16 16 16 16 16 16 16
+                     8:  0  2  4  4  4  4  4  4
+                    16:  0  0  2  6  7 10 10 12
+                    24:  2  2  2  2  2  2  2  2
+                    32:  1  1  1  1  1  1  1  1
+                argument 0: 16 x i32
+                     0: 2 3 4 5 6 7 8 9
+                     8: 9 9 7 7 5 5 3 3
+                argument 1: 8 x i32
+                     0: 9 8 7 6 5 4 3 2"#]];
+            expected.assert_eq(&both);
+        }
+    }
+}
+
 /// Atomics order as their arguments say: what a relaxed one guards is a race, what one that
 /// releases and one that acquires guard is none, and a scope may be too narrow.
 #[test]

@@ -17,12 +17,18 @@
 //! is gone, or was moved over an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched accesses. A barrier that moves over
 //! code without accesses changes none of these numbers' order. Loads of what nobody writes may be anywhere.
 //!
+//! Only accesses of memory that may be the same count, one of which writes: barriers are between
+//! them or they race, and every other order follows from the orders of such. A variable in workgroup
+//! memory is no other variable and no buffer; buffers may be one buffer in another launch.
+//!
 //! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log accesses).
+
+use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Change, Place,
+    Change, Object, Place,
     record::{Cell, Group, Record, Series, Touch},
 };
 
@@ -125,6 +131,7 @@ fn apart(before: &Record, after: &Record) -> Vec<Change> {
             }
         }
     }
+    let shared: FxHashSet<&Object> = before.workgroup_variables().collect();
     let mut changes = Vec::new();
     for matches in [by_workgroup, by_wave] {
         let mut groups: Vec<_> = matches.into_iter().collect();
@@ -132,7 +139,7 @@ fn apart(before: &Record, after: &Record) -> Vec<Change> {
         for (_, mut matched) in groups {
             matched
                 .sort_by(|a, b| (a.before, a.place, a.series).cmp(&(b.before, b.place, b.series)));
-            changes.extend(conflict(&matched).or_else(|| first_pair(&matched)));
+            changes.extend(conflict(&matched).or_else(|| first_pair(&matched, &shared)));
         }
     }
     changes
@@ -146,17 +153,33 @@ fn change(first: Matched<'_>, second: Matched<'_>, conflicts: bool) -> Change {
     }
 }
 
-/// Two accesses that were kept apart and no longer are.
-fn first_pair(matched: &[Matched<'_>]) -> Option<Change> {
-    let mut latest: Option<Matched<'_>> = None;
+/// Two accesses that were kept apart and no longer are, of memory that may be the same in another
+/// launch, one of which writes.
+fn first_pair(matched: &[Matched<'_>], shared: &FxHashSet<&Object>) -> Option<Change> {
+    let mut kinds: BTreeMap<Option<&Object>, Vec<Matched<'_>>> = BTreeMap::new();
+    for &access in matched {
+        let object = &access.series.cell.0;
+        // Another launch may give two arguments one buffer, and so may a variable's address be one.
+        kinds.entry(shared.get(object).copied()).or_default().push(access);
+    }
+    kinds.values().find_map(|matched| first_pair_of(matched))
+}
+
+/// The same in memory all of which may be one object.
+fn first_pair_of(matched: &[Matched<'_>]) -> Option<Change> {
+    let is_later = |access: &Matched<'_>| access.after;
+    let (mut latest, mut latest_write) = (None::<Matched<'_>>, None::<Matched<'_>>);
     for same in matched.chunk_by(|a, b| a.before == b.before) {
-        if let Some(first) = latest
-            && let Some(&second) = same.iter().find(|second| first.after >= second.after)
-        {
+        let lost = same.iter().find_map(|second| {
+            let first = if second.series.writes { latest } else { latest_write };
+            Some((first.filter(|first| first.after >= second.after)?, *second))
+        });
+        if let Some((first, second)) = lost {
             return Some(change(first, second, false));
         }
-        let largest = same.iter().max_by_key(|access| access.after).copied();
-        latest = [latest, largest].into_iter().flatten().max_by_key(|access| access.after);
+        let writes = same.iter().filter(|access| access.series.writes).copied();
+        latest_write = latest_write.into_iter().chain(writes).max_by_key(is_later);
+        latest = latest.into_iter().chain(same.iter().copied()).max_by_key(is_later);
     }
     None
 }

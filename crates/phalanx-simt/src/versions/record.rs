@@ -149,6 +149,14 @@ impl Record {
         }
     }
 
+    /// The variables in workgroup memory.
+    pub(super) fn workgroup_variables(&self) -> impl Iterator<Item = &Object> {
+        self.objects
+            .iter()
+            .filter(|range| range.region == Region::Shared)
+            .map(|range| &range.object)
+    }
+
     /// The object at an address, and where in it.
     fn locate(&self, region: Region, address: u64) -> Cell {
         let after =

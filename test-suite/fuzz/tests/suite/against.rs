@@ -95,3 +95,42 @@ fn passes_of_llvm_that_are_misled() {
     judge("misled", &tally);
     assert!(tally.right > 3 && tally.silent > 10, "{}", tally.line());
 }
+
+/// A barrier keeps accesses of one memory apart: a store to a buffer may pass a barrier between
+/// accesses of workgroup memory, and not one that stands before a load of the buffer.
+#[test]
+fn memory_of_its_own() {
+    let kernel = |first: &str, second: &str, load: &str| {
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"
+@lds = internal addrspace(3) global [64 x i32] zeroinitializer
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @f(ptr addrspace(1) %gp) {{
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = and i32 %x, 63
+  %j = xor i32 %i, 1
+  %own = getelementptr i32, ptr addrspace(3) @lds, i32 %i
+  %mine = getelementptr i32, ptr addrspace(1) %gp, i32 %i
+  %other = getelementptr i32, ptr addrspace(1) %gp, i32 %j
+  %theirs = getelementptr i32, ptr addrspace(3) @lds, i32 %j
+  store i32 %x, ptr addrspace(3) %own
+{first}
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+{second}
+  %r = load i32, ptr addrspace({load}
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  store i32 %r, ptr addrspace(3) %own
+  ret void
+}}
+"
+        )
+    };
+    let store = "  store i32 5, ptr addrspace(1) %mine";
+    let told = |load: &str| -> Vec<(&str, &str)> {
+        let found = against::reported(&kernel(store, "", load), &kernel("", store, load));
+        found.unwrap().into_iter().map(|(code, level, _)| (code, level)).collect()
+    };
+    assert_eq!(told("3) %theirs"), []);
+    assert_eq!(told("1) %other"), [("PHX022", "error")]);
+}
