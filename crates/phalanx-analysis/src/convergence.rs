@@ -30,7 +30,7 @@ use phalanx_ir::{
 use phalanx_target::{Architecture, IntrinsicInfo, Scope, Transfer, inline_asm::Assembly};
 use rustc_hash::FxHashMap;
 
-use crate::lower::{Code, read_assembly};
+use crate::code::{Code, read_assembly};
 pub use tokens::TokenKind;
 use tokens::Tokens;
 

@@ -52,7 +52,7 @@ use smallvec::SmallVec;
 
 use crate::{
     affect::Value,
-    lower::{Code, Definition, Numbering},
+    code::{Code, Definition, Numbering},
     memory::{
         MemorySsa,
         hssa::{self, ClassReader, Classes, MemoryClass},

@@ -1,14 +1,36 @@
 //! Pure functions from our IR to facts: tables for the core, memory, spaces, shapes, summaries of
 //! calls, checks.
 //!
-//! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by [`phalanx_core`], which knows
-//! no IR: it is a function of tables, and [`lower`] makes these from a function of the IR. The crate knows no text format
-//! and no salsa.
+//! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by
+//! [`phalanx_core`], which knows no IR: it is a function of tables, and [`lower`] makes these from a
+//! function of the IR. The crate knows no text format and no salsa.
 //!
-//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come
-//! from), [`memory`].
+//! Each folder uses only folders above it in this table; `cargo xtask tidy` checks that.
+//!
+//! | folder | what it holds |
+//! |---|---|
+//! | [`policy`], [`edited`], [`joins`] | thresholds between repair and scratch; lists of edited instructions; joins of a graph |
+//! | [`code`] | what analyses are given: a function, its surroundings, summaries of its callees, as plain data |
+//! | [`listing`], [`launch`] | lists of instructions that follow edits; what is known of launches |
+//! | [`memory`] | private objects and SSA forms of memory |
+//! | [`spaces`] | which memories a pointer may lead to |
+//! | [`alias`] | whether two accesses may touch the same bytes |
+//! | [`shape`] | how a value changes from lane to lane |
+//! | [`convergence`] | convergence control |
+//! | [`lower`] | tables of values, which divergence is solved from |
+//! | [`summary`] | what a call does, found from the code |
+//! | [`granted`], [`explain`] | what a solution takes for granted; chains of causes through calls |
+//! | [`follow`] | the same answers after edits |
+//! | [`readers`], [`loads`] | who reads what; which loads read memory that nobody writes |
+//! | [`data_flow`], [`variance`], [`true_uniformity`], [`stable`] | smaller analyses |
+//! | [`check`] | diagnostics |
+//!
+//! Read first: [`divergence`] (what is computed, from what), [`code`] (what every analysis is
+//! given), [`lower`] (where the tables come from), [`memory`].
 
+pub mod alias;
 pub mod check;
+pub mod code;
 pub mod convergence;
 pub mod data_flow;
 pub mod edited;

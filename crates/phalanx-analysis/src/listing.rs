@@ -14,7 +14,7 @@ use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, Body, InstId, flow::node_of};
 use rustc_hash::FxHashMap;
 
-use crate::lower::Code;
+use crate::code::Code;
 
 fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize

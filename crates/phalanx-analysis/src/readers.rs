@@ -8,7 +8,7 @@
 use phalanx_ir::{InstId, Opcode, TypeKind};
 use rustc_hash::FxHashSet;
 
-use crate::{lower::Code, policy::READERS, spaces::MemoryKinds};
+use crate::{code::Code, policy::READERS, spaces::MemoryKinds};
 
 /// These instructions, and whatever reads an address that is made from one of them; none if there are too many.
 #[must_use]

@@ -54,15 +54,15 @@ use phalanx_ir::{
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
+use crate::code::{Code, Numbering, SpaceSet, Surroundings};
 use crate::divergence::Divergence;
 use crate::granted::StableLoad;
 use crate::listing::relisted;
-use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::{
     effects::call_effects,
     order::{acquires, blocks_behind},
 };
-use crate::spaces::{MemoryKinds, SpaceSet};
+use crate::spaces::MemoryKinds;
 use crate::variance::{BarrierModel, is_whole_barrier};
 
 /// What programs are taken for.

@@ -5,7 +5,7 @@
 //!   no       load i32, ptr addrspace(1) %g, align 4 | store i32 %v, ptr %tile, align 4
 //! ```
 
-use phalanx_analysis::memory::Alias;
+use phalanx_analysis::alias::Alias;
 use phalanx_ir::{InstId, Opcode, function::FunctionRef};
 use phalanx_llvm::FunctionPrinter;
 

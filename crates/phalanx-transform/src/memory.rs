@@ -5,7 +5,8 @@
 //!
 //! Who has to know more asks for the nearest write that may be of what a load reads ([`Memory::is_written_between`]).
 
-use phalanx_analysis::memory::{Named, classic::Clobber};
+use phalanx_analysis::alias::Named;
+use phalanx_analysis::memory::classic::Clobber;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{CycleId, Cycles, DomTree};
 use phalanx_ir::{

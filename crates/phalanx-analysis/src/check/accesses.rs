@@ -20,7 +20,7 @@ pub use super::finding::Symbol;
 pub use super::finding::{AccessCost, WaveCost};
 use super::{Facts, Finding, Level, Rule, symbolic};
 use crate::affect::User;
-use crate::lower::{Code, Numbering};
+use crate::code::{Code, Numbering};
 use crate::shape::{
     access::{Access, Accesses, Pattern, fewest_sectors},
     banks,

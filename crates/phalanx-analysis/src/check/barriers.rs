@@ -69,7 +69,7 @@ use super::{
     witness::{Decision, decision, witness},
 };
 use crate::affect::User;
-use crate::lower::{Code, Numbering, pointer_space};
+use crate::code::{Code, Numbering, pointer_space};
 
 /// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
 #[derive(Debug)]

@@ -52,7 +52,7 @@ use super::{
     sizes::{self, Multiple, Rounds},
     witness::{self, Expression},
 };
-use crate::lower::Numbering;
+use crate::code::Numbering;
 
 /// So many sums are taken apart.
 const SUMS: usize = 6;

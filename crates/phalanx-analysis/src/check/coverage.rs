@@ -29,7 +29,7 @@ use super::{
     races::Why,
     sites::{self, Calls, Site, SiteKind},
 };
-use crate::lower::Code;
+use crate::code::Code;
 
 /// So many operations are looked at behind a mask.
 const OPERATIONS: usize = 48;

@@ -13,7 +13,7 @@ use super::{
     sites::called,
     witness::{bits, lane, read_register, register_index},
 };
-use crate::lower::Code;
+use crate::code::Code;
 
 /// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes,
 /// and arithmetic that is a call.

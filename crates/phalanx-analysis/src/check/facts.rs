@@ -6,8 +6,8 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::notes::Notes;
+use crate::code::Code;
 use crate::divergence::{Divergence, SourceSets};
-use crate::lower::Code;
 
 /// What the checks read of a function.
 #[derive(Clone, Copy)]

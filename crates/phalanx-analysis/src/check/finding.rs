@@ -6,8 +6,9 @@ use phalanx_graph::Node;
 use phalanx_ir::{GlobalName, InstId, Value};
 use phalanx_target::{Scope, SourceSet, intrinsics::Role};
 
+use crate::code::SpaceSet;
 use crate::loads::Refusal;
-use crate::spaces::{SpaceSet, SpaceSubject};
+use crate::spaces::SpaceSubject;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -39,7 +39,7 @@ use super::{
     sites::Site,
     split,
 };
-use crate::{divergence::SourceSets, lower::Code, memory::has_pointers};
+use crate::{code::Code, divergence::SourceSets, memory::has_pointers};
 
 /// What there is to say about one operation.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ use super::{
     sites::{Argument, Site, SiteKind, inline_assembly, integer, intrinsic},
     witness::exact_size,
 };
-use crate::lower::{Code, read_assembly};
+use crate::code::{Code, read_assembly};
 
 /// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.
 pub(super) fn of_call(

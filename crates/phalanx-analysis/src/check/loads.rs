@@ -12,8 +12,9 @@ use phalanx_ir::{InstId, Opcode};
 use phalanx_target::{Architecture, Scope, SourceSet};
 
 use super::{Facts, Finding, Level, Rule};
+use crate::code::SpaceSet;
 use crate::loads::{Load, LoadClass, LoadClasses, Refusal};
-use crate::spaces::{MemoryKinds, SpaceSet};
+use crate::spaces::MemoryKinds;
 
 /// Findings about loads, in the order of the function.
 #[must_use]

@@ -40,7 +40,7 @@ use super::{
     walk::{Arrival, Came, Walks},
     witness::{self, constant},
 };
-use crate::{affect::User, lower::Numbering};
+use crate::{affect::User, code::Numbering};
 
 /// So many threads are looked at.
 const THREADS: usize = 256;

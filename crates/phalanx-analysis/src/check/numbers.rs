@@ -47,7 +47,7 @@ use super::{
     walk::{Arrival, Came, Walks},
     witness::{self, Expression},
 };
-use crate::{affect::User, lower::Numbering};
+use crate::{affect::User, code::Numbering};
 
 /// So many threads of a workgroup are looked at.
 const THREADS: usize = 1024;

@@ -5,8 +5,8 @@ use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::Scope;
 
 use super::sites::{self, Calls, called};
+use crate::code::Code;
 use crate::listing::relisted;
-use crate::lower::Code;
 
 /// An operation among threads, for comparisons.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -37,7 +37,7 @@ use super::{
     sites::{self, Calls, Site, SiteKind, called},
     witness::slot,
 };
-use crate::lower::{Code, Numbering};
+use crate::code::{Code, Numbering};
 
 /// So many operations are looked at behind a condition.
 const OPERATIONS: usize = 48;

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::facts::Callee;
 use super::{Facts, kinds};
-use crate::lower::{Code, read_assembly};
+use crate::code::{Code, read_assembly};
 use crate::policy::LARGE;
 
 /// What rules ask about calls.

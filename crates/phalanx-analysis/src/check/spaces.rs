@@ -27,10 +27,10 @@ use smallvec::SmallVec;
 pub use super::finding::Lead;
 use super::{Finding, Level, Rule};
 use crate::{
-    lower::Code,
+    code::{Code, SpaceModel, SpaceSet},
     memory::has_pointers,
     readers,
-    spaces::{MemoryKinds, SpaceModel, SpaceSet, SpaceSubject},
+    spaces::{MemoryKinds, SpaceSubject},
 };
 
 /// How many steps of an address, and how many users of a cast, are looked at.
@@ -249,7 +249,7 @@ fn access_through(of: SpaceContext<'_>, value: InstId) -> Option<InstId> {
 fn escaping(of: SpaceContext<'_>, inst: InstId, value: u32, into: u32) -> Option<Finding> {
     let Code { context, body, .. } = of.code;
     let stored = *body.operands(inst).get(value as usize)?;
-    let ty = crate::memory::private::value_type(of.code, stored)?;
+    let ty = crate::code::value_type(of.code, stored)?;
     context.type_kind(ty).address_space()?;
     let (value, into) = (lead(of, inst, value), lead(of, inst, into));
     let is_escaping = value.memories == SpaceSet::PRIVATE
@@ -265,7 +265,7 @@ fn mixed_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
     let Some(generic) = model.generic() else { return found };
     for accessed in accessed(of.code, inst) {
         let address = body.operands(inst)[accessed.operand as usize];
-        let Some(ty) = crate::memory::private::value_type(of.code, address) else { continue };
+        let Some(ty) = crate::code::value_type(of.code, address) else { continue };
         if context.type_kind(ty).address_space() != Some(generic) {
             continue;
         }

@@ -22,7 +22,7 @@ use super::{
     sites::integer,
     witness::{is_lane, register_index, stored},
 };
-use crate::lower::Numbering;
+use crate::code::Numbering;
 
 /// So many operations are looked at.
 const OPERATIONS: usize = 96;

@@ -25,7 +25,7 @@ use phalanx_ir::{Opcode, flow::block_of};
 use rustc_hash::FxHashSet;
 
 use super::Facts;
-use crate::lower::Code;
+use crate::code::Code;
 
 /// Whether a block is nothing but `unreachable`: what a thread does that comes there is undefined, so none does, in a program that means anything. As
 /// an end of the function it would have each branch towards it decide whether anything behind is executed.

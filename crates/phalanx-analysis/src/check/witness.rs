@@ -25,7 +25,7 @@ use super::{
     evaluate::{evaluate, ones},
     sites::{called, inline_assembly, integer, intrinsic},
 };
-use crate::lower::read_assembly;
+use crate::code::read_assembly;
 
 /// Expressions with more operations than this are not evaluated.
 const OPERATIONS: usize = 64;

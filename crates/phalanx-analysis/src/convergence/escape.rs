@@ -23,7 +23,7 @@ use phalanx_ir::{Body, InstId, Type, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tokens::Tokens;
-use crate::lower::Code;
+use crate::code::Code;
 
 /// Where the users of a token have to be so as not to escape.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use phalanx_ir::{Body, Context, GlobalName, InstId, Symbol, Type, constant::ConstKind};
 
-use crate::lower::Code;
+use crate::code::Code;
 
 /// The tag of the bundle that holds a token.
 pub const BUNDLE: &[u8] = b"convergencectrl";

@@ -12,7 +12,7 @@ use phalanx_ir::InstId;
 
 use super::{Edge, Entity, slot};
 use crate::{
-    lower::Numbering,
+    code::Numbering,
     memory::{
         PrivateMemory,
         private::{Effect, Touch},

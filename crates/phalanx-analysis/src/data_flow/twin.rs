@@ -4,7 +4,7 @@ use phalanx_ir::{InstId, Opcode};
 
 use super::{Edge, Entity, edge, memory::is_read, sees_others, slot};
 use crate::{
-    lower::{Code, Numbering},
+    code::{Code, Numbering},
     memory::{
         MemorySsa,
         hssa::{Classes, MemoryClass, Version},

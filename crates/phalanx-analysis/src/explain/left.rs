@@ -13,20 +13,21 @@ use phalanx_target::SourceSet;
 
 use super::{Derivations, Link, returned::Given};
 use crate::affect::Value;
-use crate::divergence::{Flow, Rules, solve};
-use crate::lower::{self, Code, MemoryVersion, Numbering, Surroundings, VersionBy};
-use crate::memory::PrivateMemory;
-use crate::summary::{
-    self, Outcome, WithoutArguments,
-    through::{Input, ends, meet},
+use crate::code::{
+    Code, Numbering, Surroundings,
+    calls::{Input, Outcome, meet, of_call},
 };
+use crate::divergence::{Flow, Rules, solve};
+use crate::lower::{self, MemoryVersion, VersionBy};
+use crate::memory::PrivateMemory;
+use crate::summary::{WithoutArguments, through::ends};
 
 /// What a function is asked about that was given the address of private memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Left {
     /// The parameter that points there.
     pub parameter: u32,
-    /// The parts that matter, by their bytes ([`Part::range`](crate::summary::through::Part)).
+    /// The parts that matter, by their bytes ([`Part::range`](crate::code::calls::Part)).
     pub parts: Vec<Option<(i64, i64)>>,
     /// What it is given.
     pub given: Given,
@@ -45,7 +46,7 @@ pub fn left_by(
 ) -> Vec<Left> {
     let found = || {
         let VersionBy::Write(call) = version.by else { return None };
-        let known = summary::of_call(code, around.calls, call)?;
+        let known = of_call(code, around.calls, call)?;
         let through = known.through.as_ref()?;
         let mut slots = memory.slots().iter().filter(|slot| slot.alloca == version.object);
         let slot = slots.find(|slot| slot.range.map(|(first, _)| first) == version.offset)?;

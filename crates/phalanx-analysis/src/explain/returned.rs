@@ -10,8 +10,9 @@ use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
 
 use super::{Derivations, Link};
+use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::{Flow, Rules, solve};
-use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::lower;
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, returns::Returns};
 

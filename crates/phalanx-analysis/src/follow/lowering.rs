@@ -21,11 +21,12 @@ use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{Changes, Purpose, Sources, Stamp, Subject};
+use super::subject::{Changes, Purpose, Sources, Stamp, Subject};
+use crate::code::Numbering;
 use crate::convergence::escape;
 use crate::divergence::{ValueTable, repair::EditableTable};
 use crate::granted::{Difference, Granted};
-use crate::lower::{self, MemoryRows, Neighbours, Numbering, Restated, RowNumbers};
+use crate::lower::{self, MemoryRows, Neighbours, Restated, RowNumbers};
 use crate::memory::{InQuestion, Numbered, PrivateMemory, SlotFollower, ssa::Graph};
 use crate::shape::Shapes;
 use crate::summary::Seeded;

@@ -6,7 +6,7 @@
 //!
 //! **Complexity.** What it costs to follow private memory, and O(slots).
 
-use super::{Changes, Stamp, Subject};
+use super::subject::{Changes, Stamp, Subject};
 use crate::divergence::Flow;
 use crate::memory::{InQuestion, Numbered, SlotFollower};
 use crate::summary::Seeded;

@@ -17,9 +17,8 @@ use super::facts::{Facts, Omitted, VariableUse};
 use super::refusal::Refusal;
 use super::unchanged::Unchanged;
 use crate::affect::User;
-use crate::lower::{Code, Numbering, Surroundings};
-use crate::memory::{AliasQuery, Location, Named, TypeSizes};
-use crate::spaces::{SpaceModel, SpaceSet};
+use crate::alias::{AliasQuery, Location, Named};
+use crate::code::{Code, Numbering, SpaceModel, SpaceSet, Surroundings, TypeSizes};
 
 /// The classes of all loads of a function.
 #[must_use]

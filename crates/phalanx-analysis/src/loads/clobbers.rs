@@ -30,15 +30,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::written_by_call,
 };
-use crate::lower::{Code, Surroundings};
+use crate::alias::{Alias, AliasQuery, Location};
+use crate::code::{Code, SpaceModel, SpaceSet, Surroundings, value_type};
 use crate::memory::{
-    Alias, AliasQuery, ClassicMemorySsa, Location,
+    ClassicMemorySsa,
     classic::Clobber,
     effects::call_effects,
     order::{acquires, blocks_behind},
-    value_type,
 };
-use crate::spaces::{SpaceModel, SpaceSet};
 
 /// How many definitions a walk passes at most.
 pub const LIMIT: usize = 256;

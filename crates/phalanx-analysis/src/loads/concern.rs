@@ -16,7 +16,7 @@
 
 use phalanx_ir::{Context, InstId, Opcode, Type, TypeKind};
 
-use crate::lower::Code;
+use crate::code::Code;
 
 /// Whether classes of loads may be others after an instruction was inserted, removed, moved or changed that is, or was, like this.
 #[must_use]

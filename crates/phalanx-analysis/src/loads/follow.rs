@@ -39,9 +39,9 @@ use super::{
 };
 use crate::{
     affect::User,
+    code::{Code, Definition, Numbering, Surroundings},
     divergence::Divergence,
     listing::relisted,
-    lower::{Code, Definition, Numbering, Surroundings},
     memory::PrivateMemory,
     readers,
     spaces::MemoryKinds,

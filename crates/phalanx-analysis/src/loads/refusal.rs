@@ -3,7 +3,7 @@
 use phalanx_ir::{GlobalName, InstId, Value};
 use phalanx_target::SourceSet;
 
-use crate::spaces::SpaceSet;
+use crate::code::SpaceSet;
 
 /// Why a load is not of a class; the entities are those of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

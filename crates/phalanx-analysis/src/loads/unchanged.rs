@@ -15,9 +15,7 @@ use super::{
     Omitted, PointerFlow, Refusal, Root, VariableUse, clobbers,
     pointers::{Passed, PassedUse},
 };
-use crate::lower::Code;
-use crate::memory::value_type;
-use crate::spaces::SpaceSet;
+use crate::code::{Code, SpaceSet, value_type};
 
 /// What is known of a function.
 #[derive(Clone, Copy)]

@@ -7,9 +7,9 @@ use phalanx_ir::{
     GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
 };
 
-use crate::lower::{Code, Surroundings};
-use crate::memory::{effects::call_effects, value_type};
-use crate::spaces::{MemoryKinds, SpaceSet};
+use crate::code::{Code, SpaceSet, Surroundings, value_type};
+use crate::memory::effects::call_effects;
+use crate::spaces::MemoryKinds;
 
 /// Intrinsics that are fences, of targets that have such besides the instruction.
 const FENCES: [&[u8]; 2] = [b"llvm.nvvm.membar.", b"llvm.nvvm.fence."];

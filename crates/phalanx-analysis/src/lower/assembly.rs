@@ -5,7 +5,7 @@
 //! %s = call i32 asm "add.s32 $0, $1, %tid.x;", "=r,r"(i32 %a)    thread x, and what %a has
 //! ```
 //!
-//! [`Assembly`] gives a graph of values; each is turned into the sources that it has of its own and
+//! [`Assembly`](phalanx_target::inline_asm::Assembly) gives a graph of values; each is turned into the sources that it has of its own and
 //! what it makes of those of the call's arguments, from the first value on. An operation follows
 //! the table of its intrinsic. A value that the text does not explain is divergent. On AMD GPUs a
 //! scalar register holds one value per wave on top of that.
@@ -13,16 +13,11 @@
 //! **Complexity.** O(length of the text × sources).
 
 use phalanx_ir::{Const, Value, constant::InlineAsm};
-use phalanx_target::{
-    SourceSet, TransferContext,
-    inline_asm::{AsmValue, Assembly},
-    target::Architecture,
-};
+use phalanx_target::{SourceSet, TransferContext, inline_asm::AsmValue, target::Architecture};
 
-use super::{
-    Code, Reads, Rule,
-    results::{OperandFacts, rule_of},
-};
+use super::results::{OperandFacts, rule_of};
+use super::rule::{Reads, Rule};
+use crate::code::{Code, read_assembly};
 use crate::divergence::{self, Definition};
 
 /// The calls whose arguments can be told apart.
@@ -83,13 +78,6 @@ fn apply(image: Option<&[SourceSet; SourceSet::COUNT]>, sources: SourceSet) -> S
     let has = |bit: &usize| sources.intersects(SourceSet::from_bits(1 << bit));
     let bits = (0..SourceSet::COUNT).filter(has);
     bits.fold(SourceSet::EMPTY, |all, bit| all | image[bit])
-}
-
-/// The text of assembly that a constant is, read; see [`Assembly::read`] for the architecture.
-#[must_use]
-pub fn read_assembly(code: Code<'_>, asm: &InlineAsm, architecture: Architecture) -> Assembly {
-    let text = |symbol| code.context.text(symbol);
-    Assembly::read(architecture, &text(asm.template), &text(asm.constraints))
 }
 
 /// The rule of a call of assembly, or of member `result` of the structure that it returns. None

@@ -3,11 +3,12 @@
 use phalanx_ir::InstId;
 use phalanx_target::SourceSet;
 
-use super::{Code, Reads, Rule};
+use super::rule::{Reads, Rule};
+use crate::code::Code;
 use crate::{
+    code::calls::{CallFacts, Dependence, Input, Outcome, of_call},
     divergence::{self, Definition},
     memory::Looked,
-    summary::{CallFacts, Dependence, Outcome, of_call, through::Input},
 };
 
 /// The rule of a call of a function, or of a member of what it returns. None when nothing is known of it.

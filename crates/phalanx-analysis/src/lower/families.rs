@@ -7,11 +7,13 @@
 
 use phalanx_target::LaunchFacts;
 
-use super::{Code, FullRules, Surroundings, with_rules};
+use super::entry::with_rules;
+use super::full::FullRules;
+use crate::code::{Code, Surroundings};
 use crate::{
+    code::calls::NoCallFacts,
     divergence::ValueTable,
     memory::{Looked, PrivateMemory},
-    summary::NoCallFacts,
 };
 
 /// Rules that go together.

@@ -24,17 +24,18 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
+use super::rule::{Reads, Rule, Rules, TerminatorRule};
 use super::{
-    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, assembly, calls,
-    library, pointer_space,
+    Family, OmittedPart, assembly, calls,
     results::{OperandFacts, rule_of},
 };
+use crate::code::{Code, Surroundings, held, pointer_space};
 use crate::memory::{Looked, origins::is_shared_constant};
 use crate::{
+    code::calls::CallFacts,
     convergence::{escape, tokens::Tokens},
     divergence::{self, Definition},
     shape::{self, Dependence, Place, Shapes, Trust},
-    summary::CallFacts,
 };
 
 /// The rules of a function.
@@ -197,7 +198,7 @@ impl<'a> FullRules<'a> {
     /// that of one.
     fn built_in(&self, address: Value) -> Option<SourceSet> {
         let is_spirv = self.around.target.architecture() == phalanx_target::Architecture::Spirv;
-        address.as_const().filter(|_| is_spirv).and_then(|at| library::held(self.code, at))
+        address.as_const().filter(|_| is_spirv).and_then(|at| held(self.code, at))
     }
 
     /// The sources of what is read from a copy that callers have passed by value, wherever the copy is.

@@ -18,7 +18,8 @@ use phalanx_target::{
     llvm_rules::{self, AmdgpuWorkgroup, Callee},
 };
 
-use super::{Code, Rule, Rules, Surroundings, TerminatorRule, pointer_space};
+use super::rule::{Rule, Rules, TerminatorRule};
+use crate::code::{Code, Surroundings, pointer_space};
 use crate::divergence::{self, Definition};
 
 /// The rules of a function.

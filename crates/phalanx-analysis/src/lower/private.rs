@@ -34,7 +34,10 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Code, FullRules, Numbering, PointeeValues, constant_key};
+use super::entry::PointeeValues;
+use super::full::FullRules;
+use super::rule::constant_key;
+use crate::code::{Code, Numbering};
 use crate::{
     affect::Value,
     divergence::{Definition, Incoming, PhiKey, Transfer, ValueTableBuilder},

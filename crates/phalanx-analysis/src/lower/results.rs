@@ -10,7 +10,7 @@ use phalanx_target::{
     transfer::{Operands, TransferContext},
 };
 
-use super::{Reads, Rule};
+use super::rule::{Reads, Rule};
 use crate::divergence::{self, Definition};
 
 /// An operand as a transfer sees it: constant or not, private or not; its sources are varied here.

@@ -6,10 +6,10 @@
 use phalanx_ir::{InstId, Opcode};
 use phalanx_target::SourceSet;
 
-use super::{
-    Code, FullRules, Numbering, Rules, Surroundings, has_operands, incoming, operands, rule_of,
-};
+use super::full::FullRules;
+use super::rule::{Rules, has_operands, incoming, operands, rule_of};
 use crate::affect::Value;
+use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::{Transfer, differ};
 
 /// Looks at one instruction after another.

@@ -16,10 +16,12 @@ use phalanx_ir::{
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
-use super::{
-    Code, FullRules, LlvmRules, MemoryRows, Numbering, PartRows, RowNumbers, Rules, Surroundings,
-    TerminatorRule, has_operands, incoming, operands, rule_of,
-};
+use super::build::lower;
+use super::full::FullRules;
+use super::llvm::LlvmRules;
+use super::private::{MemoryRows, PartRows, RowNumbers};
+use super::rule::{Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
+use crate::code::{Code, Numbering, Surroundings};
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
@@ -90,7 +92,7 @@ impl Neighbours {
     #[must_use]
     pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let mut rules = FullRules::new(code, around);
-        super::lower(code, &mut rules);
+        lower(code, &mut rules);
         Self::with_shapes(rules.into_shapes())
     }
 

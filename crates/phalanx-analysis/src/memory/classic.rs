@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use super::effects::{MemoryAccess, memory_access};
 use super::form::{Does, Form, Touch};
 use super::ssa::Pruning;
-use crate::lower::{Code, Surroundings};
+use crate::code::{Code, Surroundings};
 
 pub use super::form::Version;
 

@@ -13,7 +13,7 @@ use phalanx_ir::{
 };
 use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name};
 
-use crate::lower::{Code, Surroundings, read_assembly};
+use crate::code::{Code, Surroundings, read_assembly};
 
 /// What an instruction does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

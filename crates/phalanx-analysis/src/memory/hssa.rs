@@ -34,11 +34,13 @@ use phalanx_target::address_space::{AddressSpace, SpaceKind};
 use super::effects::{MemoryAccess, call_effects, memory_access};
 use super::form::{Does, Form, Reader, Touch};
 use super::order::acquires;
-use super::private::{PrivateMemory, value_type};
+use super::private::PrivateMemory;
 use super::ssa::Pruning;
-use crate::lower::{Code, Surroundings};
-use crate::spaces::SpaceSet;
-use crate::summary::{Effects, Spaces};
+use crate::code::{
+    Code, SpaceSet, Surroundings,
+    calls::{Effects, Spaces},
+    value_type,
+};
 
 pub use super::form::Version;
 

@@ -2,50 +2,39 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`sizes`] | sizes of types, offsets of addresses |
-//! | [`effects`] | which instructions read and write |
+//! //! | [`effects`] | which instructions read and write |
 //! | [`origins`] | which addresses may lead to private memory |
 //! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
 //! | [`form`] | the same of a few variables that stand for much, such that an edit costs little |
 //! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
-//! | [`alias`] | whether two accesses may touch the same bytes |
 //! | [`order`] | which instructions make visible what other threads wrote |
-//! | [`tbaa`] | whether their types say that they do not |
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
-pub mod alias;
 pub(crate) mod by_inst;
 pub mod classic;
 pub mod effects;
 pub mod form;
 pub mod hssa;
-mod linear;
 pub mod order;
 pub mod origins;
 pub(crate) mod pages;
 mod place;
 pub mod private;
-pub mod sizes;
 pub mod ssa;
-pub mod tbaa;
 
-pub use alias::{Alias, AliasQuery, Location, Named};
 pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
-pub use private::{PrivateMemory, follow::Looks};
-pub(crate) use private::{
-    follow::{Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower},
-    value_type,
+pub(crate) use private::follow::{
+    Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower,
 };
-pub use sizes::{TypeLayout, TypeSizes};
+pub use private::{PrivateMemory, follow::Looks};
 pub use ssa::Ssa;
-pub use tbaa::Tbaa;
 
 use phalanx_ir::{InstId, Opcode, Type, TypeKind};
 
-use crate::lower::Code;
+use crate::code::{Code, value_type};
 
 /// What became of an answer after an edit.
 #[derive(Clone, Debug)]

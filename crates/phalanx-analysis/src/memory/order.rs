@@ -13,7 +13,7 @@ use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering};
 
 use super::effects::call_effects;
-use crate::lower::{Code, Surroundings};
+use crate::code::{Code, Surroundings};
 
 /// Intrinsics that write memory as stores do, and order nothing.
 const PLAIN: [&[u8]; 6] = [

@@ -56,7 +56,7 @@ use smallvec::SmallVec;
 use self::addresses::Addresses;
 use self::slots::{Slot, Users};
 use super::by_inst::trim;
-use crate::lower::{Code, Surroundings};
+use crate::code::{Code, Surroundings};
 
 /// What is known of the addresses of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -62,7 +62,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{
     affect::Value,
-    lower::{Code, Numbering, Surroundings},
+    code::{Code, Numbering, Surroundings},
 };
 use expr::Exprs;
 pub(crate) use form::ATOMS;

@@ -6,7 +6,7 @@
 
 use phalanx_ir::{Const, GlobalName, Type};
 
-use super::set::SpaceSet;
+use crate::code::SpaceSet;
 
 /// What is known of a variable of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,8 @@ use phalanx_ir::{
 };
 use phalanx_target::Architecture;
 
-use super::{
-    rules::{Class, Rules, STEPS, is_step},
-    set::SpaceSet,
-};
+use super::rules::{Class, Rules, STEPS, is_step};
+use crate::code::SpaceSet;
 
 impl Rules<'_> {
     /// The set of a constant: what its address is made from.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use phalanx_ir::{Body, Const, InstId, Value, ValueKind};
 
-use super::{numbers::number, pages::Pages, set::SpaceSet};
+use super::{numbers::number, pages::Pages};
+use crate::code::SpaceSet;
 
 /// Which memories each pointer of a function may lead to, and each integer that holds an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,6 @@
 //! | module | what |
 //! |---|---|
 //! | [`facts`] | what is known outside of the function |
-//! | [`set`] | sets of memories; which address space has which |
 //! | [`rules`] | what the set of a value is made from |
 //! | [`held`] | what constants lead to, and what constant memory holds |
 //! | [`predicates`] | what tests of an address say where they have held |
@@ -54,7 +53,6 @@ mod readers;
 mod refined;
 mod retained;
 mod rules;
-mod set;
 mod solve;
 mod specialize;
 mod summary;
@@ -65,7 +63,6 @@ pub use facts::{Alone, Returned, SpaceFacts, VariableFacts};
 pub use kinds::MemoryKinds;
 pub use predicates::{may_pass, tested};
 pub use retained::RetainedKinds;
-pub use set::{SpaceModel, SpaceSet};
 pub use solve::memory_kinds;
 #[cfg(any(test, feature = "testing"))]
 pub use solve::memory_kinds_by_rounds;
@@ -77,3 +74,5 @@ pub use why::chain_holds;
 pub use why::{
     SpaceCause, SpaceChain, SpaceLink, SpaceOrigin, SpacePlace, SpaceSubject, space_chains,
 };
+
+pub use crate::code::{SpaceModel, SpaceSet};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::set::SpaceSet;
+use crate::code::SpaceSet;
 
 /// Entries of a page.
 const PAGE: usize = 4096;

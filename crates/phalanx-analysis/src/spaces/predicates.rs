@@ -30,8 +30,7 @@ use phalanx_ir::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::set::SpaceSet;
-use crate::lower::Code;
+use crate::code::{Code, SpaceSet};
 
 /// How many steps of a chain, and how many parts of a condition, are looked at.
 pub(super) const STEPS: usize = 16;

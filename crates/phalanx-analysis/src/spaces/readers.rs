@@ -25,7 +25,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::rules::{STEPS, is_step};
-use crate::lower::Code;
+use crate::code::Code;
 
 /// Steps and casts between a constant and a load.
 #[derive(Clone, Debug, Default)]

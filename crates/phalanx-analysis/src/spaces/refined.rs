@@ -30,10 +30,10 @@ use rustc_hash::FxHashSet;
 use super::{
     numbers::number,
     predicates::{Refinements, STEPS, Support, is_step_of, tested},
-    set::SpaceSet,
     solve::Solver,
 };
-use crate::{edited::Edited, lower::Code};
+use crate::code::SpaceSet;
+use crate::{code::Code, edited::Edited};
 
 /// See the [module documentation](self).
 #[derive(Debug, Default)]

@@ -57,12 +57,12 @@ use super::{
     readers::Tables,
     refined::{Tests, refined_uses},
     rules::{Input, Rules},
-    set::SpaceSet,
     solve::{Sets, Solver, constant_addresses},
 };
+use crate::code::SpaceSet;
 use crate::{
+    code::{Code, Surroundings},
     edited::Edited,
-    lower::{Code, Surroundings},
     memory::{
         PrivateMemory,
         private::{

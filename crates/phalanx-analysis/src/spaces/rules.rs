@@ -38,15 +38,12 @@ use phalanx_ir::{
 use phalanx_target::{Architecture, calling_convention::Entry, intrinsics};
 use rustc_hash::FxHashMap;
 
-use super::{
-    SpaceFacts,
-    predicates::Refinements,
-    set::{SpaceModel, SpaceSet},
-};
+use super::{SpaceFacts, predicates::Refinements};
+use crate::code::{SpaceModel, SpaceSet};
 use crate::{
-    lower::{Code, Surroundings},
+    code::{Code, Surroundings, TypeSizes},
     memory::{
-        PrivateMemory, TypeSizes,
+        PrivateMemory,
         private::{Effect, Touch},
         ssa::{EventKind, Version},
     },
@@ -378,7 +375,7 @@ impl<'a> Rules<'a> {
     }
 
     pub(super) fn type_of(&self, value: Value) -> Option<Type> {
-        crate::memory::private::value_type(self.code, value)
+        crate::code::value_type(self.code, value)
     }
 
     /// The integer that holds the address that remains one after a step or a mask with a constant.

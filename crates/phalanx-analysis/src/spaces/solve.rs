@@ -22,10 +22,10 @@ use super::{
     numbers::{inst_of, number},
     predicates::{Refinements, Support, tested},
     rules::{Input, Rules, restrict},
-    set::SpaceSet,
 };
+use crate::code::SpaceSet;
 use crate::{
-    lower::{Code, Surroundings},
+    code::{Code, Surroundings},
     memory::{PrivateMemory, ssa::Version},
 };
 

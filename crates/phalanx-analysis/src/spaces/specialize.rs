@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::set::{SpaceModel, SpaceSet};
+use crate::code::{SpaceModel, SpaceSet};
 
 /// A copy of a function, for some of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]

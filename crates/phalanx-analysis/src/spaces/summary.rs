@@ -9,11 +9,10 @@
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Opcode};
 
-use super::{
-    Returned, SpaceFacts, kinds::MemoryKinds, rules::MEMORIES, set::SpaceSet, solve::Solver,
-};
+use super::{Returned, SpaceFacts, kinds::MemoryKinds, rules::MEMORIES, solve::Solver};
+use crate::code::SpaceSet;
 use crate::{
-    lower::{Code, Surroundings},
+    code::{Code, Surroundings},
     memory::PrivateMemory,
 };
 

@@ -2,7 +2,7 @@
 
 use phalanx_ir::{Context, Type, TypeKind};
 
-use crate::lower::Code;
+use crate::code::Code;
 
 /// Whether a function of a type may return an address.
 #[must_use]

@@ -21,11 +21,11 @@ use super::{
     MemoryKinds, SpaceFacts,
     numbers::{inst_of, number},
     rules::Input,
-    set::SpaceSet,
     solve::Solver,
 };
+use crate::code::SpaceSet;
 use crate::{
-    lower::{Code, Surroundings},
+    code::{Code, Surroundings},
     memory::{PrivateMemory, ssa::Version},
 };
 

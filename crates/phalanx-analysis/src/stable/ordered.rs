@@ -38,14 +38,12 @@ use phalanx_target::{
 use rustc_hash::FxHashSet;
 
 use super::is_plain_load;
+use crate::alias::query::{Alias, AliasQuery, Location};
+use crate::code::{Code, SpaceSet, Surroundings};
 use crate::granted::StableLoad;
 use crate::loads::writes::{WrittenBy, may_write, written_at};
-use crate::lower::{Code, Surroundings};
-use crate::memory::{
-    alias::{Alias, AliasQuery, Location},
-    order::acquires,
-};
-use crate::spaces::{MemoryKinds, SpaceSet};
+use crate::memory::order::acquires;
+use crate::spaces::MemoryKinds;
 
 /// So many steps are taken at most.
 const LIMIT: usize = 1 << 20;

@@ -48,8 +48,9 @@ use phalanx_target::{SourceSet, calling_convention::Entry};
 use rustc_hash::FxHashMap;
 
 use crate::affect::User;
+use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::{Divergence, Flow, Rules, solve};
-use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::lower;
 use crate::memory::{Origins, PrivateMemory, origins::copies};
 
 /// Whether a pointer parameter is to a structure, passed by value or by reference, of which only

@@ -14,14 +14,13 @@ use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, TransferContext};
 use rustc_hash::FxHashSet;
 
-use super::is_copied;
 use super::outcome::{Pass, Tokens};
 use crate::affect::Value;
+use crate::code::{Code, Numbering, Surroundings, calls::is_copied};
 use crate::divergence::{
     Flow, ValueTable,
     repair::{Outcome, Retained, Unfit},
 };
-use crate::lower::{Code, Numbering, Surroundings};
 
 /// See the [module documentation](self).
 #[derive(Debug)]
@@ -43,13 +42,13 @@ pub(crate) fn arguments(code: Code<'_>) -> Vec<Option<Value>> {
 }
 
 /// How inputs are told apart.
-pub(super) fn tokens(around: Surroundings<'_>, table: &ValueTable, count: usize) -> Tokens {
+pub(crate) fn tokens(around: Surroundings<'_>, table: &ValueTable, count: usize) -> Tokens {
     let wave = TransferContext::new(around.launch, around.lockstep).wave;
     Tokens::new(table, wave, count)
 }
 
 /// What is found with these inputs as the only ones: for each pass, which they are.
-pub(super) fn seeded<'a>(
+pub(crate) fn seeded<'a>(
     tokens: &Tokens,
     inputs: &'a [Option<Value>],
 ) -> impl Iterator<Item = (Pass, Vec<(Value, SourceSet)>)> + use<'a> {
@@ -131,7 +130,7 @@ impl Passes {
     }
 
     /// The instructions that were restated last.
-    pub(super) fn edited(&self, code: Code<'_>) -> impl Iterator<Item = InstId> {
+    pub(crate) fn edited(&self, code: Code<'_>) -> impl Iterator<Item = InstId> {
         let first = code.header.params.len();
         let end = first + code.body.id_count();
         // Other values stand for versions of memory.
@@ -144,7 +143,7 @@ impl Passes {
     }
 
     /// The passes, and what was found.
-    pub(super) fn solutions(&self) -> impl Iterator<Item = (&Pass, &Retained)> {
+    pub(crate) fn solutions(&self) -> impl Iterator<Item = (&Pass, &Retained)> {
         self.all.iter().map(|(pass, retained)| (pass, retained))
     }
 }

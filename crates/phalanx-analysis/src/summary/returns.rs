@@ -10,9 +10,9 @@ use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind, flow::no
 use phalanx_target::SourceSet;
 
 use crate::affect::User;
+use crate::code::{Code, Numbering};
 use crate::divergence::{Divergence, Flow};
 use crate::explain::Fact;
-use crate::lower::{Code, Numbering};
 
 /// The returns of a function, and the branches at which threads part for different ones.
 #[derive(Debug)]

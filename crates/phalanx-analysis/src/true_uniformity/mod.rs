@@ -35,8 +35,9 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashSet;
 
 use crate::affect::Value;
+use crate::code::{Code, Definition, Numbering, Surroundings};
 use crate::divergence::{Divergence, Flow, SourceSets};
-use crate::lower::{Code, Definition, Numbering, Single, Surroundings};
+use crate::lower::Single;
 
 /// Sources that any thread can name by itself; the others are unknown but equal among those who are there.
 const NAMED: SourceSet = SourceSet::BLOCK_XYZ

@@ -8,8 +8,8 @@ use phalanx_target::{AddressSpace, Architecture};
 
 use super::{Known, NAMED};
 use crate::affect::{UserKind, Value};
+use crate::code::{Code, Definition, Numbering};
 use crate::divergence::ValueTable;
-use crate::lower::{Code, Definition, Numbering};
 
 /// The values that are equal over all lanes of a wave, active or not, by number. `table` is that of the function.
 #[must_use]

@@ -4,7 +4,7 @@ use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{Scope, intrinsics::Family};
 
-use crate::lower::Code;
+use crate::code::Code;
 
 /// The blocks with an aligned barrier of all threads of a workgroup, in order of the function: see [`is_whole_barrier`]. O(instructions).
 #[must_use]

@@ -27,8 +27,9 @@ use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 
 use crate::affect::{User, Value};
+use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::{Divergence, SourceSets};
-use crate::lower::{Code, Numbering, Single, Surroundings};
+use crate::lower::Single;
 
 pub use lower::{barrier_blocks, is_whole_barrier};
 pub use phalanx_core::barriers::{self, BarrierModel};

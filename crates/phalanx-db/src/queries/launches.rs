@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::{launch, lower::Library, memory::TypeLayout};
+use phalanx_analysis::{code::TypeLayout, launch, lower::Library};
 use phalanx_ir::{Context, FunctionHeader, attributes::AttrList};
 use phalanx_target::{
     LaunchFacts, Target,

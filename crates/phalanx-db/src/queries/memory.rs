@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
+    alias::{Alias, AliasQuery, Named, Tbaa},
+    code::TypeLayout,
     data_flow::{DataFlow, MemoryFlow},
     edited::Edited,
     loads::written_by_call,
     lower::{Code, Surroundings},
     memory::{
-        Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, Named, PrivateMemory, Reach,
-        Tbaa, TypeLayout,
+        ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach,
         form::Graphs,
         ssa::{self, Frontiers},
     },

@@ -4,7 +4,7 @@
 //! through its instructions for calls after an edit. Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which a module
 //! declares few, so all of them are listed with the module.
 
-use phalanx_analysis::{memory::TypeSizes, spaces::SpaceSet, summary::Effects};
+use phalanx_analysis::{code::TypeSizes, spaces::SpaceSet, summary::Effects};
 use phalanx_ir::{
     GlobalName, InstId, Symbol, Type,
     attributes::AttrList,

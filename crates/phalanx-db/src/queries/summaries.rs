@@ -154,7 +154,7 @@ impl CallFacts for KnownCalls<'_> {
 /// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees; of a large function also
 /// `summary_version`. *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
 /// times, twice that if it is given pointers; see [`phalanx_analysis::summary`]. Of a large function as of the edits: see
-/// [`phalanx_analysis::summary::follow`].
+/// [`phalanx_analysis::follow::results`].
 #[salsa::tracked(returns(ref))]
 pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     let Some(place) = known_body(db, function) else { return by_attributes(db, function) };

@@ -1,6 +1,6 @@
 //! The summary of a large function that is edited, from parts that are kept beside the memos.
 //!
-//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::summary::follow`]. Here they are in slots of the function: effects, and
+//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::follow::results`]. Here they are in slots of the function: effects, and
 //! that nothing is known of what is done through pointers, as [kept answers](super::answer_slot); a [`ResultFollower`] and a
 //! [`ThroughFollower`], which are taken out of their places while they work, as those of divergence are ([`follow`](super::follow)). Nothing is
 //! kept the first time.
@@ -14,14 +14,10 @@ use std::sync::{Arc, Mutex};
 use phalanx_analysis::{
     Summary,
     divergence::ValueTable,
-    follow::{Changes, Found, Stamp},
+    follow::{Changes, Found, ResultFollower, Stamp, ThroughFollower, results as analysis},
     lower::{Code, Surroundings},
     readers,
-    summary::{
-        AtHand, Besides, Through, Told,
-        follow::{self as analysis, ResultFollower},
-        through::follow::ThroughFollower,
-    },
+    summary::{AtHand, Besides, Through, Told},
 };
 
 use phalanx_ir::edit::{self, Journal};

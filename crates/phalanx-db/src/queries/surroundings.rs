@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
+    code::TypeLayout,
     launch,
     lower::{Code, Library, Surroundings},
-    memory::TypeLayout,
     summary::CallFacts,
 };
 use phalanx_ir::{Body, Context, Flow, FunctionHeader, GlobalName, attributes::AttrList};

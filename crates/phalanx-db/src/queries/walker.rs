@@ -9,9 +9,9 @@
 //! Not a query: O(definitions that are passed) for each question.
 
 use phalanx_analysis::{
+    alias::{Alias, AliasQuery, Location},
     loads::clobbers::LIMIT,
     memory::{
-        Alias, AliasQuery, Location,
         classic::Clobber,
         effects::call_effects,
         private::{Effect, PrivateMemory},

@@ -3,7 +3,7 @@
 #[path = "support/definition.rs"]
 mod definition;
 
-use phalanx_analysis::memory::alias::Alias;
+use phalanx_analysis::alias::Alias;
 use phalanx_db::queries;
 use phalanx_ir::{InstId, Opcode};
 

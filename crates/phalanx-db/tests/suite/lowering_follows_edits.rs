@@ -5,12 +5,14 @@ mod edits;
 use edits::{code, edit_flow, edits};
 use std::sync::Arc;
 
-use phalanx_analysis::divergence::repair::Retained;
-use phalanx_analysis::divergence::{Flow, Rules, User, UserKind, ValueTable, solve};
+use phalanx_analysis::code::TypeLayout;
+use phalanx_analysis::divergence::{
+    Flow, Rules, User, UserKind, ValueTable, repair::Retained, solve,
+};
 use phalanx_analysis::follow::{Changes, Follower, Found, Sources, Stamp, Subject};
 use phalanx_analysis::granted::Granted;
 use phalanx_analysis::lower::{self, Neighbours, Surroundings};
-use phalanx_analysis::memory::{PrivateMemory, TypeLayout};
+use phalanx_analysis::memory::PrivateMemory;
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use phalanx_ir::inst::Opcode;

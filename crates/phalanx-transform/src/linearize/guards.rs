@@ -16,7 +16,7 @@
 //!
 //! A slot is private, so an address in another space is converted with it to the generic space that contains both.
 
-use phalanx_analysis::memory::sizes::{TypeLayout, TypeSizes};
+use phalanx_analysis::code::{TypeLayout, TypeSizes};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, ConstKind, InstFlags, InstId, Opcode, Type, TypeKind, Value, ValueKind,

@@ -11,7 +11,7 @@ use phalanx::analysis::granted::Granted;
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
 use phalanx::analysis::lower::{Code, Library, Surroundings};
-use phalanx::analysis::memory::{PrivateMemory, TypeLayout};
+use phalanx::analysis::{code::TypeLayout, memory::PrivateMemory};
 use phalanx::analysis::summary::NoCallFacts;
 use phalanx::db::{Database, TargetOverrides, queries};
 use phalanx::graph::sync::SyncDependence;

@@ -7,13 +7,14 @@ use super::{FunctionId, Session};
 use crate::view::{DivergenceView, VarianceView};
 use phalanx_analysis::{
     Convergence,
+    alias::Alias,
     check::Finding,
     data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
     legality::Legality,
     loads::{LoadClasses, Root, RootUse},
-    memory::{Alias, MemorySsa},
+    memory::MemorySsa,
     shape::access::Accesses,
     spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject, Specialization},
     stable::Assumptions,

@@ -9,7 +9,7 @@ use phalanx::{
         memory::PrivateMemory,
         summary::{
             CallFacts, Dependence, NoCallFacts, Outcome, Summary, Through,
-            summarize_without_parting, through::Input,
+            summarize_without_parting, Input,
         },
     },
     db::{Database, FunctionInput, queries},

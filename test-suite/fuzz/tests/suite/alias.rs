@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use phalanx::{Session, db::queries};
-use phalanx_analysis::memory::{Alias, Location};
+use phalanx_analysis::alias::{Alias, Location};
 use phalanx_fuzz::oracle::{random_program, runnable};
 use phalanx_ir::{Context, InstId, Opcode, Value, flow::node_of};
 use phalanx_simt::{Arg, Launch, Observer, Program, observe::Moment};

@@ -24,7 +24,7 @@ use super::{
     terms::{Base, Term, Val, Vals},
     thread::{Machine, Thread},
 };
-use crate::memory::TypeSizes;
+use crate::code::TypeSizes;
 
 /// No scalar or vector that is followed has more bytes.
 const WIDEST: i64 = 16;

@@ -34,7 +34,7 @@ use super::{
     terms::{Base, Val},
     thread::Machine,
 };
-use crate::lower::Code;
+use crate::code::Code;
 
 /// So many steps are made from an address to its variable.
 const STEPS: usize = 16;

@@ -52,7 +52,7 @@ use rustc_hash::FxHashMap;
 
 pub use super::finding::{Clash, Object};
 use super::{Finding, Level, Rule, witness::threads};
-use crate::{lower::Code, memory::TypeSizes};
+use crate::code::{Code, TypeSizes};
 use assume::Assumptions;
 use conflicts::{Pair, Pairs, Verdict, Waves};
 use left_out::{LeftOut, Written};
@@ -368,7 +368,7 @@ fn stores_one(functions: &Functions<'_>, access: &Access) -> bool {
     let (function, inst) = access.inst;
     let unit = functions.all[function].unit;
     let varying = phalanx_target::varying(Scope::Workgroup, functions.program.launch);
-    let numbering = crate::lower::Numbering::new(unit.code.header);
+    let numbering = crate::code::Numbering::new(unit.code.header);
     let stored = unit.code.body.operands(inst).first();
     let number = stored.and_then(|&value| numbering.operand(value));
     number.is_none_or(|number| !unit.divergence.value(number).intersects(varying))

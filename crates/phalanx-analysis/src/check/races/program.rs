@@ -26,9 +26,8 @@ use rustc_hash::FxHashMap;
 
 use super::super::sites::{self, Calls, SiteKind, called, integer, sites_at};
 use crate::{
+    code::{Code, TypeLayout, TypeSizes},
     divergence::Divergence,
-    lower::Code,
-    memory::{TypeLayout, TypeSizes},
 };
 
 /// A function, and what is known of it.

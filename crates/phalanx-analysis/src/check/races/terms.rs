@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::evaluate::{evaluate, ones, signed};
-use crate::lower::Code;
+use crate::code::Code;
 
 /// A term that is not a number; none is number 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

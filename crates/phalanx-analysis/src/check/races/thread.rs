@@ -37,7 +37,7 @@ use super::{
     program::{Called, Function, Functions},
     terms::{Base, Term, Terms, Val},
 };
-use crate::memory::TypeSizes;
+use crate::code::TypeSizes;
 
 /// So many rounds are made of a loop of which the number of rounds is not known.
 const ROUNDS: u32 = 2;

@@ -14,8 +14,8 @@ use super::follow::Tables;
 use super::nodes::Input;
 use super::sets::{SetRules, Sets, Users, held_at, is_there};
 use crate::{
+    code::Code,
     loads::Omitted,
-    lower::Code,
     memory::{
         PrivateMemory,
         origins::{is_pointer, number},

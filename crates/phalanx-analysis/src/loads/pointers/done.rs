@@ -12,7 +12,7 @@ use super::flow::{
     Made, Objects, PassedUse, PointerFlow, Sink, entities, has_provenance, names_something,
 };
 use crate::{
-    lower::Code,
+    code::Code,
     memory::{PrivateMemory, private::Effect},
 };
 

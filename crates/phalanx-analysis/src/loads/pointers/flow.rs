@@ -9,11 +9,12 @@ use phalanx_ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lower::Code;
-use crate::memory::by_inst::InstSet;
-use crate::memory::origins::{is_pointer, number};
-use crate::memory::pages::Pages;
-use crate::memory::value_type;
+use crate::code::{Code, value_type};
+use crate::memory::{
+    by_inst::InstSet,
+    origins::{is_pointer, number},
+    pages::Pages,
+};
 
 /// What pointers are made from, as far as a function can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -45,13 +45,15 @@ use super::doers::Doers;
 use super::done::mentions;
 use super::flow::{End, Made, Objects, PointerFlow, Root, matters};
 use super::sets::{SetRules, Sets, Users, is_step_from, is_there, users};
+use crate::code::Code;
 use crate::edited::Edited;
-use crate::lower::Code;
-use crate::memory::PrivateMemory;
-use crate::memory::origins::{is_pointer, number};
-use crate::memory::private::{
-    compare::Renumbered,
-    readers::{Place, Readers},
+use crate::memory::{
+    PrivateMemory,
+    origins::{is_pointer, number},
+    private::{
+        compare::Renumbered,
+        readers::{Place, Readers},
+    },
 };
 use crate::policy::{POINTER_STEPS, most_in_blocks};
 

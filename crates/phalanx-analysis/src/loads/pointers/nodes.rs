@@ -6,7 +6,7 @@
 use phalanx_ir::{InstId, Value};
 
 use super::flow::{Made, Objects, PointerFlow, STEPS, is_address};
-use crate::lower::Code;
+use crate::code::Code;
 use crate::memory::{
     PrivateMemory,
     private::{Effect, readers::Place},

@@ -11,10 +11,12 @@ use rustc_hash::FxHashSet;
 
 use super::flow::{Made, Objects, PointerFlow};
 use super::nodes::{Input, Nodes};
-use crate::lower::Code;
-use crate::memory::PrivateMemory;
-use crate::memory::private::readers::{Place, Readers};
-use crate::memory::ssa::{EventKind, Version};
+use crate::code::Code;
+use crate::memory::{
+    PrivateMemory,
+    private::readers::{Place, Readers},
+    ssa::{EventKind, Version},
+};
 
 /// The set of each node.
 pub(super) type Sets = Fixpoint<Place, Objects>;

@@ -11,12 +11,9 @@ use smallvec::SmallVec;
 
 use super::{Make, OmittedRead, Read, Row, What};
 use crate::{
+    code::calls::{Dependence, Input, Outcome, Through, meet, of_call},
     divergence::{Definition, Transfer},
     memory::private::{Effect, Passed, Touch},
-    summary::{
-        self, Dependence, Outcome, Through,
-        through::{Input, meet},
-    },
 };
 
 /// What an outcome comes to at a call.
@@ -47,7 +44,7 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
         wave: SourceSet::EMPTY,
         reads: SmallVec::new(),
     };
-    let known = summary::of_call(code, make.rules.calls(), touch.inst);
+    let known = of_call(code, make.rules.calls(), touch.inst);
     let known = known.filter(|_| !make.rules.escapes(touch.inst));
     let through = known.as_ref().and_then(|summary| summary.through.as_ref());
     let passed = make.memory.passed(touch.inst).iter().find(|passed| passed.object == slot.alloca);
@@ -91,7 +88,7 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
 
 /// What the result of a call depends on besides arguments: what the function finds in private memory.
 pub(super) fn result(make: &Make<'_, '_>, call: InstId, reads: &mut SmallVec<[Read; 4]>) {
-    let known = summary::of_call(make.code, make.rules.calls(), call);
+    let known = of_call(make.code, make.rules.calls(), call);
     let through = known.as_ref().and_then(|summary| summary.through.as_ref());
     let Some((through, result)) = through.and_then(|t| Some((t, t.result.as_ref()?))) else {
         return;

@@ -12,8 +12,9 @@ use smallvec::SmallVec;
 
 use super::{Make, MemoryRows, Pointees, Read, Row, RowKey, What, calls::place};
 use crate::{
+    code::Code,
     divergence::Definition,
-    lower::{Code, FullRules},
+    lower::FullRules,
     memory::{PrivateMemory, private::Effect},
 };
 

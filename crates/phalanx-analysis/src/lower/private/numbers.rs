@@ -7,14 +7,16 @@ use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::super::rule::{operands, rule_of};
 use super::{
     MemoryRows, PartRows, Read, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key,
     resolve,
 };
 use crate::{
     affect::Value,
+    code::{Code, Numbering},
     divergence::{Definition, Incoming, ValueTable, repair::EditableTable},
-    lower::{Code, FullRules, Numbering, PointeeValues, operands, rule_of},
+    lower::{FullRules, PointeeValues},
     memory::{
         PrivateMemory,
         private::{Effect, parameter_of},

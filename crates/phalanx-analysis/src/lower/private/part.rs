@@ -8,7 +8,7 @@
 
 use super::{FullRules, Make, MemoryRows, Read, RowKey, What, slot_key};
 use crate::{
-    lower::Code,
+    code::Code,
     memory::{Gone, Part, PrivateMemory},
 };
 

@@ -17,8 +17,8 @@
 use phalanx_ir::{Body, InstId, Opcode};
 
 use super::{ClassicMemorySsa, does};
+use crate::code::{Code, Surroundings};
 use crate::edited::Edited;
-use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed,
     form::{Does, Graphs, Look},

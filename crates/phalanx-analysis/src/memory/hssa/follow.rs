@@ -25,8 +25,8 @@ use std::sync::Arc;
 use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
 
 use super::{MemorySsa, Reach, Scan};
+use crate::code::{Code, Surroundings};
 use crate::edited::Edited;
-use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed, PrivateMemory,
     form::{Does, Graphs, Look},

@@ -17,7 +17,7 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use crate::lower::Code;
+use crate::code::Code;
 
 /// How many uses are looked at, and instructions of a block.
 const BOUND: usize = 1 << 12;

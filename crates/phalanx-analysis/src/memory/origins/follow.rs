@@ -24,7 +24,7 @@ use phalanx_ir::InstId;
 
 use super::addresses::{Addresses, inst};
 use super::{Kind, Known, Origins, Scan, number};
-use crate::lower::{Code, Surroundings};
+use crate::code::{Code, Surroundings};
 
 /// How many uses are looked at.
 const BOUND: usize = 1 << 14;

@@ -20,7 +20,7 @@ use phalanx_ir::{InstId, Opcode, TypeKind, Value, edit::Use};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::{lower::Code, memory::value_type};
+use crate::code::{Code, value_type};
 
 /// Slots with more uses are not followed.
 const USES: usize = 256;

@@ -24,52 +24,16 @@
 //!
 //! **Complexity.** O(operands of changed instructions), times the steps of an address.
 
-use phalanx_ir::{Body, InstId, Opcode, Type, TypeKind, Value, flow::node_of};
+use phalanx_ir::{Body, InstId, Opcode, Value, flow::node_of};
 
 use smallvec::SmallVec;
 
-use super::scan::{Access, Scan};
-use super::{PrivateMemory, Reach, is_address, is_cast, number};
-use crate::lower::{Code, Surroundings};
+use super::PrivateMemory;
+use super::accesses::{Access, Reach, Wanted};
+use super::objects::{is_address, is_cast, number};
+use super::scan::Scan;
+use crate::code::{Code, Surroundings};
 use crate::memory::{by_inst::InstSet, place::neighbours};
-
-/// Which objects are put into SSA form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// All.
-    #[default]
-    All,
-    /// Those in which an address is put, and those from which something is loaded that can hold one, or copied. In integers they matter if some are made
-    /// pointers.
-    Addresses { has_integers: bool },
-}
-
-impl Wanted {
-    /// Whether a store of a type is to what is wanted: of integers, a load says so.
-    pub(super) fn is_put(self, code: Code<'_>, ty: Type) -> bool {
-        match self {
-            Wanted::All => true,
-            Wanted::Addresses { .. } => {
-                Wanted::Addresses { has_integers: false }.is_among(code, ty)
-            }
-        }
-    }
-
-    /// Whether a load of a type is of what is wanted.
-    pub(super) fn is_among(self, code: Code<'_>, ty: Type) -> bool {
-        match (self, code.context.type_kind(ty)) {
-            (Wanted::All, _) => true,
-            (Wanted::Addresses { has_integers }, TypeKind::Int(bits)) => {
-                has_integers && *bits >= 32
-            }
-            (_, TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double) => false,
-            (_, TypeKind::Vector { elem, .. }) => {
-                matches!(code.context.type_kind(*elem), TypeKind::Ptr(_))
-            }
-            _ => true,
-        }
-    }
-}
 
 /// What the answer hangs on: all of that, and maybe more.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -46,9 +46,10 @@ use self::gather::{Component, Gather, is_object};
 pub(crate) use self::graph::InQuestion;
 pub(crate) use self::local::{Gone, Part};
 pub(crate) use self::pointees::Pointees;
+use super::objects::parameter_of;
 use super::scan::Scan;
-use super::{Effect, Passed, PrivateMemory, number, parameter_of, value_type};
-use crate::lower::{Code, Surroundings};
+use super::{Effect, Passed, PrivateMemory, number};
+use crate::code::{Code, Surroundings, value_type};
 use crate::memory::{origins::Origins, ssa::Frontiers};
 use crate::policy::PRIVATE_STEPS;
 

@@ -13,9 +13,9 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::scan::Address;
-use super::{intrinsic_name, is_trackable, value_type};
-use crate::lower::Code;
+use super::accesses::Address;
+use super::objects::{intrinsic_name, is_trackable};
+use crate::code::{Code, value_type};
 
 /// What is known of a slot while blocks are visited.
 #[derive(Clone, Copy, Debug)]

@@ -1,34 +1,9 @@
 //! What is done to slots in functions that are called.
 
-use phalanx_ir::InstId;
-
-use super::scan::Access;
+use super::accesses::Access;
 use super::slots::Divided;
-use super::{Effect, Slot};
+use super::touch::{Effect, Slot};
 use crate::memory::ssa::EventKind;
-
-/// An address of a private object that is an argument of a call whose [summary](crate::summary) says what becomes of the object. No other
-/// argument of the call is an address of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// The call.
-    pub call: InstId,
-    /// Which argument.
-    pub position: u32,
-    /// The object.
-    pub object: InstId,
-    /// Where in the object it points to, if that is a constant.
-    pub offset: Option<i64>,
-}
-
-impl Passed {
-    /// The bytes of the object that a part is of what the argument points to.
-    #[must_use]
-    pub fn shift(&self, range: Option<(i64, i64)>) -> Option<(i64, i64)> {
-        let ((at, end), offset) = (range?, self.offset?);
-        Some((at.checked_add(offset)?, end.checked_add(offset)?))
-    }
-}
 
 /// What the calls among the accesses of one instruction do to each slot: reads first, each slot once. A slot is
 /// defined for certain where parts that are surely written cover it together.

@@ -12,137 +12,15 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::accesses::{Access, Address, Object, Reach};
+use super::entries::Entries;
 use super::holders::{Held, holders, slot_of};
-use super::passed::Passed;
-use super::{
-    Effect, Reach, STEPS, has_copies, is_address, is_pointee, is_trackable, number, pointee_of,
-    value_type,
-};
-use crate::lower::{Code, Surroundings};
-use crate::memory::{
-    by_inst::{InstSet, trim},
-    sizes::TypeSizes,
-};
-
-/// An address made from an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Address {
-    object: u32,
-    /// Where in the object, if it is a constant.
-    offset: Option<i64>,
-}
-
-/// A use of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
-    pub(super) inst: InstId,
-    pub(super) block: Node,
-    pub(super) object: u32,
-    pub(super) effect: Effect,
-    /// First byte and the one after the last, if they are known.
-    pub(super) range: Option<(i64, i64)>,
-    /// Whether the address is at a constant offset.
-    pub(super) is_fixed: bool,
-    /// Whether it may touch several slots.
-    pub(super) is_wide: bool,
-    /// Whether it writes every bit of its range with what it is given.
-    pub(super) is_full: bool,
-    /// Whether it may put an address there or give one that was: an access of a type that can hold one, or the source of a copy.
-    pub(super) has_address: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Object {
-    pub(super) alloca: InstId,
-    pub(super) is_private: bool,
-    /// Who lets the address escape, and the address.
-    witness: Option<(InstId, Value)>,
-}
-
-impl Object {
-    fn new(alloca: InstId) -> Self {
-        Object { alloca, is_private: true, witness: None }
-    }
-}
+use super::objects::{STEPS, has_copies, is_address, is_pointee, is_trackable, pointee_of};
+use super::touch::{Effect, Passed};
+use crate::code::{Code, Surroundings, TypeSizes, value_type};
+use crate::memory::by_inst::InstSet;
 
 const NO_ADDRESS: u32 = u32::MAX;
-
-/// Entries by instruction, less one: of all instructions, or of those that have one.
-#[derive(Clone, Debug)]
-pub(in crate::memory::private) enum Entries {
-    All(Vec<u32>),
-    Some(FxHashMap<InstId, u32>),
-}
-
-impl Default for Entries {
-    fn default() -> Self {
-        Entries::All(Vec::new())
-    }
-}
-
-impl PartialEq for Entries {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Entries::All(entries), Entries::All(others)) => entries == others,
-            (Entries::Some(entries), Entries::Some(others)) => entries == others,
-            _ => false,
-        }
-    }
-}
-
-impl Entries {
-    #[inline]
-    pub(in crate::memory::private) fn get(&self, inst: InstId) -> Option<u32> {
-        match self {
-            Entries::All(entries) => entries.get(number(inst) as usize)?.checked_sub(1),
-            Entries::Some(entries) => entries.get(&inst).copied(),
-        }
-    }
-
-    /// Sets an entry, if there is room for it.
-    pub(in crate::memory::private) fn set(&mut self, inst: InstId, entry: u32) {
-        match self {
-            Entries::All(entries) => {
-                if let Some(at) = entries.get_mut(number(inst) as usize) {
-                    *at = entry + 1;
-                }
-            }
-            Entries::Some(entries) => _ = entries.insert(inst, entry),
-        }
-    }
-
-    /// Takes out an entry.
-    pub(in crate::memory::private) fn remove(&mut self, inst: InstId) {
-        match self {
-            Entries::All(entries) => {
-                if let Some(at) = entries.get_mut(number(inst) as usize) {
-                    *at = 0;
-                }
-            }
-            Entries::Some(entries) => _ = entries.remove(&inst),
-        }
-    }
-
-    /// Adds to all entries from one on.
-    pub(in crate::memory::private) fn shift(&mut self, from: u32, by: i32) {
-        let shift = |entry: &mut u32, from: u32| {
-            if *entry >= from {
-                *entry = entry.wrapping_add_signed(by);
-            }
-        };
-        match self {
-            Entries::All(entries) => entries.iter_mut().for_each(|at| shift(at, from + 1)),
-            Entries::Some(entries) => entries.values_mut().for_each(|at| shift(at, from)),
-        }
-    }
-
-    /// Drops what is said of nothing at the end.
-    pub(in crate::memory::private) fn trim(&mut self) {
-        if let Entries::All(entries) = self {
-            trim(entries);
-        }
-    }
-}
 
 /// How many bytes a part of an object may have that counts as one scalar when a function that is called touches it.
 const SCALAR: i64 = 16;

@@ -2,8 +2,8 @@
 
 use phalanx_graph::BitSet;
 
-use super::scan::{Access, Object};
-use super::{Effect, Slot};
+use super::accesses::{Access, Object};
+use super::touch::{Effect, Slot};
 use crate::memory::ssa::EventKind;
 
 /// The slots of each object: a range of the list, sorted by their first byte.

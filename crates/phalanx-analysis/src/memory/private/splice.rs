@@ -38,8 +38,8 @@ use self::tables::Places;
 use super::concern::Concern;
 use super::follow::{in_order, is_slot};
 use super::{PrivateMemory, Reach, number, scan::Scan};
+use crate::code::{Code, Surroundings};
 use crate::edited::Edited;
-use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed,
     ssa::{Disturbed, Frontiers, Graph},

@@ -8,7 +8,7 @@ use phalanx_ir::{
 use smallvec::SmallVec;
 
 use super::{Facts, Finder};
-use crate::memory::sizes::{TypeSizes, lane_size};
+use crate::code::{TypeSizes, lane_size};
 use crate::shape::{
     algebra,
     form::{Form, Rest},

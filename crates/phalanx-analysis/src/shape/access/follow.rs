@@ -52,9 +52,9 @@ use super::{
 };
 use crate::{
     affect::Value,
+    code::Numbering,
     divergence::Divergence,
     edited::Edited,
-    lower::Numbering,
     memory::order::blocks_behind,
     shape::{Place, Shapes},
 };

@@ -16,7 +16,7 @@ use super::{
     Access, Finder, Pattern, Within,
     touched::{LARGEST, Places, Spans},
 };
-use crate::memory::sizes::cut;
+use crate::code::cut;
 use crate::shape::{
     banks,
     expr::{Expr, Exprs},

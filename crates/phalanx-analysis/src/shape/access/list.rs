@@ -17,7 +17,7 @@ use phalanx_ir::{BlockId, InstId, flow::node_of};
 use rustc_hash::FxHashMap;
 
 use super::{Access, accesses_memory};
-use crate::{lower::Code, memory::pages::Pages};
+use crate::{code::Code, memory::pages::Pages};
 
 /// The accesses of one block, if it has any.
 type Row = Option<Arc<[Access]>>;

@@ -46,8 +46,8 @@ use self::{lanes::Lanes, loops::LoopReads};
 use super::{Place, Shapes, Trust, form::Rest};
 use crate::{
     affect::Value,
+    code::{Code, Definition, Surroundings, pointer_space},
     divergence::Divergence,
-    lower::{Code, Definition, Surroundings, pointer_space},
 };
 
 /// How the addresses of a wave's lanes differ.

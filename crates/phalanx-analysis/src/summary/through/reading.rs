@@ -3,15 +3,15 @@
 use phalanx_target::SourceSet;
 
 use super::super::outcome::Pass;
-use super::super::{Outcome, Returns};
+use super::super::returns::Returns;
 use super::seeded::Seeded;
 use super::slots::SlotFacts;
-use super::{Input, Part, Through};
 use crate::affect::Value;
+use crate::code::calls::{Input, Outcome, Part, Through};
 use crate::divergence::Divergence;
 
 /// Reads off one solution after the other.
-pub(super) struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     seeded: &'a Seeded,
     /// By part.
     facts: Vec<&'a SlotFacts>,
@@ -23,7 +23,7 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// `facts` are by argument, of all its slots.
-    pub(super) fn new(
+    pub(crate) fn new(
         (seeded, facts): (&'a Seeded, &'a [Vec<SlotFacts>]),
         returns: Option<&'a Returns>,
         inputs: &'a [(Input, Value)],
@@ -53,12 +53,12 @@ impl<'a> Reading<'a> {
     }
 
     /// The solution with the function's own sources. `value` tells of values that stand for versions of memory.
-    pub(super) fn own(&mut self, answer: &Divergence, value: impl Fn(Value) -> SourceSet) {
+    pub(crate) fn own(&mut self, answer: &Divergence, value: impl Fn(Value) -> SourceSet) {
         self.read(answer, value, |outcome, sources| outcome.sources |= sources);
     }
 
     /// One with inputs as the only sources.
-    pub(super) fn pass(
+    pub(crate) fn pass(
         &mut self,
         pass: &Pass,
         answer: &Divergence,
@@ -67,7 +67,7 @@ impl<'a> Reading<'a> {
         self.read(answer, value, |outcome, found| pass.note(outcome, found));
     }
 
-    pub(super) fn finish(self) -> Through {
+    pub(crate) fn finish(self) -> Through {
         let Reading { seeded, facts, inputs, outcomes, result, .. } = self;
         let is_read = |part: u32| {
             let at = inputs.iter().position(|(input, _)| *input == Input::Content(part));

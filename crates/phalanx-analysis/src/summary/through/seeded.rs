@@ -1,4 +1,4 @@
-//! What the outcomes of [`Through`](super::Through) may depend on, and the values of tables that stand for it.
+//! What the outcomes of [`Through`](crate::code::calls::Through) may depend on, and the values of tables that stand for it.
 //!
 //! An argument that is followed points to an object with slots ([`PrivateMemory::with_pointees`]). A value stands for what a slot holds when the function is
 //! entered, one for what it holds at each return, and one for whatever is loaded from any slot of the object. The first and the last are
@@ -8,10 +8,12 @@
 
 use phalanx_ir::InstId;
 
-use super::super::is_copied;
-use super::{Input, PARTS};
 use crate::affect::Value;
-use crate::lower::{Code, Numbering, PointeeValues, RowNumbers};
+use crate::code::{
+    Code, Numbering,
+    calls::{Input, PARTS, is_copied},
+};
+use crate::lower::{PointeeValues, RowNumbers};
 use crate::memory::{
     PrivateMemory, SlotFollower,
     private::{parameter_of, pointee_of},
@@ -19,27 +21,27 @@ use crate::memory::{
 
 /// What an argument points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pointee {
-    pub(super) slots: Vec<PointeeSlot>,
+pub(crate) struct Pointee {
+    pub(crate) slots: Vec<PointeeSlot>,
     /// Whatever is loaded from there reads it. None if nothing is there.
     loaded: Option<Value>,
 }
 
 /// A part of what an argument points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PointeeSlot {
+pub(crate) struct PointeeSlot {
     /// Its number in the memory that tells of it.
-    pub(super) number: u32,
-    pub(super) range: Option<(i64, i64)>,
+    pub(crate) number: u32,
+    pub(crate) range: Option<(i64, i64)>,
     /// What it holds when the function is entered.
     entry: Option<Value>,
     /// What it holds where the function returns.
-    pub(super) exits: Vec<Value>,
+    pub(crate) exits: Vec<Value>,
 }
 
 impl Pointee {
     /// What memory and these values of a table tell of an argument; none if it is not followed.
-    pub(super) fn of(
+    pub(crate) fn of(
         memory: &PrivateMemory,
         values: &PointeeValues,
         position: u32,
@@ -83,7 +85,7 @@ impl Seeded {
     }
 
     /// What memory and these values of a table tell of the arguments of a function.
-    pub(super) fn new(code: Code<'_>, memory: &PrivateMemory, values: &PointeeValues) -> Seeded {
+    pub(crate) fn new(code: Code<'_>, memory: &PrivateMemory, values: &PointeeValues) -> Seeded {
         let arguments = 0..code.header.params.len() as u32;
         Seeded { pointees: arguments.map(|at| Pointee::of(memory, values, at)).collect() }
     }
@@ -120,12 +122,12 @@ impl Seeded {
     }
 
     /// By argument.
-    pub(super) fn arguments(&self) -> impl Iterator<Item = Option<&Pointee>> {
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = Option<&Pointee>> {
         self.pointees.iter().map(Option::as_ref)
     }
 
     /// The slots of all arguments, with the argument.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (u32, &PointeeSlot)> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (u32, &PointeeSlot)> {
         let followed = self.pointees.iter().zip(0..);
         followed.flat_map(|(pointee, position)| {
             let slots = pointee.iter().flat_map(|pointee| &pointee.slots);
@@ -153,6 +155,6 @@ impl Seeded {
 }
 
 /// The arguments among objects.
-pub(super) fn positions(objects: &[InstId]) -> impl Iterator<Item = u32> {
+pub(crate) fn positions(objects: &[InstId]) -> impl Iterator<Item = u32> {
     objects.iter().filter_map(|&object| parameter_of(object))
 }

@@ -6,8 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::super::returns::parting_for;
 use super::seeded::Pointee;
+use crate::code::Code;
 use crate::divergence::Flow;
-use crate::lower::Code;
 use crate::memory::{
     PrivateMemory,
     private::{Effect, Touch, parameter_of},
@@ -16,12 +16,12 @@ use crate::memory::{
 
 /// See the [module documentation](self).
 #[derive(Clone, Debug, Default)]
-pub(super) struct SlotFacts {
-    pub(super) is_written: bool,
+pub(crate) struct SlotFacts {
+    pub(crate) is_written: bool,
     /// Whether what is there at the entry is nowhere left at a return.
-    pub(super) is_certain: bool,
+    pub(crate) is_certain: bool,
     /// The branches at which threads part for returns where the slot holds different things.
-    pub(super) parting: Vec<Node>,
+    pub(crate) parting: Vec<Node>,
     exits: Vec<Exit>,
 }
 
@@ -44,7 +44,7 @@ enum Made {
 
 impl SlotFacts {
     /// Those of all slots of memory, by number; of stack slots nothing is told. O(touches), and the versions of the slots in question.
-    pub(super) fn all(
+    pub(crate) fn all(
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
     ) -> Vec<SlotFacts> {
@@ -52,7 +52,7 @@ impl SlotFacts {
     }
 
     /// The same where nothing is told of other objects than these.
-    pub(super) fn of_objects(
+    pub(crate) fn of_objects(
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
         is_told: impl Fn(InstId) -> bool,
@@ -75,18 +75,18 @@ impl SlotFacts {
     }
 
     /// Those of what an argument points to, among those of all slots of the memory that tells of it.
-    pub(super) fn of_pointee(all: &[SlotFacts], pointee: Option<&Pointee>) -> Vec<SlotFacts> {
+    pub(crate) fn of_pointee(all: &[SlotFacts], pointee: Option<&Pointee>) -> Vec<SlotFacts> {
         let slots = pointee.into_iter().flat_map(|pointee| &pointee.slots);
         slots.map(|slot| all[slot.number as usize].clone()).collect()
     }
 
     /// As if no branch parted threads.
-    pub(super) fn forget_parting(&mut self) {
+    pub(crate) fn forget_parting(&mut self) {
         self.parting.clear();
     }
 
     /// Finds the branches that part threads in a graph, where the slot has the SSA form that it had. O(blocks + edges), and O(1) with one return.
-    pub(super) fn find_parting(
+    pub(crate) fn find_parting(
         &mut self,
         (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
     ) {

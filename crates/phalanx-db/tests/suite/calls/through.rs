@@ -1,7 +1,7 @@
 //! What functions do through pointers to private memory of their callers.
 
 use expect_test::{Expect, expect};
-use phalanx_analysis::{lower::Numbering, summary::through::Input};
+use phalanx_analysis::{code::calls::Input, lower::Numbering};
 use phalanx_db::{Did, queries};
 use phalanx_ir::{Opcode, Value};
 

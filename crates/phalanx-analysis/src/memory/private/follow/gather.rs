@@ -17,7 +17,7 @@ use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{SlotFollower, sort};
-use crate::lower::Code;
+use crate::code::Code;
 use crate::memory::private::{
     holders::slot_of, is_address, is_trackable, number, parameter_of, pointee_of,
 };

@@ -18,10 +18,12 @@ use phalanx_ir::{
 use rustc_hash::FxHashSet;
 
 use super::{PrivateMemory, SlotFollower, gather::is_object, sort};
-use crate::lower::Code;
-use crate::memory::origins::is_pointer;
-use crate::memory::private::{holders::slot_of, is_address};
-use crate::memory::ssa::{Disturbed, EventKind, Graph};
+use crate::code::Code;
+use crate::memory::{
+    origins::is_pointer,
+    private::{holders::slot_of, is_address},
+    ssa::{Disturbed, EventKind, Graph},
+};
 
 /// What is in question after an edit, besides what has to do with instructions that have changed.
 #[derive(Debug, Default)]

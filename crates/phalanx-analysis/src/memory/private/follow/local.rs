@@ -28,13 +28,18 @@ use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
 use rustc_hash::FxHashMap;
 
 use super::{Numbered, Patches, SlotFollower, gather::is_slot, is_apart};
-use crate::lower::{Code, Surroundings};
-use crate::memory::private::{
-    Effect, PrivateMemory, Reach, STEPS, Slot, Touch, is_address, number, parameter_of,
-    scan::{Access, Scan},
-    slots::event_kind,
+use crate::code::{Code, Surroundings};
+use crate::memory::{
+    private::{
+        PrivateMemory,
+        accesses::{Access, Reach},
+        objects::{STEPS, is_address, number, parameter_of},
+        scan::Scan,
+        slots::event_kind,
+        touch::{Effect, Slot, Touch},
+    },
+    ssa::{Event, EventKind, Frontiers, LEFT_OUT, Ssa, Version},
 };
-use crate::memory::ssa::{Event, EventKind, Frontiers, LEFT_OUT, Ssa, Version};
 
 /// Of what in a patch something else is known.
 #[derive(Debug, Default)]

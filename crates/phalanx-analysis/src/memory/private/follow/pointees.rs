@@ -6,7 +6,7 @@
 use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 
-use crate::lower::{Code, Surroundings};
+use crate::code::{Code, Surroundings};
 use crate::memory::private::{is_pointee, pointee_of};
 
 /// See the [module documentation](self).

@@ -6,9 +6,13 @@ use phalanx_ir::{
     attributes::{AttrKind, AttrSetData, Captures, MemoryEffects, MemoryLocation},
 };
 
-use super::{Access, Address, SCALAR, Scan};
-use crate::memory::private::{Effect, Passed, intrinsic_name};
-use crate::summary;
+use super::{SCALAR, Scan};
+use crate::code::calls::of_call;
+use crate::memory::private::{
+    accesses::{Access, Address},
+    objects::intrinsic_name,
+    touch::{Effect, Passed},
+};
 
 impl Scan<'_> {
     pub(super) fn call(&mut self, inst: InstId, block: Node, position: usize, address: Address) {
@@ -76,7 +80,7 @@ impl Scan<'_> {
     /// Whether it is known what a call does with an address that it is given.
     fn pass(&mut self, call: InstId, position: usize, address: Address) -> bool {
         let is_followed = self.code.body.inst(call).opcode == Opcode::Call
-            && summary::of_call(self.code, self.around.calls, call).is_some_and(|summary| {
+            && of_call(self.code, self.around.calls, call).is_some_and(|summary| {
                 summary.through.as_ref().is_some_and(|through| through.is_followed(position))
             });
         if is_followed {
@@ -90,7 +94,7 @@ impl Scan<'_> {
 
     /// Notes what a call does through what it was given, from that entry of the list on.
     pub(super) fn followed(&mut self, call: InstId, block: Node, first: usize) {
-        let Some(summary) = summary::of_call(self.code, self.around.calls, call) else { return };
+        let Some(summary) = of_call(self.code, self.around.calls, call) else { return };
         let Some(through) = &summary.through else { return };
         let given = self.passed.split_off(first);
         let attributes = self.code.body.call_info(call).attributes;

@@ -4,13 +4,18 @@ use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode};
 use rustc_hash::FxHashMap;
 
-use super::{Address, Entries, Scan};
-use crate::memory::private::concern::{Concern, Wanted};
-use crate::memory::private::passed::{Passed, calls_of};
-use crate::memory::private::slots::{divide, event_kind, writes};
-use crate::memory::private::{Effect, PrivateMemory, Slot, Touch, is_address, number};
+use super::Scan;
 use crate::memory::{
     origins::Origins,
+    private::{
+        Effect, Passed, PrivateMemory, Slot, Touch,
+        accesses::{Address, Wanted},
+        concern::Concern,
+        entries::Entries,
+        objects::{is_address, number},
+        passed::calls_of,
+        slots::{divide, event_kind, writes},
+    },
     ssa::{Event, Events, Frontiers, Pruning, Ssa},
 };
 

@@ -26,9 +26,11 @@ use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
 use rustc_hash::FxHashSet;
 
-use crate::lower::Code;
-use crate::memory::private::{PrivateMemory, follow::is_slot, is_address};
-use crate::memory::ssa::Disturbed;
+use crate::code::Code;
+use crate::memory::{
+    private::{PrivateMemory, follow::is_slot, is_address},
+    ssa::Disturbed,
+};
 use crate::policy::PRIVATE_STEPS;
 
 /// Objects in question, and who has to do with them.

@@ -23,15 +23,15 @@ use phalanx_graph::{DomTree, Node};
 use phalanx_ir::{BlockId, Body, InstId, Opcode, flow::node_of};
 
 use super::question::Question;
+use crate::code::Code;
 use crate::edited::Edited;
-use crate::lower::Code;
-use crate::memory::private::{
-    PrivateMemory, Slot, Touch,
-    concern::Concern,
-    number,
-    scan::{Access, Entries},
+use crate::memory::{
+    private::{
+        PrivateMemory, Slot, Touch, accesses::Access, concern::Concern, entries::Entries,
+        objects::number,
+    },
+    ssa::{LEFT_OUT, Part, Ssa},
 };
-use crate::memory::ssa::{LEFT_OUT, Part, Ssa};
 
 /// Finds places for what is new.
 pub(super) struct Places<'a> {

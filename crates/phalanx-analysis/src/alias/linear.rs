@@ -18,9 +18,7 @@ use phalanx_ir::{
 };
 use smallvec::SmallVec;
 
-use super::private::value_type;
-use super::sizes::{TypeSizes, cut};
-use crate::lower::Code;
+use crate::code::{Code, TypeSizes, cut, value_type};
 
 /// How many values are looked into for one number, and how many a sum may be of.
 const STEPS: usize = 32;

@@ -11,7 +11,7 @@
 //! on the graph as a whole, and are found again where that is another.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed,
+//! other slots, or there are more than [`PARTS`](crate::code::calls::PARTS). While no argument is followed,
 //! memory alone is.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
@@ -20,17 +20,17 @@ use phalanx_graph::PostDomTree;
 use phalanx_ir::InstId;
 use phalanx_target::TransferContext;
 
-use super::super::WithoutArguments;
-use super::super::returns::Returns;
-use super::reading::Reading;
-use super::seeded::positions;
-use super::slots::SlotFacts;
-use super::{Through, may_be_followed};
+use super::follower::Follower;
+use super::subject::{Answers, Changes, Found, Missing, Purpose, Stamp, Subject};
+use crate::code::{Code, Surroundings, calls::Through};
 use crate::divergence::Flow;
-use crate::follow::{Answers, Changes, Follower, Found, Missing, Purpose, Stamp, Subject};
 use crate::granted::Granted;
-use crate::lower::{Code, Surroundings};
 use crate::memory::{PrivateMemory, private::pointee_of};
+use crate::summary::{
+    WithoutArguments,
+    returns::Returns,
+    through::{self, Reading, SlotFacts, may_be_followed, positions},
+};
 
 /// See the [module documentation](self).
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl ThroughFollower {
         Self { follower: Follower::seen_for(Purpose::Through, position), known: None }
     }
 
-    /// What the function does through pointers as it is now, as [`summarize`](super::super::summarize) finds it, and how that was found. `since` says what
+    /// What the function does through pointers as it is now, as [`summarize`](crate::summary::summarize) finds it, and how that was found. `since` says what
     /// happened to the body since an earlier position.
     pub fn through<'h>(
         &mut self,
@@ -84,7 +84,7 @@ impl ThroughFollower {
             Ok(answers) => answers,
             Err(Missing::Nothing(found)) => return (None, found),
             Err(Missing::Unknown) => {
-                let found = super::through(code, around, (flow, postdom), true);
+                let found = through::through(code, around, (flow, postdom), true);
                 return (found.map(Box::new), Found::Solved);
             }
         };
@@ -100,7 +100,7 @@ impl ThroughFollower {
             }
             None => Known {
                 flow: stamp.flow,
-                returns: super::returns(code, flow, postdom),
+                returns: through::returns(code, flow, postdom),
                 facts: slot_facts(graphs, &answers),
             },
         };
@@ -152,7 +152,7 @@ impl Known {
         graphs @ (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
     ) {
         self.flow = number;
-        self.returns = super::returns(code, flow, postdom);
+        self.returns = through::returns(code, flow, postdom);
         self.facts.iter_mut().flatten().for_each(|facts| facts.find_parting(graphs));
     }
 }

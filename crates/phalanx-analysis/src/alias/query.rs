@@ -34,11 +34,10 @@ use phalanx_target::address_space::AddressSpace;
 use smallvec::SmallVec;
 
 use super::linear::{Distance, Sum, are_apart_modulo};
-use super::private::{PrivateMemory, value_type};
-use super::sizes::TypeSizes;
 use crate::{
-    lower::{Code, Surroundings},
-    spaces::{MemoryKinds, SpaceModel},
+    code::{Code, SpaceModel, Surroundings, TypeSizes, value_type},
+    memory::PrivateMemory,
+    spaces::MemoryKinds,
 };
 
 /// How two accesses relate.

@@ -4,20 +4,21 @@
 //!
 //! A caller that passes the address of a [private object](crate::memory::private) has to know what becomes of it. For each
 //! argument that is a pointer [`Through`] says whether the function *follows* it, which is to say that nobody keeps it; and if so, what
-//! the function does with the parts of what it points to: bytes at constant offsets from the pointer, or all of it. Of each [`Part`]:
+//! the function does with the parts of what it points to: bytes at constant offsets from the pointer, or all of it. Of each
+//! [`Part`](crate::code::calls::Part):
 //!
 //! - whether what is there at the call matters for anything;
-//! - what is there afterwards, as an [`Outcome`], if the function may write there;
+//! - what is there afterwards, as an [`Outcome`](crate::code::calls::Outcome), if the function may write there;
 //! - whether it surely replaces all of the part before it returns.
 //!
 //! Outcomes are as for results: two threads that are converged at an instance of the call, and agree on every source of the outcome,
-//! find equal contents afterwards. Besides arguments an outcome may depend on what is in parts when the function is called ([`Input`]).
+//! find equal contents afterwards. Besides arguments an outcome may depend on what is in parts when the function is called ([`Input`](crate::code::calls::Input)).
 //!
 //! > All of this holds for a call whose argument is the address of an object that is private to the caller, of which no other argument is an
 //! > address.
 //!
 //! Where such an argument stands beside others that are not, what is loaded through the others may be anything: an outcome that
-//! depends on it ([`Input::Loaded`]) is known at a call only if that argument is the address of a private object as well.
+//! depends on it ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if that argument is the address of a private object as well.
 //!
 //! # How
 //!
@@ -31,105 +32,36 @@
 //!
 //! # Cost
 //!
-//! As for results, if a pointer is followed; nothing otherwise. Functions with more than [`PARTS`] parts are not followed. After an edit
-//! what was found is repaired: [`follow`].
+//! As for results, if a pointer is followed; nothing otherwise. Functions with more than [`PARTS`](crate::code::calls::PARTS) parts are not followed. After an edit
+//! what was found is repaired: [`follow`](crate::follow::ThroughFollower).
 
-pub mod follow;
 mod reading;
 mod seeded;
 mod slots;
 
-pub(crate) use seeded::Seeded;
+pub(crate) use reading::Reading;
+pub(crate) use seeded::{Seeded, positions};
+pub(crate) use slots::SlotFacts;
 
 use phalanx_graph::PostDomTree;
-use phalanx_ir::{TypeKind, attributes::AttrKind};
-use phalanx_target::{TransferContext, address_space::AddressSpace, calling_convention::Entry};
+use phalanx_ir::attributes::AttrKind;
+use phalanx_target::TransferContext;
 
-use self::reading::Reading;
 use self::seeded::Pointee;
-use self::slots::SlotFacts;
+use super::passes;
 use super::returns::Returns;
-use super::{Outcome, is_copied, passes};
 use crate::affect::Value;
+use crate::code::{
+    Code, Surroundings,
+    calls::{Through, may_be_private_argument},
+};
 use crate::divergence::{Flow, Rules, solve};
 use crate::explain::Fact;
-use crate::lower::{self, Code, PointeeValues, Surroundings};
+use crate::lower::{self, PointeeValues};
 use crate::memory::PrivateMemory;
 
-/// So many parts are told apart in a function.
-pub const PARTS: usize = 32;
-
-/// What an [`Outcome`] of [`Through`] may depend on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Input {
-    /// An argument.
-    Argument(u32),
-    /// Whatever is loaded through an argument.
-    Loaded(u32),
-    /// What is in a part when the function is called, by number of the part.
-    Content(u32),
-}
-
-/// Some bytes of what an argument points to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// The argument.
-    pub parameter: u32,
-    /// The bytes, counted from the pointer; any, if that is not known.
-    pub range: Option<(i64, i64)>,
-    /// Whether what is there when the function is called matters for a result or for what it leaves.
-    pub is_read: bool,
-    /// What is there afterwards, of the inputs of [`Through::inputs`]; none if it is not written.
-    pub content: Option<Outcome>,
-    /// Whether all of it is surely replaced.
-    pub is_certain: bool,
-}
-
-/// What a function does with what its arguments point to. See the [module documentation](self).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Through {
-    /// What outcomes depend on: what each of [`Outcome::arguments`] stands for.
-    pub inputs: Box<[Input]>,
-    /// By argument and range.
-    pub parts: Box<[Part]>,
-    /// The result, where arguments that are followed are addresses of private objects, of a structure all of it; none where that is told by
-    /// [`Summary::result`](super::Summary::result) as well.
-    pub result: Option<Outcome>,
-    followed: Box<[bool]>,
-}
-
-impl Through {
-    /// Whether it is known what the function does through an argument.
-    #[must_use]
-    pub fn is_followed(&self, position: usize) -> bool {
-        self.followed.get(position) == Some(&true)
-    }
-
-    /// The parts of what an argument points to.
-    pub fn parts_of(&self, position: u32) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(move |part| part.parameter == position)
-    }
-}
-
-/// Whether an argument of a function that is called is a pointer that may be the address of private memory.
-pub(crate) fn may_be_private_argument(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    position: u32,
-) -> bool {
-    let (context, header) = (code.context, code.header);
-    let architecture = around.target.architecture();
-    let ty = header.params.get(position as usize).map(|&ty| context.type_kind(ty));
-    let Some(TypeKind::Ptr(space)) = ty else { return false };
-    let attributes = context.param_attrs(header.attributes, position as usize);
-    code.entry(architecture) == Entry::Call
-        && AddressSpace::of(architecture, *space).may_be_private(false)
-        && !is_copied(context, header, position as usize)
-        && !attributes.has(AttrKind::SwiftError)
-}
-
 /// What a function does through its arguments. None if none is followed. `can_part` is only left out by tests.
-pub(super) fn through(
+pub(crate) fn through(
     code: Code<'_>,
     around: Surroundings<'_>,
     (flow, postdom): (Flow<'_>, &PostDomTree),
@@ -166,13 +98,13 @@ pub(super) fn through(
 }
 
 /// Whether there is an argument that may be followed at all.
-pub(super) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool {
+pub(crate) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool {
     let mut arguments = 0..code.header.params.len() as u32;
     arguments.any(|position| may_be_private_argument(code, around, position))
 }
 
 /// What is returned, if that is told for private objects apart.
-fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
+pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
     let Code { context, header, .. } = code;
     let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
     let is_told = !promises && header.ret != phalanx_ir::Type::VOID;
@@ -197,9 +129,4 @@ pub(crate) fn ends(
         found.extend(facts.parting.iter().map(|&node| Fact::Terminator(node)));
     }
     found
-}
-
-/// Whether two ranges have a byte in common; one that is not known has with all.
-pub(crate) fn meet(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> bool {
-    a.zip(b).is_none_or(|((first, end), (at, last))| at < end && first < last)
 }

@@ -220,7 +220,7 @@ impl<'a> TypeSizes<'a> {
 
     /// How far the indices into a type that are constants move an address. Of the others `variable` is told the position and how far each unit of
     /// it moves the address, and says whether to go on.
-    pub(super) fn steps(
+    pub(crate) fn steps(
         &mut self,
         mut ty: Type,
         indices: impl Iterator<Item = Option<Const>>,

@@ -1,6 +1,6 @@
 //! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
 //!
-//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the [tables](lowering) that it solved, so a function that is
+//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the [tables](super::lowering) that it solved, so a function that is
 //! analysed once costs what it costs. (Whoever does not even want to keep these asks for the first time without one: see [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps a
 //! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
 //! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
@@ -16,112 +16,26 @@
 //! |---|---|
 //! | nothing | the answer again |
 //! | instructions | these are lowered again, the answer is repaired |
-//! | what is [granted](Granted) | loads of which something else is are lowered again, the answer is repaired |
+//! | what is [granted](crate::granted::Granted) | loads of which something else is are lowered again, the answer is repaired |
 //! | control flow | the same; objects of private memory that have another SSA form are stated again, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
 //! | surroundings | from scratch, and kept again |
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
-mod lowering;
-mod untold;
-
 use std::sync::Arc;
 
-use phalanx_ir::{BlockId, InstId};
+use super::lowering::{Lowered, Lowering, Restatement, Room, Tables};
+use super::subject::{Answers, Changes, Found, Missing, Purpose, Sources, Stamp, Subject};
+use super::untold::Untold;
 
-use self::lowering::{Lowered, Lowering, Restatement, Room, Tables};
-use self::untold::Untold;
-use crate::affect::Value;
 use crate::divergence::{
     Divergence, Flow, Rules, ValueTable,
     repair::{Outcome, Retained, Unfit},
     solve,
 };
-use crate::granted::Granted;
-use crate::lower::{Code, Surroundings};
-use crate::memory::{Looks, Pointees, PrivateMemory, SlotFollower, ssa::Graph};
+
+use crate::memory::{Looks, PrivateMemory, ssa::Graph};
 use crate::policy::{LARGE, most_by_single_edits, most_lowered, most_repaired};
-use crate::summary::{self, Passes, Seeded};
-
-/// Which inputs an answer is for. Equal numbers must mean equal inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// Position in the history of the body.
-    pub position: u64,
-    /// Identity of the flow facts.
-    pub flow: u64,
-    /// Identity of everything else: header, target, launch facts, attributes of callees.
-    pub around: u64,
-}
-
-/// What happened to a body since some position of its history.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Changes<'a> {
-    /// Instructions that were inserted, removed, moved, or are another operation or read other operands.
-    pub insts: &'a [InstId],
-    /// Whether blocks or edges changed.
-    pub flow: bool,
-    /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held; also those whose terminator is
-    /// another. Empty: not known.
-    pub blocks: &'a [BlockId],
-}
-
-impl Changes<'_> {
-    fn len(&self) -> usize {
-        self.insts.len() + self.blocks.len()
-    }
-}
-
-/// Whose rules decide what an instruction contributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sources {
-    /// What we hold to be true.
-    Full,
-    /// What LLVM 22 takes for granted.
-    Llvm,
-}
-
-/// The function as it is.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// Its code.
-    pub code: Code<'a>,
-    /// What is around it.
-    pub around: Surroundings<'a>,
-    /// Facts about its control flow.
-    pub flow: Flow<'a>,
-    /// Identifies all three.
-    pub stamp: Stamp,
-    /// What is taken for granted besides.
-    pub granted: &'a Granted,
-    /// Its private memory, if that is at hand: what [`PrivateMemory::without_origins`] finds. None costs time, nothing else.
-    pub private: Option<&'a PrivateMemory>,
-}
-
-/// How an answer was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// From scratch.
-    Solved,
-    /// From scratch, and from now on it is kept.
-    Kept,
-    /// By repair, visiting so many subjects. Also after an edit of the control flow.
-    Repaired {
-        /// See [`Outcome::Repaired`].
-        visited: usize,
-    },
-    /// Derived again from tables that were kept.
-    Rebuilt,
-}
-
-/// What a function is followed for besides its divergence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Divergence,
-    /// The results of a [summary](crate::summary): it is also solved with its arguments as the only sources.
-    Results,
-    /// What is done [through](crate::summary::through) pointers: what arguments point to is private memory, and is a source like arguments.
-    Through,
-}
+use crate::summary::{Passes, Seeded};
 
 /// Follows one function.
 #[derive(Debug)]
@@ -130,62 +44,6 @@ pub struct Follower {
     purpose: Purpose,
     keeps_tables: bool,
     state: State,
-}
-
-/// What is kept for a summary, up to date.
-#[derive(Clone, Copy)]
-pub(crate) struct Answers<'a> {
-    /// What is found with the function's own sources.
-    pub(crate) own: &'a Retained,
-    /// What is found with others.
-    pub(crate) passes: &'a Passes,
-    /// Private memory, and whether all of it was looked at again.
-    pub(crate) memory: &'a SlotFollower,
-    pub(crate) is_whole_new: bool,
-    /// What arguments point to, where it is followed.
-    pub(crate) seeded: &'a Seeded,
-    pub(crate) found: Found,
-}
-
-/// Why nothing is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// There is nothing to be found, which was found so.
-    Nothing(Found),
-    /// It must be found from scratch.
-    Unknown,
-}
-
-impl Purpose {
-    /// Private memory.
-    fn memory(self, subject: &Subject<'_>) -> PrivateMemory {
-        let Subject { code, around, flow: Flow { cfg, dom, .. }, private, .. } = *subject;
-        match (self, private) {
-            (Purpose::Through, _) => PrivateMemory::with_pointees(code, around, cfg, dom),
-            (_, Some(private)) => private.followed_through_calls(code, around, cfg, dom),
-            (_, None) => PrivateMemory::through_calls(code, around, cfg, dom),
-        }
-    }
-
-    /// The same, to be followed.
-    fn followed(self, memory: PrivateMemory, subject: &Subject<'_>) -> SlotFollower {
-        let Subject { code, around, flow, .. } = *subject;
-        match self == Purpose::Through || memory.has_pointees() {
-            true => SlotFollower::with_pointees(memory, Pointees::new(code, around, flow.dom)),
-            false => SlotFollower::new(memory),
-        }
-    }
-
-    /// The only sources that it is also solved with.
-    fn inputs(self, code: Code<'_>, seeded: &Seeded) -> Vec<Option<Value>> {
-        match self {
-            Purpose::Divergence => Vec::new(),
-            Purpose::Results => summary::arguments(code),
-            Purpose::Through => {
-                seeded.inputs(code).into_iter().map(|(_, value)| Some(value)).collect()
-            }
-        }
-    }
 }
 
 /// What was found, and how.
@@ -236,7 +94,7 @@ struct Kept {
 }
 
 impl Follower {
-    /// A follower that has not been asked. It keeps the [tables](lowering) of the function from the first time on, and [gives](Self::table) them to others.
+    /// A follower that has not been asked. It keeps the [tables](super::lowering) of the function from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }

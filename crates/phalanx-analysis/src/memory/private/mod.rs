@@ -19,7 +19,7 @@
 //!
 //! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
 //!
-//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary] says
+//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says
 //! what they do with what an argument points to, and through slots that hold one address
 //! ([`holders`]). For the summary itself [`PrivateMemory::with_pointees`] takes what arguments
 //! point to for objects. In a kernel, structures that it is passed by value are objects as well:
@@ -32,106 +32,34 @@
 //!
 //! **Complexity.** O(instructions + operands), sorting accesses per object, and [`ssa`](super::ssa).
 
+mod accesses;
 pub(crate) mod compare;
 mod concern;
+mod entries;
 pub(crate) mod follow;
 mod holders;
+mod objects;
 mod passed;
 pub(crate) mod readers;
 mod scan;
 mod slots;
 mod splice;
+mod touch;
 
 use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::{
-    Body, Context, GlobalName, InstId, Opcode, Type, TypeKind, Value, attributes::AttrKind,
-    constant::ConstKind, flow::block_of, inst::InstFlags,
-};
-use phalanx_target::calling_convention::Entry;
+use phalanx_ir::{Body, InstId, Opcode, Value, flow::block_of};
 
-use self::concern::{Concern, Wanted};
-pub use self::passed::Passed;
-use self::scan::{Entries, Scan};
+use self::accesses::{Reach, Wanted};
+use self::concern::Concern;
+use self::entries::Entries;
+use self::objects::{STEPS, has_copies, is_address, is_cast, is_trackable, number};
+pub(crate) use self::objects::{is_pointee, parameter_of, pointee_of};
+use self::scan::Scan;
+pub use self::touch::{Effect, Passed, Slot, Touch};
 use super::by_inst::InstSet;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
-use crate::{
-    lower::{Code, Surroundings},
-    summary,
-};
-
-/// What an instruction does to a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// A load: its result is what the slot holds.
-    Load,
-    /// It may read the slot and give what it read to the outside.
-    Read,
-    /// A store of the value that it is given.
-    Store,
-    /// `memset`.
-    Fill,
-    /// The source of a copy.
-    CopyFrom,
-    /// The destination of a copy.
-    CopyTo,
-    /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the version before a definition that nobody reads
-    /// is not always known.
-    Clobber,
-    /// A function that is called may read it, through something that it was [`Passed`].
-    ReadByCall,
-    /// A function that is called may write it, through something that it was [`Passed`].
-    WriteByCall,
-    /// The function returns, and what is there is its caller's: a part of what an argument points to.
-    Return,
-}
-
-impl Effect {
-    /// Whether it is what a function that is called does, as its summary says.
-    #[must_use]
-    pub const fn is_by_call(self) -> bool {
-        matches!(self, Effect::ReadByCall | Effect::WriteByCall)
-    }
-}
-
-/// How far objects are followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Reach {
-    /// Into functions that are called and of which a summary is known, and through slots that hold one address.
-    follows_calls: bool,
-    /// What arguments point to is taken for objects.
-    has_pointees: bool,
-    /// Which of them are put into SSA form.
-    wanted: Wanted,
-}
-
-/// One instruction and one slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
-    /// The instruction.
-    pub inst: InstId,
-    /// The slot.
-    pub slot: u32,
-    /// What it does.
-    pub effect: Effect,
-    /// Number of the event in the SSA form.
-    pub event: u32,
-    /// Whether which part of the object is touched is not known, or depends on operands of the address.
-    pub is_at_variable_offset: bool,
-    /// The first byte of the object that the instruction touches, if it is known.
-    pub at: Option<i64>,
-    /// The first of what the instruction does to private objects.
-    access: u32,
-}
-
-/// A part of an object that is one variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The object.
-    pub alloca: InstId,
-    /// Its bytes, counted from the start of the object; all of it if they are not known.
-    pub range: Option<(i64, i64)>,
-}
+use crate::code::{Code, Surroundings};
 
 /// Private objects of a function, in SSA form. Equal if they say the same.
 #[derive(Clone, Debug, Default)]
@@ -439,88 +367,5 @@ impl PrivateMemory {
         self.concerned.contains(inst)
             || body.inst(inst).opcode == Opcode::Alloca
             || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(matters)
-    }
-}
-
-/// The number of what the first argument points to: no function has so many instructions.
-const POINTEES: u32 = Value::LIMIT as u32 + 1;
-
-/// The number of the object that an argument points to: one that no instruction has, however many there come to be.
-pub(crate) fn pointee_of(position: u32) -> InstId {
-    InstId::from_raw((POINTEES + position).into())
-}
-
-/// The argument that points to an object with that number, if it is none of a stack slot.
-pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
-    number(object).checked_sub(POINTEES)
-}
-
-/// Whether an argument is a pointer to an object that nobody else has an address of, where such are
-/// followed: in a function that is called, of a caller's private memory, as far as is known; in a
-/// kernel, a structure that it is passed by value.
-pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
-    summary::may_be_private_argument(code, around, position) || is_copy(code, around, position)
-}
-
-/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what
-/// the host passed.
-fn is_copy(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
-    let attributes = code.context.param_attrs(code.header.attributes, position as usize);
-    attributes.has(AttrKind::ByVal)
-        && code.entry(around.target.architecture()) == Entry::Kernel
-        && code
-            .header
-            .params
-            .get(position as usize)
-            .is_some_and(|&ty| matches!(code.context.type_kind(ty), TypeKind::Ptr(_)))
-}
-
-fn has_copies(code: Code<'_>, around: Surroundings<'_>) -> bool {
-    (0..code.header.params.len() as u32).any(|at| is_copy(code, around, at))
-}
-
-/// Whether an instruction can make an address of an object.
-fn is_address(body: &Body, inst: InstId) -> bool {
-    matches!(
-        body.inst(inst).opcode,
-        Opcode::Alloca | Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast
-    )
-}
-
-/// Whether an instruction makes a pointer of an integer.
-fn is_cast(body: &Body, inst: InstId) -> bool {
-    body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
-}
-
-/// Whether an alloca of the entry block is a plain piece of the frame.
-fn is_trackable(body: &Body, inst: InstId) -> bool {
-    let flags = body.inst(inst).flags;
-    !flags.contains(InstFlags::IN_ALLOCA) && !flags.contains(InstFlags::SWIFT_ERROR)
-}
-
-/// How many steps from an address to its object are looked at.
-const STEPS: usize = 64;
-
-fn number(inst: InstId) -> u32 {
-    inst.into_raw().into_u32()
-}
-
-pub(crate) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
-    match value.kind() {
-        phalanx_ir::ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
-        phalanx_ir::ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
-        phalanx_ir::ValueKind::Const(constant) => Some(code.context.const_data(constant).ty),
-        _ => None,
-    }
-}
-
-/// The name of the intrinsic that is called.
-fn intrinsic_name<'a>(context: &'a Context, body: &Body, call: InstId) -> Option<&'a [u8]> {
-    let callee = body.const_callee(call)?;
-    match context.const_data(callee).kind {
-        ConstKind::Global(GlobalName::Named(symbol)) => {
-            Some(context.bytes(symbol)).filter(|name| name.starts_with(b"llvm."))
-        }
-        _ => None,
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! | part | found from | after an edit |
 //! |---|---|---|
-//! | [`Besides`](super::Besides): effects | single instructions | the same, unless an instruction has changed that [concerns](concerns_effects) it |
-//! | [`Through`](super::Through): what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers; else these are repaired ([`ThroughFollower`](super::through::follow::ThroughFollower)) |
+//! | [`Besides`](crate::summary::Besides): effects | single instructions | the same, unless an instruction has changed that [concerns](concerns_effects) it |
+//! | [`Through`](crate::code::calls::Through): what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers; else these are repaired ([`ThroughFollower`](super::ThroughFollower)) |
 //! | [`Results`] | solutions with the function's own sources and with its arguments | these are repaired ([`ResultFollower`]) |
 //!
 //! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are follows from the graph, from `ret` instructions, and from
@@ -17,14 +17,17 @@
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{InstId, Opcode, Type};
 
-use super::{Reading, Results, WithoutArguments, first_impure, is_timeless, returns::Returns};
+use super::follower::Follower;
+use super::subject::{Answers, Changes, Found, Purpose, Stamp, Subject};
+use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::Flow;
-use crate::follow::{Answers, Changes, Follower, Found, Purpose, Stamp, Subject};
 use crate::granted::Granted;
-use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::has_pointers;
+use crate::summary::{
+    Reading, Results, WithoutArguments, first_impure, is_timeless, returns::Returns,
+};
 
-/// Whether the [effects](super::Effects) of a function may depend on an instruction, besides on where blocks are.
+/// Whether the [effects](crate::code::calls::Effects) of a function may depend on an instruction, besides on where blocks are.
 #[must_use]
 pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     let opcode = code.body.inst(inst).opcode;
@@ -75,7 +78,7 @@ impl ResultFollower {
         Self { follower: Follower::seen_for(Purpose::Results, position), known: None }
     }
 
-    /// What is told of the result of the function as it is now, as [`summarize`](super::summarize) finds it, and how that was found; none where it
+    /// What is told of the result of the function as it is now, as [`summarize`](crate::summary::summarize) finds it, and how that was found; none where it
     /// cannot be followed. `since` says what happened to the body since an earlier position.
     pub fn results<'h>(
         &mut self,

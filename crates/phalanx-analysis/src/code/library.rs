@@ -143,7 +143,7 @@ impl Code<'_> {
 /// The sources of what a variable holds that an address leads to, if it is one of SPIR-V's that
 /// tell a thread where it is (`__spirv_BuiltInGlobalInvocationId`): a constant for each thread, and
 /// not for all of them.
-pub(super) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
+pub(crate) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
     let mut address = address;
     // Expressions are deep only where somebody has made them so; nothing is known of these.
     for _ in 0..MAX_DEPTH {

@@ -1,0 +1,38 @@
+//! What a call asks of the function that it calls.
+
+use std::borrow::Cow;
+
+use phalanx_ir::{InstId, TypeKind, attributes::AttrKind, constant::ConstKind};
+use phalanx_target::{address_space::AddressSpace, calling_convention::Entry};
+
+use super::{CallFacts, Summary, is_copied};
+use crate::code::{Code, Surroundings};
+
+/// What is known of the function that an instruction calls by its name, with its own type.
+pub(crate) fn of_call<'a>(
+    code: Code<'_>,
+    facts: &'a dyn CallFacts,
+    call: InstId,
+) -> Option<Cow<'a, Summary>> {
+    let callee = code.body.const_callee(call)?;
+    let ConstKind::Global(name) = code.context.const_data(callee).kind else { return None };
+    // Called as something else, a function may do anything.
+    facts.summary(name).filter(|known| known.ty == Some(code.body.call_info(call).function_type))
+}
+
+/// Whether an argument of a function that is called is a pointer that may be the address of private memory.
+pub(crate) fn may_be_private_argument(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    position: u32,
+) -> bool {
+    let (context, header) = (code.context, code.header);
+    let architecture = around.target.architecture();
+    let ty = header.params.get(position as usize).map(|&ty| context.type_kind(ty));
+    let Some(TypeKind::Ptr(space)) = ty else { return false };
+    let attributes = context.param_attrs(header.attributes, position as usize);
+    code.entry(architecture) == Entry::Call
+        && AddressSpace::of(architecture, *space).may_be_private(false)
+        && !is_copied(context, header, position as usize)
+        && !attributes.has(AttrKind::SwiftError)
+}

@@ -1,0 +1,160 @@
+//! The tables that there are: by our rules and by LLVM's, with and without private memory.
+
+use phalanx_ir::{InstId, flow::node_of};
+
+use super::build::{lower, lower_open};
+use super::full::FullRules;
+use super::llvm::LlvmRules;
+use super::private::{MemoryRows, MemoryVersion, OmittedRead};
+use crate::affect::Value;
+use crate::code::{Code, Numbering, Surroundings};
+use crate::divergence::ValueTable;
+use crate::memory::{Looked, PrivateMemory};
+use crate::shape::Shapes;
+
+/// Tables for what we hold to be true.
+#[must_use]
+pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut FullRules::new(code, around))
+}
+
+/// As [`full`], with what loads from private memory give. The values that stand for versions of memory come after so many
+/// numbers that are left out.
+#[must_use]
+pub fn full_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> ValueTable {
+    with_rows(code, around, (memory, None), unused).0
+}
+
+/// The same without something that loads depend on: a negative control.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn full_without(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    omitted: OmittedRead,
+) -> ValueTable {
+    with_rows(code, around, (memory, Some(omitted)), 0).0
+}
+
+/// The same, with what is needed to bring it up to date: what the versions of memory are, and the shapes that were looked at.
+pub(crate) fn full_and_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> (ValueTable, MemoryRows, Box<Shapes>) {
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
+    (table, rows, rules.into_shapes())
+}
+
+/// Values of a table made by [`full_through`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointeeValues {
+    /// Slot of what an argument points to, and what it holds when the function is entered.
+    pub(crate) entries: Vec<(u32, Value)>,
+    /// Argument, and a value that everything depends on that is loaded through it.
+    pub(crate) loaded: Vec<(u32, Value)>,
+    /// Slot, and what it holds where the function returns.
+    pub(crate) exits: Vec<(u32, Value)>,
+}
+
+/// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of versions of memory as of other values.
+pub(crate) fn full_through(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> (ValueTable, PointeeValues) {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    (table.with_memory_reported(), rows.pointees(first))
+}
+
+/// As [`full_through`], and what the values are that stand for versions of memory, in the order of their numbers.
+pub(crate) fn full_through_and_versions(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> (ValueTable, PointeeValues, Vec<MemoryVersion>) {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    (table.with_memory_reported(), rows.pointees(first), rows.versions(first))
+}
+
+/// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused
+/// numbers. O(one lowering).
+#[must_use]
+pub fn memory_versions(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> Vec<MemoryVersion> {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
+}
+
+/// As [`full_with`] with no unused numbers, with a value more for each of these arguments of calls:
+/// what is in the private object that it is an address of. None where that is not known. Answers
+/// tell of versions of memory as of other values.
+pub(crate) fn full_with_contents(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    passed: &[(InstId, u32)],
+) -> (ValueTable, Vec<Option<Value>>) {
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
+        return (lower(code, &mut rules), vec![None; passed.len()]);
+    };
+    let mut table = lower_open(code, &mut rules);
+    let (rows, numbers) = MemoryRows::with_contents(code, &rules, memory, passed);
+    rows.add_to(&mut table, Numbering::new(code.header), entry, 0);
+    let table = table.finish();
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    let value = |row: u32| Value::new(first + row as usize);
+    let values = numbers.into_iter().map(|row| row.map(value)).collect();
+    (table.with_memory_reported(), values)
+}
+
+fn with_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    with_rules(code, &mut rules, (memory, omitted), unused)
+}
+
+pub(super) fn with_rules(
+    code: Code<'_>,
+    rules: &mut FullRules<'_>,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
+    let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
+        return (lower(code, rules), MemoryRows::default());
+    };
+    let mut table = lower_open(code, rules);
+    let rows = MemoryRows::new(code, rules, memory, omitted);
+    rows.add_to(&mut table, Numbering::new(code.header), entry, unused);
+    (table.finish(), rows)
+}
+
+/// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
+#[must_use]
+pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, around, false))
+}
+
+/// As [`as_llvm`], with what LLVM forgets: results of `invoke`, which it takes for a source but whose users it does not look at.
+#[must_use]
+pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, around, true))
+}

@@ -1,0 +1,94 @@
+//! Which objects there are, how they are numbered, and which instructions make addresses of them.
+//!
+//! An object is named by its `alloca`. What an argument points to has no instruction: it is named by
+//! a number that no instruction has. O(1) each, [`has_copies`] O(parameters).
+
+use phalanx_ir::{
+    Body, Context, GlobalName, InstId, Opcode, TypeKind, Value, attributes::AttrKind,
+    constant::ConstKind, inst::InstFlags,
+};
+use phalanx_target::calling_convention::Entry;
+
+use crate::code::{Code, Surroundings, calls::may_be_private_argument};
+
+/// The number of what the first argument points to: no function has so many instructions.
+pub(in crate::memory::private) const POINTEES: u32 = Value::LIMIT as u32 + 1;
+
+/// The number of the object that an argument points to: one that no instruction has, however many there come to be.
+pub(crate) fn pointee_of(position: u32) -> InstId {
+    InstId::from_raw((POINTEES + position).into())
+}
+
+/// The argument that points to an object with that number, if it is none of a stack slot.
+pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
+    number(object).checked_sub(POINTEES)
+}
+
+/// Whether an argument is a pointer to an object that nobody else has an address of, where such are
+/// followed: in a function that is called, of a caller's private memory, as far as is known; in a
+/// kernel, a structure that it is passed by value.
+pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
+    may_be_private_argument(code, around, position) || is_copy(code, around, position)
+}
+
+/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what
+/// the host passed.
+pub(in crate::memory::private) fn is_copy(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    position: u32,
+) -> bool {
+    let attributes = code.context.param_attrs(code.header.attributes, position as usize);
+    attributes.has(AttrKind::ByVal)
+        && code.entry(around.target.architecture()) == Entry::Kernel
+        && code
+            .header
+            .params
+            .get(position as usize)
+            .is_some_and(|&ty| matches!(code.context.type_kind(ty), TypeKind::Ptr(_)))
+}
+
+pub(in crate::memory::private) fn has_copies(code: Code<'_>, around: Surroundings<'_>) -> bool {
+    (0..code.header.params.len() as u32).any(|at| is_copy(code, around, at))
+}
+
+/// Whether an instruction can make an address of an object.
+pub(in crate::memory::private) fn is_address(body: &Body, inst: InstId) -> bool {
+    matches!(
+        body.inst(inst).opcode,
+        Opcode::Alloca | Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast
+    )
+}
+
+/// Whether an instruction makes a pointer of an integer.
+pub(in crate::memory::private) fn is_cast(body: &Body, inst: InstId) -> bool {
+    body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
+}
+
+/// Whether an alloca of the entry block is a plain piece of the frame.
+pub(in crate::memory::private) fn is_trackable(body: &Body, inst: InstId) -> bool {
+    let flags = body.inst(inst).flags;
+    !flags.contains(InstFlags::IN_ALLOCA) && !flags.contains(InstFlags::SWIFT_ERROR)
+}
+
+/// How many steps from an address to its object are looked at.
+pub(in crate::memory::private) const STEPS: usize = 64;
+
+pub(in crate::memory::private) fn number(inst: InstId) -> u32 {
+    inst.into_raw().into_u32()
+}
+
+/// The name of the intrinsic that is called.
+pub(in crate::memory::private) fn intrinsic_name<'a>(
+    context: &'a Context,
+    body: &Body,
+    call: InstId,
+) -> Option<&'a [u8]> {
+    let callee = body.const_callee(call)?;
+    match context.const_data(callee).kind {
+        ConstKind::Global(GlobalName::Named(symbol)) => {
+            Some(context.bytes(symbol)).filter(|name| name.starts_with(b"llvm."))
+        }
+        _ => None,
+    }
+}

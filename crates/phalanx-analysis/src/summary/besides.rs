@@ -1,0 +1,80 @@
+//! What a call does besides computing a result: what single instructions tell, taken together.
+
+use phalanx_graph::Cycles;
+use phalanx_ir::{InstId, Opcode, Type};
+
+use super::results::Results;
+use crate::code::{
+    Code, Surroundings,
+    calls::{Effects, Summary, Through},
+};
+
+/// What a single instruction tells.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Told {
+    effects: Effects,
+    writes_memory: bool,
+}
+
+impl Told {
+    /// What an instruction tells; none if it is nothing.
+    #[must_use]
+    pub fn by(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<Told> {
+        let effects = Effects::at(code, around, inst);
+        let told = Told { effects, writes_memory: writes_memory(code, inst) };
+        (told.writes_memory || effects != Effects::NONE).then_some(told)
+    }
+}
+
+/// What single instructions tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Besides {
+    effects: Effects,
+    writes_memory: bool,
+}
+
+impl Besides {
+    /// That of a function. O(instructions).
+    #[must_use]
+    pub fn new(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Besides {
+        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        Besides::of(code, cycles, insts.filter_map(|inst| Told::by(code, around, inst)))
+    }
+
+    /// That of a function whose instructions tell this, whatever how often.
+    #[must_use]
+    pub fn of(code: Code<'_>, cycles: &Cycles, all: impl Iterator<Item = Told>) -> Besides {
+        let mut writes_memory = false;
+        let all = all.inspect(|told| writes_memory |= told.writes_memory);
+        let effects = Effects::of(code, cycles, all.map(|told| told.effects));
+        Besides { effects, writes_memory }
+    }
+
+    /// The summary of a function that returns nothing, where it is known without looking at results.
+    #[must_use]
+    pub fn without_result(self, code: Code<'_>, through: Option<Box<Through>>) -> Option<Summary> {
+        let is_known = code.header.ret == Type::VOID && self.writes_memory;
+        is_known.then(|| self.with_results(code, through, Results::default()))
+    }
+
+    /// The summary of a function with these results.
+    #[must_use]
+    pub fn with_results(
+        self,
+        code: Code<'_>,
+        through: Option<Box<Through>>,
+        Results { result, members, is_timeless }: Results,
+    ) -> Summary {
+        let Besides { effects, .. } = self;
+        let bottom = Summary::bottom(code.header);
+        Summary { effects, through, result, members, is_timeless, ..bottom }
+    }
+}
+
+/// Whether an instruction writes to memory or orders accesses, so that a call has a time.
+fn writes_memory(code: Code<'_>, inst: InstId) -> bool {
+    matches!(
+        code.body.inst(inst).opcode,
+        Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence
+    )
+}

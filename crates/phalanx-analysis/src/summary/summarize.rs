@@ -1,0 +1,127 @@
+//! The summary of a function with a body, from scratch.
+//!
+//! O(function) for each pass; there are two, and one more for every 12 parameters (3 where sources
+//! collapse), at most six.
+
+use std::fmt;
+
+use phalanx_graph::PostDomTree;
+use phalanx_ir::Type;
+
+use super::besides::Besides;
+use super::facts::WithoutArguments;
+use super::passes::{self, arguments};
+use super::results::{Reading, Results, first_impure};
+use super::returns::Returns;
+use super::through;
+use crate::code::{
+    Code, Numbering, Surroundings,
+    calls::{Summary, Through},
+};
+use crate::divergence::{Flow, Rules, ValueTable, solve};
+use crate::lower::{self, Single};
+use crate::memory::PrivateMemory;
+
+/// The summary of a function with a body.
+///
+/// O(function) for each pass; there are two, and one more for every 12 parameters (3 where sources collapse), at most
+/// six.
+#[must_use]
+pub fn summarize(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+    known: AtHand<'_>,
+) -> Summary {
+    let returns = || Returns::new(code, flow, postdom);
+    summarize_with(code, around, (flow, postdom), (returns, true), known)
+}
+
+/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn summarize_without_parting(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+) -> Summary {
+    let returns = || Returns::new(code, flow, postdom).without_parting();
+    summarize_with(code, around, (flow, postdom), (returns, false), AtHand::default())
+}
+
+/// Parts of a summary, and what it is found from, that somebody has found already. None of it makes a difference to what is found.
+#[derive(Default)]
+pub struct AtHand<'a> {
+    /// What single instructions tell.
+    pub besides: Option<Besides>,
+    /// What is done through pointers, if anything is known of that.
+    pub through: Option<Option<Box<Through>>>,
+    /// Gives what the divergence of the function is solved from, whatever its callers pass.
+    pub table: Option<&'a dyn Fn() -> Option<ValueTable>>,
+}
+
+impl fmt::Debug for AtHand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AtHand { besides, through, table } = self;
+        let mut all = f.debug_struct("AtHand");
+        all.field("besides", besides).field("through", through);
+        all.field("table", &table.is_some()).finish()
+    }
+}
+
+fn summarize_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    (flow, postdom): (Flow<'_>, &PostDomTree),
+    (returns, can_part): (impl FnOnce() -> Returns, bool),
+    known: AtHand<'_>,
+) -> Summary {
+    let besides = known.besides.unwrap_or_else(|| Besides::new(code, around, flow.cycles));
+    let facts = WithoutArguments(around.calls, code);
+    let around = Surroundings { calls: &facts, ..around };
+    let through = known
+        .through
+        .unwrap_or_else(|| through::through(code, around, (flow, postdom), can_part).map(Box::new));
+    if let Some(summary) = besides.without_result(code, through.clone()) {
+        return summary;
+    }
+    let table = match known.table.and_then(|table| table()) {
+        Some(table) => with_own_arguments(code, around, table),
+        None => {
+            let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
+            lower::full_with(code, around, &memory, 0)
+        }
+    };
+    let is_timeless =
+        first_impure(code, |inst| table.is_pure(Numbering::new(code.header).inst(inst))).is_none();
+    if code.header.ret == Type::VOID {
+        let results = Results { is_timeless, ..Results::default() };
+        return besides.with_results(code, through, results);
+    }
+    let inputs = arguments(code);
+    let tokens = passes::tokens(around, &table, inputs.len());
+    let returns = returns();
+    let mut reading = Reading::new(code, around, &returns);
+    let more = tokens.unconditional(&table);
+    reading.own(&solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise));
+    for (pass, seeds) in passes::seeded(&tokens, &inputs) {
+        reading.pass(&pass, &solve(flow, &tokens.table(&table, &seeds), Rules::Precise));
+    }
+    besides.with_results(code, through, reading.finish(is_timeless))
+}
+
+/// The same tables where arguments are what they are in these surroundings. What is known of arguments is in their definitions and nowhere else.
+fn with_own_arguments(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    mut table: ValueTable,
+) -> ValueTable {
+    let mut rules = Single::new(code, around);
+    for position in 0..code.header.params.len() as u32 {
+        let argument = Numbering::new(code.header).argument(position);
+        table.set_seed(argument, rules.argument(position));
+    }
+    table
+}
