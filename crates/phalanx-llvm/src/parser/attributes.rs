@@ -16,44 +16,14 @@ use phalanx_ir::{
         MemoryLocation, Payload, Positions, VScaleRange,
     },
 };
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::state::attributes::{FnAttrs, HeaderAttrs};
 use crate::{
     error::{PResult, Span},
     lexer::TokenKind,
 };
-
-/// Function attributes as written: explicit ones, and groups that may be defined later.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct FnAttrs {
-    /// What stands there itself.
-    pub(crate) set: AttrSet,
-    /// `#N`, in the order of the text.
-    pub(crate) groups: SmallVec<[u32; 2]>,
-    /// `align N` in a function header; elsewhere it is part of the set.
-    pub(crate) align: Option<u64>,
-}
-
-/// What the attributes of a function header come to.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct HeaderAttrs {
-    /// The attributes.
-    pub(crate) set: AttrSet,
-    /// The alignment of the function, if a group says one.
-    pub(crate) align: Option<u64>,
-    /// The section of the function, if an attribute says one.
-    pub(crate) section: Option<phalanx_ir::Symbol>,
-}
-
-/// What has been read of attributes.
-#[derive(Default)]
-pub(crate) struct AttributeState {
-    groups: FxHashMap<u32, AttrSet>,
-    /// Sets of one attribute without payload, by kind: most parameters have `noundef` or nothing.
-    single: FxHashMap<AttrKind, AttrSet>,
-}
 
 /// Where a list of attributes stands.
 #[derive(Copy, Clone, PartialEq, Eq)]

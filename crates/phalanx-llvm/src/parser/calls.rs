@@ -5,30 +5,17 @@
 //! it, the shape is spelled out in words and looked up.
 
 use phalanx_ir::{
-    AttrSet, CallInfo, InstData, InstFlags, Opcode, Symbol, Type, TypeKind, Value,
+    AttrSet, CallInfo, InstData, InstFlags, Opcode, Type, TypeKind, Value,
     attributes::AttrListData,
     constant::{ConstKind, InlineAsm},
 };
 
-use super::{
-    FnAttrs, Parser, checks::is_first_class, header::trim, instructions::record, keyword::Keyword,
-};
+use super::state::{attributes::FnAttrs, function::CallScratch};
+use super::{Parser, checks::is_first_class, header::trim, instructions::record, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},
 };
-
-/// Buffers for the call that is being read.
-#[derive(Default)]
-pub(crate) struct CallScratch {
-    /// Type, attributes and place of each argument.
-    args: Vec<(Type, AttrSet, Span)>,
-    /// Tag and number of operands of each bundle.
-    bundles: Vec<(Symbol, u32)>,
-    /// The shape, spelled out.
-    words: Vec<u32>,
-    types: Vec<Type>,
-}
 
 /// What is called.
 enum Callee {

@@ -2,8 +2,6 @@
 
 use phalanx_ir::{ConstKind, Context, Opcode, Type, TypeKind, Value, constant::Int};
 
-use rustc_hash::FxHashMap;
-
 use super::Parser;
 use crate::error::{PResult, Span};
 
@@ -212,28 +210,5 @@ impl Parser<'_> {
             self.context.type_kind(ty),
             TypeKind::Array { .. } | TypeKind::Struct { .. } | TypeKind::Named(_)
         )
-    }
-}
-
-/// Function types by result and parameters, the ones used before at hand.
-#[derive(Default)]
-pub(crate) struct FunctionTypes {
-    known: FxHashMap<Box<[Type]>, Type>,
-    key: Vec<Type>,
-}
-
-impl FunctionTypes {
-    /// The function type without variable arguments.
-    pub(crate) fn get(&mut self, context: &Context, ret: Type, params: &[Type]) -> Type {
-        self.key.clear();
-        self.key.push(ret);
-        self.key.extend_from_slice(params);
-        if let Some(&known) = self.known.get(&self.key[..]) {
-            return known;
-        }
-        let kind = TypeKind::Function { ret, params: params.into(), vararg: false };
-        let ty = context.type_of_kind(&kind);
-        self.known.insert(self.key[..].into(), ty);
-        ty
     }
 }

@@ -6,10 +6,11 @@ use phalanx_ir::{
     Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::ConstExpr, fold::fold,
 };
 
+use super::state::constants::{Frame, FrameKind};
 use super::{
     Parser,
     checks::{cast_is_valid, lanes},
-    constants::{Frame, FrameKind, UNTYPED},
+    constants::UNTYPED,
     keyword::Keyword,
 };
 use crate::{error::PResult, lexer::TokenKind};

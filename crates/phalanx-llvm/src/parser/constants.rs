@@ -4,8 +4,8 @@
 //! is always a type and a constant, so the loop is: read a type, read a leaf or open a frame, close frames while they end.
 
 use phalanx_ir::{Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::Int};
-use rustc_hash::FxHashMap;
 
+use super::state::constants::{Frame, FrameKind};
 use super::{
     Parser,
     checks::{is_first_class, lanes, with_lanes},
@@ -18,38 +18,6 @@ use crate::{
 
 /// Stands for whatever type a constant expression has.
 pub(super) const UNTYPED: Type = Type::VOID;
-
-/// What makes reading constants cheap: the ones seen before, and stacks that are used again.
-#[derive(Default)]
-pub(crate) struct ConstantState {
-    ints: FxHashMap<(Type, u64), Const>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) elements: Vec<(Const, Type)>,
-}
-
-/// A bracket that is open.
-#[derive(Copy, Clone)]
-pub(super) struct Frame {
-    pub(super) kind: FrameKind,
-    /// The type that the whole must have.
-    pub(super) ty: Type,
-    /// Where its elements begin in the stack of elements.
-    pub(super) base: usize,
-    pub(super) start: u32,
-}
-
-#[derive(Copy, Clone)]
-pub(super) enum FrameKind {
-    Struct { packed: bool },
-    Array,
-    Vector,
-    Splat,
-    PtrAuth,
-    Cast(Opcode),
-    Binary(Opcode, InstFlags),
-    Lanes(Opcode),
-    Gep { flags: InstFlags, in_range: Option<(i64, i64)>, source: Type },
-}
 
 impl<'a> Parser<'a> {
     /// A type and a constant of it.

@@ -6,11 +6,8 @@ use phalanx_ir::{
     module::{CodeModel, ComdatKind, GlobalAlias, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr},
 };
 
-use super::{
-    Parser,
-    globals::{Comdat, Preamble},
-    keyword::Keyword,
-};
+use super::state::globals::{Comdat, Preamble};
+use super::{Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},

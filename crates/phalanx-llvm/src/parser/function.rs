@@ -1,71 +1,20 @@
 //! Bodies of functions: blocks in the order of the text, and what must be put right when all of them are there.
 
 use phalanx_ir::{
-    Body, Extras, Flow, Function, FunctionHeader, InstData, InstId, Names, Type, Value,
-    metadata::{Attachment, DebugRecord, LocalMetadata},
+    Extras, Flow, Function, FunctionHeader, InstData, InstId, Type, Value,
+    metadata::{Attachment, LocalMetadata},
 };
-use rustc_hash::FxHashMap;
 
-use super::{FnAttrs, Parser, Place, header::Param, keyword::Keyword, locals::PLACEHOLDERS};
+use super::state::{
+    attributes::{FnAttrs, Place},
+    locals::PLACEHOLDERS,
+};
+use super::{Parser, header::Param, keyword::Keyword};
 use crate::{
     error::PResult,
     lexer::{Token, TokenKind},
     source_map::FunctionMap,
 };
-
-/// The function whose body is being read.
-#[derive(Default)]
-pub(crate) struct FunctionState {
-    pub(crate) body: Body,
-    names: Names,
-    attachments: Vec<(InstId, Attachment)>,
-    debug_records: Vec<(InstId, DebugRecord)>,
-    /// Successors of all blocks so far, by number among the labels.
-    pub(crate) successors: Vec<u32>,
-    /// Where the successors of each block end.
-    successor_ends: Vec<u32>,
-    /// Phis, whose blocks are labels until the end.
-    phis: Vec<InstId>,
-    /// Instructions with placeholders among their operands.
-    unresolved: Vec<InstId>,
-    /// Whether an operand of the current instruction is a placeholder.
-    pub(crate) has_placeholder: bool,
-    /// Whether the comma before the attachments of the current instruction has been read.
-    pub(crate) ate_comma: bool,
-    /// Operands of the current instruction.
-    pub(crate) operands: Vec<Value>,
-    /// Shapes of calls that occurred, by their words.
-    pub(crate) calls: FxHashMap<Box<[u32]>, u32>,
-    inst_offsets: Vec<u32>,
-    block_offsets: Vec<u32>,
-    /// Type of the function's result.
-    pub(crate) ret: Option<Type>,
-    /// Whether the function takes variable arguments.
-    pub(crate) vararg: bool,
-    /// Index of the function in its module.
-    pub(crate) index: usize,
-    /// Whether metadata operands or debug records hold values.
-    pub(crate) has_local_metadata: bool,
-}
-
-impl FunctionState {
-    /// Makes it ready for a function; buffers keep their memory.
-    fn start(&mut self, index: usize, ret: Type) {
-        self.successors.clear();
-        self.successor_ends.clear();
-        self.phis.clear();
-        self.unresolved.clear();
-        self.inst_offsets.clear();
-        self.block_offsets.clear();
-        if self.calls.capacity() > 1024 {
-            self.calls = FxHashMap::default();
-        }
-        self.calls.clear();
-        self.has_local_metadata = false;
-        self.index = index;
-        self.ret = Some(ret);
-    }
-}
 
 impl Parser<'_> {
     /// The body of a function, at its opening brace.

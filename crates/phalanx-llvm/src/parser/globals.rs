@@ -7,97 +7,20 @@
 use std::borrow::Cow;
 
 use phalanx_ir::{
-    BlockId, Const, ConstKind, Function, GlobalName, Symbol, Type, TypeKind,
+    BlockId, Const, ConstKind, Function, GlobalName, Type, TypeKind,
     intrinsics::{Lookup, is_also_older, lookup},
     module::{
         BlockAddress, DllStorage, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr, Visibility,
     },
 };
-use rustc_hash::FxHashMap;
 
-use super::{FnAttrs, Parser, keyword::Keyword};
+use super::state::globals::{GlobalEntry, Label, Preamble, WaitingLabel};
+use super::{Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},
     upgrade::{is_intrinsic_type, is_old},
 };
-
-/// What is known of the names of a module.
-#[derive(Default)]
-pub(crate) struct GlobalState<'a> {
-    pub(super) named: FxHashMap<Cow<'a, [u8]>, u32>,
-    numbered: FxHashMap<u32, u32>,
-    pub(super) entries: Vec<GlobalEntry>,
-    next_number: u32,
-    pub(super) comdats: FxHashMap<Symbol, Comdat>,
-    /// Slots by function and block.
-    block_addresses: FxHashMap<(GlobalName, Label<'a>), u32>,
-    /// Slots that wait for the body of a function.
-    waiting: FxHashMap<GlobalName, Vec<WaitingLabel>>,
-    /// Blocks by name of functions that are complete; made when first asked for.
-    labels: FxHashMap<usize, FxHashMap<Box<[u8]>, BlockId>>,
-    /// Globals that summaries for link-time optimisation name.
-    pub(super) summarized: Vec<(Symbol, Span)>,
-    /// Operands of `dso_local_equivalent`.
-    pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
-    /// Calls of what is not declared so far: by the entry of the name that is written and the entry
-    /// that is called, where the last of them is.
-    pub(super) undeclared_calls: FxHashMap<(u32, u32), u32>,
-    /// Calls that turned out to be of another function: the entry and its constant, the type of the
-    /// calls, and what they are calls of.
-    pub(super) renamed: Vec<(usize, Const, Type, Const)>,
-    /// Intrinsics of older LLVMs that are called with several types: the entry of the name, the
-    /// type, and its entry.
-    pub(super) old_calls: Vec<(usize, Type, usize)>,
-    /// How many functions the text has; those behind them are intrinsics that it does not declare.
-    pub(super) written_functions: usize,
-    /// Attributes of variables that name groups.
-    pub(crate) waiting_attributes: Vec<(usize, FnAttrs)>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Label<'a> {
-    Named(Cow<'a, [u8]>),
-    Numbered(u32),
-}
-
-/// A `blockaddress` whose block is not known yet.
-pub(crate) struct WaitingLabel {
-    slot: u32,
-    /// The label.
-    pub(crate) label: Token,
-    /// The type the constant was given, and where the function is named.
-    pub(crate) ty: Type,
-    pub(crate) span: Span,
-}
-
-#[derive(Copy, Clone, Default)]
-pub(super) struct Comdat {
-    pub(super) mention: Span,
-    pub(super) defined: bool,
-}
-
-pub(super) struct GlobalEntry {
-    pub(super) name: GlobalName,
-    /// The type of its address.
-    pub(super) ty: Type,
-    pub(super) constant: Const,
-    /// Where it was first mentioned.
-    pub(super) mention: Span,
-    pub(super) definition: Option<GlobalIndex>,
-    /// The function type it is called with, when all its mentions are such calls.
-    pub(super) called_as: Option<Type>,
-}
-
-/// What stands before a global of any kind.
-pub(crate) struct Preamble {
-    pub(crate) linkage: Linkage,
-    /// Where a linkage is written.
-    pub(crate) linkage_span: Option<Span>,
-    pub(crate) visibility: Visibility,
-    pub(crate) dll: DllStorage,
-    pub(crate) dso_local: Option<bool>,
-}
 
 impl<'a> Parser<'a> {
     /// A reference to a global of pointer type `ty`, at its name.

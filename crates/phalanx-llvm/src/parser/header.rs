@@ -9,7 +9,8 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Parser, Place, attributes::HeaderAttrs, checks::is_first_class, keyword::Keyword};
+use super::state::attributes::{HeaderAttrs, Place};
+use super::{Parser, checks::is_first_class, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},

@@ -11,60 +11,14 @@ use phalanx_ir::{
         Attachment, Field, LocalMetadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind,
     },
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::state::metadata::{Frame, FrameState, Numbered};
 use super::{Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::TokenKind,
 };
-
-/// What has been read of metadata.
-#[derive(Default)]
-pub(crate) struct MetadataState {
-    /// Nodes by number, for numbers that a text of this length can well use.
-    dense: Vec<Option<Numbered>>,
-    /// Nodes with greater numbers.
-    sparse: FxHashMap<u32, Numbered>,
-    /// Expressions by their elements: most are written where they are used, and few differ.
-    expressions: FxHashMap<Box<[MetadataValue]>, MetadataId>,
-    /// The empty tuple, as written where it is used.
-    empty: Option<MetadataId>,
-    /// Open nodes; empty between nodes, kept for its capacity.
-    frames: Vec<Frame>,
-}
-
-/// A node that has a number.
-#[derive(Copy, Clone)]
-struct Numbered {
-    node: MetadataId,
-    /// Where it is mentioned first.
-    first_use: Span,
-    defined: bool,
-}
-
-/// A node that is being read.
-pub(super) struct Frame {
-    pub(super) builder: NodeBuilder,
-    /// The node to define; a new one when there is none.
-    target: Option<MetadataId>,
-    /// Where it begins.
-    start: u32,
-    /// Where its bracket opens.
-    pub(super) open: Span,
-    pub(super) state: FrameState,
-}
-
-/// What comes next in an open node.
-#[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum FrameState {
-    /// An element of a tuple, or the end.
-    Element,
-    /// A field, or the end; the field is likely to be at this place of the schema.
-    Field(usize),
-    /// The value of the field at this place has just been read: an element of its list, or the end of it.
-    ListElement(usize),
-}
 
 /// What an operand turned out to be.
 pub(super) enum Operand {
@@ -515,19 +469,5 @@ impl<'a> Parser<'a> {
         }
         let expected = if kind == TokenKind::RBrace { "`,` or `}`" } else { "`,` or `)`" };
         Err(self.unexpected(expected).with_note(Some(open), "the node opens here"))
-    }
-}
-
-impl Frame {
-    /// Takes the value that has been read for what is next.
-    pub(super) fn deliver(&mut self, value: MetadataValue) {
-        match self.state {
-            FrameState::Element => self.builder.push(value),
-            FrameState::ListElement(place) => self.builder.push_at(place, value),
-            FrameState::Field(place) => {
-                self.builder.set_at(place, value);
-                self.state = FrameState::Field(place + 1);
-            }
-        }
     }
 }

@@ -10,7 +10,8 @@ use smallvec::SmallVec;
 use super::{
     IntLiteral, Parser,
     keyword::Keyword,
-    metadata::{Frame, FrameState, Operand},
+    metadata::Operand,
+    state::metadata::{Frame, FrameState},
 };
 use crate::{
     error::{PResult, Span},

@@ -4,23 +4,15 @@ use std::sync::Arc;
 
 use phalanx_ir::{Context, Module, Symbol, data_layout::DataLayout};
 
-use super::{Parser, keyword::Keyword, types::AddressSpaces};
+use super::parsed::Parsed;
+use super::state::types::AddressSpaces;
+use super::{Parser, keyword::Keyword};
 use crate::{
     age,
     error::{PResult, ParseError, Span},
     lexer::TokenKind,
-    source_map::SourceMap,
     upgrade::upgrade,
 };
-
-/// A module and where everything in it stands.
-#[derive(Clone, Debug)]
-pub struct Parsed {
-    /// The module.
-    pub module: Module,
-    /// Places in the source.
-    pub source_map: SourceMap,
-}
 
 /// Reads a module of LLVM 22's textual IR.
 ///

@@ -5,11 +5,9 @@
 
 mod identified;
 
-use std::borrow::Cow;
-
 use phalanx_ir::{Symbol, Type, TypeKind};
-use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::state::types::{Frame, OpenFrame};
 use super::{Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
@@ -20,55 +18,6 @@ use crate::{
 const MAX_INT_BITS: u32 = 1 << 23;
 /// Address spaces have 24 bits.
 const MAX_ADDRESS_SPACE: u32 = (1 << 24) - 1;
-
-/// What the types of a module are called.
-#[derive(Default)]
-pub(crate) struct TypeState<'a> {
-    named: FxHashMap<Cow<'a, [u8]>, TypeEntry>,
-    numbered: FxHashMap<u32, TypeEntry>,
-    /// Entry of [`phalanx_ir::Module::structs`], by type.
-    bodies: FxHashMap<Type, usize>,
-    /// Types known to have a size.
-    sized: FxHashSet<Type>,
-    /// Address spaces of `alloca`, globals and functions, from the data layout: what their names in text stand for.
-    pub(crate) address_spaces: AddressSpaces,
-    frames: Vec<OpenFrame>,
-    parts: Vec<Type>,
-}
-
-/// What a data layout says about address spaces.
-#[derive(Clone, Default)]
-pub(crate) struct AddressSpaces {
-    pub(crate) alloca: u32,
-    pub(crate) globals: u32,
-    pub(crate) program: u32,
-    /// Names that the layout gives.
-    pub(crate) named: Vec<(Box<[u8]>, u32)>,
-}
-
-#[derive(Copy, Clone)]
-struct TypeEntry {
-    ty: Type,
-    /// Where it was first mentioned.
-    mention: Span,
-    defined: bool,
-}
-
-/// A bracket that is open; its parts begin at `base` of the stack of parts.
-#[derive(Copy, Clone)]
-enum Frame {
-    Array { len: u64 },
-    Vector { len: u32, scalable: bool },
-    Struct { packed: bool, base: usize },
-    Params { ret: Type, base: usize },
-    Target { name: Symbol, base: usize, start: u32 },
-}
-
-/// A frame, and where its current part begins.
-struct OpenFrame {
-    frame: Frame,
-    part: u32,
-}
 
 /// What to do after a part.
 enum Next {

@@ -16,7 +16,7 @@ use std::{borrow::Cow, cmp::Reverse};
 use phalanx_ir::{Const, ConstKind, GlobalName, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Parser, globals::GlobalEntry};
+use super::{Parser, state::globals::GlobalEntry};
 use crate::{
     error::{PResult, Span},
     lexer::Token,

@@ -4,9 +4,9 @@
 //! read, and from then on only those that have been added to the module.
 
 use phalanx_ir::{
-    Context, GlobalName, Type, Value,
+    Type, Value,
     module::{UseListOrder, UseListTarget},
-    use_counts::{LocalUseCounts, UseCounts},
+    use_counts::LocalUseCounts,
 };
 
 use super::{Parser, keyword::Keyword};
@@ -14,24 +14,6 @@ use crate::{
     error::{PResult, Span},
     lexer::TokenKind,
 };
-
-/// Uses that have been counted.
-pub(super) struct UseState<'a> {
-    constants: UseCounts<'a>,
-    /// How many of the module's entities are in it.
-    variables: usize,
-    aliases: usize,
-    functions: usize,
-    /// Uses within a function, and which.
-    local: Option<(GlobalName, LocalUseCounts)>,
-}
-
-impl<'a> UseState<'a> {
-    pub(super) fn new(context: &'a Context) -> Self {
-        let constants = UseCounts::new(context);
-        UseState { constants, variables: 0, aliases: 0, functions: 0, local: None }
-    }
-}
 
 impl Parser<'_> {
     /// `uselistorder` directives at the end of a body, and where they stand.

@@ -10,7 +10,7 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use super::{Parser, TypeEntry};
+use crate::parser::{Parser, state::types::TypeEntry};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},

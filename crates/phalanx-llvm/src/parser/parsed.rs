@@ -1,0 +1,14 @@
+//! What a text was read to.
+
+use phalanx_ir::Module;
+
+use crate::source_map::SourceMap;
+
+/// A module and where everything in it stands.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The module.
+    pub module: Module,
+    /// Places in the source.
+    pub source_map: SourceMap,
+}
