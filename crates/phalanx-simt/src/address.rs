@@ -17,9 +17,10 @@ use crate::{
     ops,
     program::{Program, is_code},
     shape::Shape,
-    thread::{self, Frame},
+    thread::state::Frame,
     unknown::worst,
     value::{Value, mask, signed},
+    world::place,
 };
 
 /// What a `getelementptr` says besides its operands.
@@ -222,7 +223,7 @@ impl Frame {
                 "`{access}` at a poison address: a `getelementptr` goes to {space} address {at:#x} against its flags"
             )));
         }
-        thread::place(program, ty, &value, access)
+        place(program, ty, &value, access)
     }
 
     /// Where a `getelementptr` would have led that made an address poison.

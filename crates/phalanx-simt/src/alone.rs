@@ -3,14 +3,15 @@
 use phalanx_ir::{InstData, Type, inst::Ordering};
 
 use crate::{
+    coordinates::Coordinates,
     fault::FaultKind,
     intrinsic::{self, Along, Intrinsic, Place},
     library_memory,
     memory::Region,
     ops, sub_groups,
-    thread::{Coordinates, World, place},
     unknown::State,
     value::{Value, mask},
+    world::{World, place},
 };
 
 type Result<T> = std::result::Result<T, FaultKind>;

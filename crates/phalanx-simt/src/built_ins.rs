@@ -14,39 +14,21 @@
 //! gives the same. A variable of which that table says nothing, or that is not interpreted, holds
 //! what memory does that nobody wrote. O(variables) per load, where there are any.
 
-use phalanx_ir::{Module, Opcode, Type};
-use phalanx_target::library::built_in_variable;
+use phalanx_ir::{Opcode, Type};
 
 use crate::{
     alone::coordinate,
+    coordinates::Coordinates,
     fault::FaultKind,
-    intrinsic::{Intrinsic, Place},
     memory::encode,
+    program::BuiltIn,
     shape::Shape,
-    thread::{Coordinates, World},
     unknown::State,
     value::{Value, mask},
+    world::World,
 };
 
-/// A variable: where it is, its type, and what it says.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct BuiltIn {
-    pub(crate) address: u64,
-    ty: Type,
-    what: Place,
-}
-
 impl BuiltIn {
-    /// The variable of a module by number, if it is one.
-    pub(crate) fn new(module: &Module, number: usize, address: u64) -> Option<BuiltIn> {
-        let variable = &module.variables[number];
-        let name = module.context.bytes(variable.name.symbol()?);
-        match Intrinsic::of_library(built_in_variable(name)?.base, "")? {
-            Intrinsic::Place(what) => Some(BuiltIn { address, ty: variable.ty, what }),
-            _ => None,
-        }
-    }
-
     /// What it holds for a thread, as bytes.
     fn bytes(self, world: &World<'_>, at: Coordinates) -> Result<Vec<u8>, FaultKind> {
         let shapes = &world.program.shapes;

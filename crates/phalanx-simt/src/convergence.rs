@@ -24,70 +24,21 @@
 //! whether a thread can reach an instance, that and the logarithm of the rounds before it
 //! ([`Link`]); a search of the graph, once per block that threads wait in, for the paths.
 
-use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, Node};
+mod key;
+
+use phalanx_graph::{BitSet, Cfg, Cycles, Node};
 use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashMap;
+
+pub(crate) use key::Latest;
+pub use key::{Instance, Key};
 
 use crate::{
     intrinsic::Token,
     program::Program,
-    thread::{Frame, Thread},
+    thread::state::{Frame, Thread},
     value::Value,
 };
-
-/// An equivalence class of converged executions.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Key(u32);
-
-impl Key {
-    /// The launch: where all threads start together.
-    pub const ROOT: Key = Key(0);
-
-    /// The number of the class, in order of discovery.
-    #[must_use]
-    pub fn number(self) -> u32 {
-        self.0
-    }
-}
-
-/// What a key stands for.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Instance {
-    /// The launch.
-    Root,
-    /// Executions of a block.
-    Block {
-        /// Number of the function in the program.
-        function: usize,
-        /// The block.
-        node: Node,
-        /// The latest header before it, or the call.
-        parent: Key,
-    },
-    /// Calls made by an instruction.
-    Call {
-        /// The instruction.
-        inst: InstId,
-        /// The execution of its block.
-        at: Key,
-    },
-    /// Tokens of an `entry` or `anchor`.
-    Token {
-        /// The instruction.
-        inst: InstId,
-        /// The call, or the execution of its block.
-        of: Key,
-    },
-    /// Tokens of a `loop`.
-    Heart {
-        /// The instruction.
-        inst: InstId,
-        /// The token that it is given.
-        of: Key,
-        /// How many executions with that token came before.
-        round: u32,
-    },
-}
 
 /// All keys of a launch.
 #[derive(Debug)]
@@ -115,16 +66,6 @@ struct Link {
     jump: Key,
     /// How many instances it is in, up to the call.
     depth: u32,
-}
-
-/// The latest executions of headers in a call, and of hearts.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Latest {
-    /// By cycle: when, and which execution.
-    headers: Vec<Option<(u32, Key)>>,
-    time: u32,
-    /// Executions of a heart so far, with each token.
-    rounds: FxHashMap<(InstId, Key), u32>,
 }
 
 impl Default for Keys {
@@ -405,29 +346,6 @@ impl Keys {
             .entry((frame.code, block, home))
             .or_insert_with(|| ways_to(cfg, block, |node| node == home));
         ways.contains(frame.node().index())
-    }
-}
-
-impl Latest {
-    /// The latest header of a cycle around a block, or the call.
-    fn parent(&self, cycles: &Cycles, node: Node, context: Key) -> Key {
-        let Some(inner) = cycles.innermost(node) else { return context };
-        let around = cycles.ancestors(inner);
-        let of = |cycle: CycleId| self.headers.get(cycle.index()).copied().flatten();
-        around.filter_map(of).max().map_or(context, |(_, key)| key)
-    }
-
-    fn pass(&mut self, cycles: &Cycles, node: Node, key: Key) {
-        if !cycles.is_header(node) {
-            return;
-        }
-        if let Some(cycle) = cycles.innermost(node) {
-            if self.headers.is_empty() {
-                self.headers.resize(cycles.len(), None);
-            }
-            self.time += 1;
-            self.headers[cycle.index()] = Some((self.time, key));
-        }
     }
 }
 

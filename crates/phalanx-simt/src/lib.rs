@@ -16,10 +16,10 @@
 //! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
 //! | [`fault`] | what can go wrong, and where |
 //! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective`, `sub_groups`, `library_memory` | what instructions compute |
-//! | [`thread`] | one thread: frames and steps |
+//! | [`thread`], `coordinates`, `world` | one thread: frames and steps; where it is; what it sees |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | `reconverge` | keys of machines that reconverge at post-dominators |
-//! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
+//! | [`launch`], `run`, `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
 //! | [`versions`] | two versions of a kernel: whether groups, barriers and memory are what they were |
 //! | [`observe`], [`trace`], [`races`], [`unwritten`] | watching: the table of converged dynamic instances, data races, reads of what nobody wrote |
 //!
@@ -30,6 +30,7 @@ mod alone;
 mod built_ins;
 mod collective;
 pub mod convergence;
+mod coordinates;
 pub mod fault;
 mod float;
 mod intrinsic;
@@ -43,6 +44,7 @@ mod promises;
 pub mod races;
 pub mod reach;
 mod reconverge;
+mod run;
 mod schedule;
 pub mod shape;
 mod split;
@@ -53,13 +55,15 @@ pub mod unknown;
 pub mod unwritten;
 pub mod value;
 pub mod versions;
+mod world;
 
 pub use fault::{Failure, Fault, FaultKind};
-pub use launch::{Arg, Geometry, Launch, Report, run};
+pub use launch::{Arg, Geometry, Launch, Report};
 pub use memory::Memory;
 pub use observe::{Observer, Silent};
 pub use phalanx_graph::Reconvergence;
 pub use program::Program;
 pub use races::Races;
+pub use run::run;
 pub use unwritten::Unwritten;
 pub use value::Value;

@@ -20,14 +20,15 @@ mod copies;
 use phalanx_ir::{InstData, Type, inst::Ordering, inst::RmwOp};
 
 use crate::{
+    coordinates::Coordinates,
     fault::FaultKind,
     float,
     memory::Region,
     ops,
     reach::Reach,
     shape::FloatKind,
-    thread::{Coordinates, World, place},
     value::{Value, mask},
+    world::{World, place},
 };
 
 pub(crate) use copies::Copy;

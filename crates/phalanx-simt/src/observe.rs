@@ -2,7 +2,9 @@
 
 use phalanx_ir::{BlockId, InstId, inst::Ordering};
 
-use crate::{convergence::Key, memory::Region, reach::Reach, thread::Coordinates, value::Value};
+use crate::{
+    convergence::Key, coordinates::Coordinates, memory::Region, reach::Reach, value::Value,
+};
 
 /// Where and when something happened.
 #[derive(Copy, Clone, Debug)]

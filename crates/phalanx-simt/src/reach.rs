@@ -19,7 +19,7 @@
 
 use phalanx_target::Architecture;
 
-use crate::thread::Coordinates;
+use crate::coordinates::Coordinates;
 
 /// How far an operation reaches, narrower ones first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

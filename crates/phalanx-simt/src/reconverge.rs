@@ -48,7 +48,7 @@ use phalanx_ir::{BlockId, InstId, Opcode, flow::block_of, flow::node_of};
 use crate::{
     convergence::{Instance, Key, Keys},
     program::Program,
-    thread::{Frame, Thread},
+    thread::state::{Frame, Thread},
 };
 
 /// A node of the tree of keys.

@@ -29,9 +29,10 @@ use crate::{
     reach::Reach,
     reconverge::Paths,
     split::{Extent, Splits},
-    thread::{Frame, Group, Ordered, Step, Thread, World},
+    thread::{Frame, Group, Step, Thread},
     unknown::Frozen,
     value::Value,
+    world::{Ordered, World},
 };
 
 mod barriers;

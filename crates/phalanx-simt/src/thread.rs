@@ -4,12 +4,14 @@
 //! changes nothing, and [`Thread::finish`] completes it with what the group computed.
 
 mod calls;
+pub(crate) mod state;
 mod values;
 
-use phalanx_ir::{
-    BlockId, Function, InstId, Opcode, Type, ValueKind, flow::node_of, inst::Ordering,
-};
+use phalanx_ir::{BlockId, Function, InstId, Opcode, Type, ValueKind, flow::node_of};
 
+pub use crate::coordinates::Coordinates;
+pub(crate) use state::Frame;
+pub use state::Thread;
 pub(crate) use values::freeze;
 use values::{insert, lanes_of, select, shuffle, with};
 
@@ -19,87 +21,15 @@ use crate::{
     convergence::{Key, Latest},
     fault::{FaultKind, Site},
     intrinsic::{Barrier, Token},
-    launch::cluster_of,
-    memory::{Region, View},
+    memory::Region,
     ops,
     program::Program,
-    reach::Reach,
     unknown::{Frozen, way},
     value::Value,
+    world::World,
 };
 
 type Result<T> = std::result::Result<T, FaultKind>;
-
-/// Where a thread is in its launch.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Coordinates {
-    /// Number in the launch.
-    pub number: u32,
-    /// Position in the workgroup.
-    pub thread: [u32; 3],
-    /// Position of the workgroup.
-    pub block: [u32; 3],
-    /// Extent of a workgroup.
-    pub block_size: [u32; 3],
-    /// Number of workgroups.
-    pub grid_size: [u32; 3],
-    /// Workgroups of a cluster.
-    pub cluster_size: [u32; 3],
-    /// Lanes of a wave.
-    pub wave_size: u32,
-    /// Position in the wave.
-    pub lane: u32,
-    /// Number of the wave in the workgroup.
-    pub wave: u32,
-}
-
-impl Coordinates {
-    /// Number of the workgroup in the launch.
-    #[must_use]
-    pub fn workgroup(&self) -> u32 {
-        let ([x, y, z], size) = (self.block, self.grid_size);
-        x + size[0] * (y + size[1] * z)
-    }
-
-    /// Number of the cluster in the launch.
-    #[must_use]
-    pub fn cluster(&self) -> u32 {
-        cluster_of(self.grid_size, self.cluster_size, self.block)
-    }
-
-    /// Position of the workgroup in its cluster.
-    #[must_use]
-    pub fn in_cluster(&self, dim: usize) -> u32 {
-        self.block[dim] % self.cluster_size[dim]
-    }
-
-    /// Number of the workgroup in its cluster.
-    #[must_use]
-    pub fn rank(&self) -> u32 {
-        let [x, y, z] = [0, 1, 2].map(|dim| self.in_cluster(dim));
-        x + self.cluster_size[0] * (y + self.cluster_size[1] * z)
-    }
-}
-
-/// How a fence or an atomic orders, and among which threads.
-pub(crate) type Ordered = (Ordering, Reach);
-
-/// What a thread sees besides itself.
-pub(crate) struct World<'a> {
-    pub(crate) program: &'a Program<'a>,
-    pub(crate) view: View<'a>,
-    /// The fence that was executed.
-    pub(crate) fence: Option<Ordered>,
-    /// How an atomic of a library is ordered.
-    pub(crate) atomic: Option<Ordered>,
-    /// Addresses of the dispatch packet and of implicit arguments.
-    pub(crate) packets: [u64; 2],
-    pub(crate) clock: u64,
-    /// What frozen poison is.
-    pub(crate) frozen: Frozen,
-    /// Branches on what is frozen.
-    pub(crate) guesses: u64,
-}
 
 /// What a step did.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,29 +82,6 @@ fn allocate(
         Region::Generic => program.apertures.generic(Region::Private, address).into(),
         _ => address.into(),
     }))
-}
-
-/// A call in progress.
-#[derive(Debug)]
-pub(crate) struct Frame {
-    pub(crate) code: usize,
-    pub(crate) block: BlockId,
-    /// The next instruction.
-    pub(crate) inst: InstId,
-    pub(crate) values: Vec<Value>,
-    args: Box<[Value]>,
-    mark: usize,
-    /// What tells calls apart that are not converged.
-    pub(crate) context: Key,
-    pub(crate) now: Key,
-    pub(crate) latest: Latest,
-}
-
-/// One thread.
-#[derive(Debug)]
-pub struct Thread {
-    pub(crate) at: Coordinates,
-    pub(crate) frames: Vec<Frame>,
 }
 
 impl Thread {
@@ -537,17 +444,4 @@ fn guess(
 
 fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
-}
-
-/// Where an access goes.
-pub(crate) fn place(
-    program: &Program<'_>,
-    ty: Type,
-    address: &Value,
-    access: &'static str,
-) -> Result<(Region, u64)> {
-    match address {
-        Value::Bits(bits) => Ok((program.region(ty)?, *bits as u64)),
-        _ => Err(FaultKind::undefined(format!("`{access}` at a poison address"))),
-    }
 }

@@ -6,7 +6,7 @@
 
 use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
 
-use super::{Group, Result, Step, Thread, World, place};
+use super::{Group, Result, Step, Thread};
 use crate::{
     alone::alone,
     fault::FaultKind,
@@ -14,6 +14,7 @@ use crate::{
     memory::Region,
     program::{Callee, Given, Program},
     value::Value,
+    world::{World, place},
 };
 
 /// Calls nest no deeper.

@@ -5,8 +5,9 @@
 
 use phalanx_ir::{InstData, Type};
 
-use super::{Frame, Result};
+use super::state::Frame;
 use crate::{
+    fault::FaultKind,
     program::Program,
     shape::Shape,
     unknown::{Frozen, either, worst},
@@ -59,20 +60,20 @@ pub(crate) fn freeze(
     frozen: Frozen,
     ty: Type,
     value: &Value,
-) -> Result<Value> {
+) -> Result<Value, FaultKind> {
     Ok(match (value, program.shapes.of(ty)) {
         (_, &Shape::Vector { elem, len }) => {
             let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
-            Value::Many((0..len).map(lane).collect::<Result<_>>()?)
+            Value::Many((0..len).map(lane).collect::<Result<_, FaultKind>>()?)
         }
         (_, &Shape::Array { elem, len, .. }) => {
             let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
-            Value::Many((0..len).map(lane).collect::<Result<_>>()?)
+            Value::Many((0..len).map(lane).collect::<Result<_, FaultKind>>()?)
         }
         (_, Shape::Struct(members)) => {
             let each = members.iter().enumerate();
             let each = each.map(|(i, &(ty, _))| freeze(program, frozen, ty, &value.element(i)));
-            Value::Many(each.collect::<Result<_>>()?)
+            Value::Many(each.collect::<Result<_, FaultKind>>()?)
         }
         (Value::Poison | Value::Undef, shape) => match (frozen, shape) {
             (Frozen::Followed(_), _) => Value::Frozen,
@@ -91,7 +92,7 @@ pub(super) fn shuffle(
     frame: &Frame,
     data: &InstData,
     operands: &[phalanx_ir::Value],
-) -> Result<Value> {
+) -> Result<Value, FaultKind> {
     let function = program.functions[frame.code].function;
     let ty = function.value_type(program.context(), operands[0]);
     let mut lanes = lanes_of(program, ty, &frame.operand(program, operands[0])?);

@@ -48,8 +48,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     fault::{Failure, FaultKind},
-    launch::{Launch, Order, run},
+    launch::{Launch, Order},
     program::Program,
+    run::run,
 };
 pub use inputs::Described;
 use record::Record;
