@@ -20,7 +20,7 @@ use phalanx_target::{LaunchStatement, library::Extension};
 
 use salsa::{Durability, Setter};
 
-use crate::{Database, Mentions, held::Held, queries::Slots};
+use crate::{Database, Mentions, held::Held, retained::slots::Slots};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]

@@ -13,6 +13,7 @@ mod inputs;
 mod load;
 mod mentions;
 pub mod queries;
+mod retained;
 
 pub use database::{Database, Did, LogEntry};
 pub use edit_module::ModuleEditError;

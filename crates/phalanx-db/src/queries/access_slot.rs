@@ -16,8 +16,8 @@ use phalanx_analysis::{
 
 use super::layout::Since;
 use super::memory_slot::objects_version;
-use super::retained::{Updated, Ways};
 use crate::FunctionInput;
+use crate::retained::place::{Updated, Ways};
 
 use salsa::Database as Db;
 

@@ -23,19 +23,20 @@ use phalanx_analysis::{edited::Edited, lower::Code, policy::most_looked_at};
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId};
 
-use super::follow::{around, fresh};
+use super::follow::around;
 use super::layout::block_layout;
 use super::promises::constant_variables;
-use super::retained::{Known, Retained, Updated, Ways};
+use super::retained::Known;
 use super::surroundings::attributes_of_callees;
 use super::{call_place, code, loads::waits_for_grids, starts_at_launch};
 use crate::FunctionInput;
+use crate::retained::place::{AnswerSlot, Kept, Updated, Ways, fresh, number};
 
 use salsa::Database as Db;
 
 /// Whether an answer may depend on an instruction.
 #[derive(Clone, Copy)]
-pub(super) enum Concerns<'a> {
+pub(crate) enum Concerns<'a> {
     /// The instruction tells by itself.
     Itself(fn(Code<'_>, InstId) -> bool),
     /// So does something that is another one only where the number of what else is read is.
@@ -54,13 +55,6 @@ impl Concerns<'_> {
 /// Whether an instruction calls something: answers about who is called and where depend on these alone.
 pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call()
-}
-
-/// An answer, and the instructions that it depends on.
-#[derive(Debug)]
-struct Kept<T> {
-    concerned: BitSet,
-    answer: T,
 }
 
 /// The same of each query that keeps its answer.
@@ -153,19 +147,9 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
     })
 }
 
-/// See the [module documentation](self).
-#[derive(Debug)]
-pub(super) struct AnswerSlot<T>(Retained<Kept<T>>);
-
-impl<T> Default for AnswerSlot<T> {
-    fn default() -> Self {
-        AnswerSlot(Retained::default())
-    }
-}
-
 /// Instructions that have changed, by number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Changed<'a> {
+pub(crate) struct Changed<'a> {
     /// Those that concern the answer, as they were or as they are.
     pub(super) concerned: &'a [InstId],
     /// Those of them that have changed themselves: see [`Edited::own`]. What an instruction tells wherever it stands may be another of these alone.
@@ -175,16 +159,12 @@ pub(super) struct Changed<'a> {
     pub(super) blocks: Option<&'a [BlockId]>,
 }
 
-pub(super) fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
-}
-
 impl<T> AnswerSlot<T> {
     /// Gives what is retained, as `follow` has brought it up to date, or what is made anew.
     ///
     /// `follow` is not asked where too many instructions have changed that concern the answer, or
     /// where the environment or the order of blocks is another one.
-    pub(super) fn follow<R>(
+    pub(crate) fn follow<R>(
         &self,
         (db, function): (&dyn Db, FunctionInput),
         environment: u64,
@@ -226,7 +206,7 @@ impl<T> AnswerSlot<T> {
     }
 
     /// The answer that is kept, or a new one if an instruction has changed that concerns it.
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &self,
         db: &dyn Db,
         function: FunctionInput,
@@ -244,11 +224,11 @@ impl<T> AnswerSlot<T> {
         self.follow((db, function), around, concerns, follow, make, T::clone)
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.0.clear();
     }
 
-    pub(super) fn counts(&self) -> Ways {
+    pub(crate) fn counts(&self) -> Ways {
         self.0.ways()
     }
 }

@@ -7,7 +7,7 @@
 //! The divergence of a large member is followed in each round, as [`follow`](super::follow) does for the query.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use phalanx_analysis::{
     Divergence,
@@ -19,13 +19,16 @@ use phalanx_target::SourceSet;
 
 use super::call_place;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, fresh, read_around};
+use super::follow::read_around;
 use super::graph_facts;
 use super::passed::{Passed, pass_before, within_component};
-use super::retained::locked;
 use super::summaries::{KnownCalls, first_arguments, passed, table_with};
 use super::surroundings::{NO_CALLEES, with_code_and};
 use crate::FunctionInput;
+use crate::retained::{
+    place::{Place, Repairs, fresh, locked},
+    slots::DivergenceSlot,
+};
 
 use salsa::Database as Db;
 
@@ -93,19 +96,6 @@ pub(super) fn solved(
 ) -> Option<Divergence> {
     let table = table_with(db, function, arguments)?;
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
-}
-
-/// What is kept of the divergence of a function for a round.
-#[derive(Debug, Default)]
-pub(super) struct DivergenceSlot {
-    place: Mutex<Place>,
-    counts: Mutex<Repairs>,
-}
-
-impl DivergenceSlot {
-    pub(super) fn clear(&self) {
-        *locked(&self.place) = Place::New;
-    }
 }
 
 /// How the divergence of a function in recursion was found in all rounds so far, for what it passes to the others; all zero for small functions. Not a query.

@@ -17,12 +17,11 @@ use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, blocks_version};
-use super::cut::{Cut, cut};
+use super::cut::cut;
 use super::entered::{KnownCalls, called_under};
 use super::facts::{divergence, symbols, target};
 use super::known_names::library;
 use super::launches::{is_kernel, is_only_launched, launch_facts};
-use super::retained::Updated;
 use super::surroundings::{NO_CALLEES, with_code};
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
@@ -30,6 +29,10 @@ use super::{
     memory_accesses, memory_kinds,
 };
 use crate::FunctionInput;
+use crate::retained::{
+    answers::{Cut, Graphs, KeptFindings, KeptSites},
+    place::Updated,
+};
 
 use salsa::Database as Db;
 
@@ -156,23 +159,6 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     with_stable_loads(db, function, cut.as_ref(), |facts| check::findings(facts, &sites))
 }
 
-/// Findings of a large function, and the graphs in which they were found.
-#[derive(Debug)]
-pub(super) struct KeptFindings {
-    judged: Judged,
-    graphs: Graphs,
-}
-
-/// Identities of the graph of a large function.
-#[derive(Clone, Copy, Debug)]
-struct Graphs {
-    /// Of blocks, edges, the order of the blocks, and the edges to blocks that nobody comes to.
-    all: u64,
-    whole: u64,
-    /// Of the graph without edges to blocks that nobody comes to, if there are such.
-    cut: Option<u64>,
-}
-
 impl Graphs {
     /// None for a declaration.
     fn of(db: &dyn Db, function: FunctionInput, cut: Option<&Cut>) -> Option<Self> {
@@ -200,9 +186,6 @@ fn split_since(
     let new = Node::new(whole.cfg().node_count() - 1);
     is_split_too.then_some(Some(Split { block, new }))
 }
-
-/// Operations of a function that rules are about, and what was asked of functions that it calls.
-pub(super) type KeptSites = (Arc<Sites>, FxHashMap<GlobalName, Callee>);
 
 /// Operations of a function that rules are about. Those of a large function are kept while what is called does not change, and calls are looked at again that do.
 fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {

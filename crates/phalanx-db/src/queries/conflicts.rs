@@ -15,14 +15,16 @@ use phalanx_ir::{InstId, ValueKind};
 use super::answer_slot::{Changed, Concerns};
 use super::calls::closed_calls;
 use super::explain::has_value;
-use super::follow::fresh;
 use super::launches::is_kernel;
 use super::promises::constant_variables;
-use super::retained::Updated;
 use super::spaces::{Known, with_memory};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, memory_kinds, target};
 use crate::FunctionInput;
+use crate::retained::{
+    answers::KeptConflicts,
+    place::{Updated, fresh},
+};
 
 use salsa::Database as Db;
 
@@ -53,13 +55,6 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
     let slot = &function.slots(db).large().conflicts;
     let read = |kept: &KeptConflicts| Some(Arc::clone(&kept.findings));
     slot.follow((db, function), around, Concerns::Itself(conflicts::concerns), follow, make, read)
-}
-
-/// Findings, and where addresses led.
-#[derive(Debug)]
-pub(super) struct KeptConflicts {
-    findings: Arc<[Finding]>,
-    kinds: Arc<MemoryKinds>,
 }
 
 impl KeptConflicts {

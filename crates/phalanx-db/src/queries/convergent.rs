@@ -6,10 +6,12 @@ use phalanx_analysis::{Convergence, convergence as operations, listing::relisted
 use phalanx_ir::{GlobalName, InstId};
 
 use super::answer_slot::{Changed, Concerns};
-use super::follow::fresh;
-use super::retained::Updated;
 use super::{cycles, library, surroundings::attributes_of_callees};
 use crate::FunctionInput;
+use crate::retained::{
+    answers::KeptConvergence,
+    place::{Updated, fresh},
+};
 
 use salsa::Database as Db;
 
@@ -49,13 +51,6 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
     let slot = &function.slots(db).large().convergence;
     slot.follow((db, function), around, Concerns::Around(&concerns), follow, make, read)
-}
-
-/// Operations that threads take part in together, and the instructions that concern them, in the order of the text.
-#[derive(Debug)]
-pub(super) struct KeptConvergence {
-    insts: Vec<InstId>,
-    found: Arc<Convergence>,
 }
 
 /// Identity of what [`convergence()`] reads besides the body and its graph.

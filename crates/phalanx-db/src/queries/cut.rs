@@ -9,50 +9,22 @@
 //! **Complexity.** O(ends of the function) where there is no such block, or they are the same as before; else O(blocks + edges), and the graph's facts as
 //! of [`graph_facts`].
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use phalanx_analysis::check::is_undefined;
 use phalanx_graph::Node;
 
 use super::answer_slot::blocks_version;
-use super::follow::fresh;
-use super::graph_slot::{GraphFacts, GraphSlot};
-use super::retained::locked;
 use super::{code, graph_facts};
 use crate::FunctionInput;
+use crate::retained::{
+    answers::Cut,
+    graph::GraphSlot,
+    place::{fresh, locked},
+    slots::KeptCut,
+};
 
 use salsa::Database as Db;
-
-/// A graph without edges to some blocks, and its facts.
-#[derive(Clone, Debug)]
-pub(super) struct Cut {
-    pub(super) graph: Arc<GraphFacts>,
-    /// Identity of the graph that it was made from, and of what was left out.
-    pub(super) number: u64,
-}
-
-/// What was found last of a large function.
-#[derive(Debug)]
-struct Kept {
-    blocks: u64,
-    exits: Arc<[Node]>,
-    undefined: Vec<Node>,
-    cut: Option<Cut>,
-}
-
-/// Where that is.
-#[derive(Debug, Default)]
-pub(super) struct CutSlot {
-    kept: Mutex<Option<Kept>>,
-    graph: GraphSlot,
-}
-
-impl CutSlot {
-    pub(super) fn clear(&self) {
-        *locked(&self.kept) = None;
-        self.graph.clear();
-    }
-}
 
 /// The graph of a function without edges to blocks that nobody comes to; none if there are no such blocks, or there is no way around them.
 ///
@@ -82,7 +54,7 @@ pub(super) fn cut(db: &dyn Db, function: FunctionInput) -> Option<Cut> {
             Some(Cut { graph, number: fresh() })
         }
     };
-    let kept = Kept { blocks, exits, undefined, cut: cut.clone() };
+    let kept = KeptCut { blocks, exits, undefined, cut: cut.clone() };
     *locked(&slot.kept) = Some(kept);
     cut
 }

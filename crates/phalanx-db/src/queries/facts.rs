@@ -22,12 +22,11 @@ use super::convergent::code;
 use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
 use super::memory::private_memory;
-use super::retained::Updated;
 use super::summaries::KnownCalls;
 use super::surroundings::{
     Attributes, NO_CALLEES, attributes_of_callees, with_attributes, with_code, with_parts,
 };
-use super::tally::Tally;
+use crate::retained::{answers::KeptNames, place::Updated, tally::Tally};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -110,21 +109,6 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
     let symbols = symbols(db, function.module(db));
     let attributes = |name: &GlobalName| Some((*name, symbols.get(name)?.header(db).attributes));
     names.iter().filter_map(attributes).collect()
-}
-
-/// What a function calls by name, sorted, as it is kept of a large one.
-#[derive(Debug)]
-pub(super) struct KeptNames {
-    tally: Tally<GlobalName>,
-    names: Arc<[GlobalName]>,
-}
-
-impl KeptNames {
-    fn new(tally: Tally<GlobalName>) -> Self {
-        let mut names: Vec<GlobalName> = tally.all().collect();
-        names.sort_unstable();
-        KeptNames { tally, names: names.into() }
-    }
 }
 
 /// What a function calls by name, sorted. Not a query.

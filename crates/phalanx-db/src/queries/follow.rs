@@ -10,8 +10,7 @@
 //! one has read something that changed as late: salsa counts on that where it compares them.
 
 use std::cell::OnceCell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules, ValueTable},
@@ -26,23 +25,20 @@ use phalanx_ir::{Body, Flow};
 
 use super::calls::is_local;
 use super::facts::{new_affect_map, new_llvm_affect_map};
-use super::graph_slot::GraphFacts;
 use super::launches::{Placed, known_launch};
 use super::memory_slot::private_at_hand;
 use super::promises::register_names;
-use super::retained::locked;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::{argument_facts, function_attributes, graph_facts};
 use crate::FunctionInput;
+use crate::retained::{
+    graph::GraphFacts,
+    place::{Place, Repairs, fresh, locked},
+    slots::Slot,
+};
 
 use salsa::Database as Db;
-
-/// A number that was never given out before.
-pub(super) fn fresh() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
 
 /// What is around a large function, read as one: an edit of its instructions leaves it as it is.
 #[derive(Debug)]
@@ -105,72 +101,6 @@ pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
     let _ = known_launch(db, place);
 }
 
-/// How often the divergence of a function was found in which way.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Repairs {
-    /// From scratch.
-    pub solved: u64,
-    /// From scratch, and kept to be repaired.
-    pub kept: u64,
-    /// By repair.
-    pub repaired: u64,
-    /// Derived again from tables that were kept.
-    pub rebuilt: u64,
-    /// Values, uses and branches that all repairs together looked at.
-    pub visited: u64,
-}
-
-impl Repairs {
-    /// Adds those of another function.
-    pub fn merge(&mut self, other: Repairs) {
-        self.solved += other.solved;
-        self.kept += other.kept;
-        self.repaired += other.repaired;
-        self.rebuilt += other.rebuilt;
-        self.visited += other.visited;
-    }
-
-    pub(super) fn count(&mut self, found: Found) {
-        match found {
-            Found::Solved => self.solved += 1,
-            Found::Kept => self.kept += 1,
-            Found::Rebuilt => self.rebuilt += 1,
-            Found::Repaired { visited } => {
-                self.repaired += 1;
-                self.visited += visited as u64;
-            }
-        }
-    }
-}
-
-/// Where a follower, or what else is taken out while it is worked with, is while nobody asks.
-#[derive(Debug, Default)]
-pub(super) enum Place<F = Follower> {
-    /// Never asked.
-    #[default]
-    New,
-    /// Asked once, at this position of the body's history; nothing was kept.
-    Asked(u64),
-    /// Somebody is working with it, or it was dropped; lost, if work with it was broken off.
-    Taken,
-    Here(F),
-}
-
-impl<F> Place<F> {
-    /// The follower; none for who asks first, and will not keep anything. `seen` makes one of a function that was asked about at a position of its
-    /// history.
-    pub(super) fn take(&mut self, position: u64, seen: impl FnOnce(u64) -> F) -> Option<F> {
-        match std::mem::replace(self, Place::Taken) {
-            Place::New | Place::Taken => {
-                *self = Place::Asked(position);
-                None
-            }
-            Place::Asked(position) => Some(seen(position)),
-            Place::Here(follower) => Some(follower),
-        }
-    }
-}
-
 /// Which answer is followed.
 #[derive(Copy, Clone)]
 enum Wanted {
@@ -186,15 +116,6 @@ impl Wanted {
             Wanted::Assuming(_) => Sources::Full,
         }
     }
-}
-
-/// Where the followers of a function are while nobody asks.
-#[derive(Debug, Default)]
-pub struct Slot {
-    full: Mutex<(Place, Repairs)>,
-    llvm: Mutex<(Place, Repairs)>,
-    /// The one asked last comes last.
-    assuming: Mutex<(Vec<(Assumptions, Place)>, Repairs)>,
 }
 
 impl Slot {
@@ -281,7 +202,7 @@ impl Slot {
     }
 
     /// Drops what is kept; it is built again when it is worth it.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         locked(&self.full).0 = Place::Taken;
         locked(&self.llvm).0 = Place::Taken;
         locked(&self.assuming).0.clear();

@@ -9,8 +9,8 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::graph_slot::GraphFacts;
 use crate::FunctionInput;
+use crate::retained::graph::GraphFacts;
 
 use salsa::Database as Db;
 

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
 use super::calls::is_local;
-use super::follow::fresh;
-use super::retained::{Known, Retained, Updated, Ways};
+use super::retained::Known;
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     address_memory, argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout,
     variables,
 };
 use crate::FunctionInput;
+use crate::retained::{
+    place::{Updated, Ways, fresh},
+    slots::KindsSlot,
+};
 
 use salsa::Database as Db;
-
-/// What is retained of a function.
-pub(super) type KindsSlot = Retained<RetainedKinds>;
 
 /// How the kinds of a function were found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> Ways {

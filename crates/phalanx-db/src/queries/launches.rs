@@ -15,8 +15,8 @@ use phalanx_target::{
 use rustc_hash::FxHashMap;
 
 use super::calls::{call_graph, is_local_in};
-use super::retained::locked;
 use super::{library, target, type_layout};
+use crate::retained::place::locked;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;

@@ -18,43 +18,18 @@ use phalanx_ir::{
     flow::{Flow, block_of, node_of},
 };
 
-use super::follow::fresh;
 use super::graph_facts;
-use super::retained::locked;
 use crate::FunctionInput;
+use crate::retained::{
+    layout::{Between, Layout, NOWHERE},
+    place::{fresh, locked},
+};
 
 use salsa::Database as Db;
 
-/// Not listed.
-const NOWHERE: u32 = u32::MAX;
-
-/// Blocks of a function: their order, and which can be reached from the entry.
-#[derive(Debug)]
-pub struct Layout {
-    number: u64,
-    cfg: Option<Arc<Cfg>>,
-    /// Position in the order of the text, by block.
-    ranks: Vec<u32>,
-    reached: BitSet,
-    /// The difference that was asked for last.
-    last: Mutex<Option<Last>>,
-}
-
-/// Between which places of the history a difference is.
-type Places = (u64, u64, u64);
-type Last = (Places, Option<Arc<Between>>);
-
-/// What is other than before, where blocks are.
-#[derive(Debug)]
-pub(super) struct Between {
-    insts: Vec<InstId>,
-    own: Vec<InstId>,
-    blocks: Vec<BlockId>,
-}
-
 /// What has changed since an answer was found.
 #[derive(Debug)]
-pub(super) enum Since<'j> {
+pub(crate) enum Since<'j> {
     /// Instructions.
     Insts(Changes<'j>),
     /// Blocks or edges as well.

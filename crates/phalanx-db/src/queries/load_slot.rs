@@ -7,48 +7,23 @@
 //!
 //! **Complexity.** O(questions), and that of following.
 
-use std::cell::RefCell;
-
 use phalanx_analysis::{
     loads::{self, LoadClasses, LoadEdits, LoadFollower, PassedUse, VariableUse},
     spaces::SpaceSet,
 };
-use phalanx_ir::{GlobalName, InstId, Type};
-use rustc_hash::FxHashMap;
+use phalanx_ir::{GlobalName, Type};
 
 use super::answer_slot::{Changed, Concerns, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
 use super::promises::{in_one_only, invariant_marks};
-use super::retained::Updated;
 use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
+use crate::retained::{
+    answers::{Asked, KeptLoads, Question, Reply},
+    place::Updated,
+};
 
 use salsa::Database as Db;
-
-/// What is asked by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Question {
-    /// What a function may write that is called with a type.
-    WrittenBy(GlobalName, Type),
-    /// What it does with an argument.
-    Passed(GlobalName, Type, u32),
-    /// Who writes a variable.
-    Variable(GlobalName),
-    /// Whether what callers pass does not change.
-    IsUnchanged(u32),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
-    Spaces(Option<SpaceSet>),
-    Use(PassedUse),
-    Variable(VariableUse),
-    Is(bool),
-}
-
-/// Questions that were asked, and what came back.
-#[derive(Debug, Default)]
-pub(super) struct Asked(RefCell<FxHashMap<Question, Reply>>);
 
 fn reply(db: &dyn Db, function: FunctionInput, question: Question) -> Reply {
     match question {
@@ -127,15 +102,6 @@ impl Asked {
         let known = self.0.borrow();
         known.iter().all(|(question, known)| reply(db, function, *question) == *known)
     }
-}
-
-/// The classes of the loads of a function, and what was asked.
-#[derive(Debug)]
-pub(super) struct KeptLoads {
-    follower: Option<LoadFollower>,
-    asked: Asked,
-    /// See [`promised_loads`], and [`invariant_marks`].
-    promised: [Vec<InstId>; 2],
 }
 
 /// The classes of the loads of a large function as its journal says they have become. None for a declaration.

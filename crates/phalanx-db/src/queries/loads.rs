@@ -16,7 +16,7 @@ use phalanx_analysis::{
     },
     lower::{Code, Surroundings},
     readers,
-    spaces::{MemoryKinds, SpaceSet},
+    spaces::SpaceSet,
     summary::is_exact,
 };
 use phalanx_ir::{
@@ -30,18 +30,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
-use super::follow::fresh;
-use super::load_slot::{Asked, followed_classes};
+use super::load_slot::followed_classes;
 use super::memory_slot::{self, objects_version};
 use super::pointer_slot;
 use super::promises::constant_variables;
-use super::retained::Updated;
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
-use super::tally::Tally;
 use super::{
     address_memory, call_place, cfg, classic_memory_ssa, cycles, divergence, memory_kinds,
     private_memory, symbols, target, variables,
+};
+use crate::retained::{
+    answers::{Asked, KeptWrites},
+    place::{Updated, fresh},
+    tally::Tally,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -267,14 +269,6 @@ fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
         let slot = &function.slots(db).large().written;
         slot.follow((db, function), around, Concerns::Itself(may_write), follow, make, all)
     })?
-}
-
-/// What instructions may write, what was asked of callees, and where addresses led.
-#[derive(Debug)]
-pub(super) struct KeptWrites {
-    tally: Tally<Option<SpaceSet>>,
-    asked: Asked,
-    kinds: Arc<MemoryKinds>,
 }
 
 /// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.

@@ -24,12 +24,13 @@ use phalanx_ir::{
 use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
-use super::memory_slot::{Fact, Graph, MemorySlots, Place, followed};
+use super::memory_slot::{Fact, followed};
 use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
 use super::{callees, dom_frontier, library, memory_kinds, module_index};
+use crate::retained::slots::{Graph, MemoryPlace, MemorySlots};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -67,7 +68,7 @@ fn objects(
     db: &dyn Db,
     function: FunctionInput,
     make: fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory,
-    place: fn(&MemorySlots) -> &Place<PrivateMemory, Graph>,
+    place: fn(&MemorySlots) -> &MemoryPlace<PrivateMemory, Graph>,
 ) -> Option<Arc<PrivateMemory>> {
     let now = Graph::of(db, function)?;
     with_code(db, function, NO_CALLEES, |code, around| {

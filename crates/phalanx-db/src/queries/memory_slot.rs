@@ -4,7 +4,7 @@
 //!
 //! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa) and
 //! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A
-//! function of [some size](is_kept) has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
+//! function of [some size](is_kept) has a [`MemoryPlace`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
 //! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
 //! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Else it is *repaired*: another one is
 //! made that shares with it what is the same.
@@ -31,22 +31,23 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     edited::Edited,
-    loads::pointers::follow::PointerFollower,
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
-    spaces::MemoryKinds,
 };
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::InstId;
 
-use super::follow::{fresh, read_alone};
+use super::follow::read_alone;
 use super::graph_facts;
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, intrinsics_version, promises,
     read_called_effects,
 };
-use super::retained::{Known, Retained, Updated, Ways};
-use super::slots::Slots;
+use super::retained::Known;
 use crate::FunctionInput;
+use crate::retained::{
+    place::{Updated, Ways, fresh},
+    slots::{Graph, MemoryPlace, MemorySlots, Slots},
+};
 use phalanx_analysis::policy::MEMORY_KEPT;
 
 use salsa::Database as Db;
@@ -94,13 +95,6 @@ impl Answer for PrivateMemory {
 impl Answer for MemorySsa {}
 impl Answer for ClassicMemorySsa {}
 
-/// The graph of a function, and its dominator tree.
-#[derive(Clone, Debug)]
-pub(super) struct Graph {
-    cfg: Arc<Cfg>,
-    dom: Arc<DomTree>,
-}
-
 impl Graph {
     /// None for a declaration.
     pub(super) fn of(db: &dyn Db, function: FunctionInput) -> Option<Self> {
@@ -110,30 +104,6 @@ impl Graph {
 
     pub(super) fn parts(&self) -> (&Cfg, &DomTree) {
         (&self.cfg, &self.dom)
-    }
-}
-
-/// What one answer was found from besides the body, and the answer.
-pub(super) type Place<T, W> = Retained<(W, Arc<T>)>;
-
-/// The answers of a function.
-#[derive(Debug, Default)]
-pub(super) struct MemorySlots {
-    pub(super) private: Place<PrivateMemory, Graph>,
-    pub(super) addresses: Place<PrivateMemory, Graph>,
-    pub(super) hssa: Place<MemorySsa, (Arc<MemoryKinds>, Graph)>,
-    /// With the loads that are [marked](super::promises::invariant_marks).
-    pub(super) classic: Place<ClassicMemorySsa, (Graph, Vec<InstId>)>,
-    pub(super) pointers: Retained<PointerFollower>,
-}
-
-impl MemorySlots {
-    pub(super) fn clear(&self) {
-        self.private.clear();
-        self.addresses.clear();
-        self.hssa.clear();
-        self.classic.clear();
-        self.pointers.clear();
     }
 }
 
@@ -257,7 +227,7 @@ pub(super) fn is_few(db: &dyn Db, function: FunctionInput, changed: &[InstId]) -
 pub(super) fn followed<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
-    place: fn(&MemorySlots) -> &Place<T, W>,
+    place: fn(&MemorySlots) -> &MemoryPlace<T, W>,
     (fact, with): (Fact, W),
     follow: impl FnOnce(&T, &W, Edited<'_>) -> Followed<T>,
     make: impl FnOnce() -> T,

@@ -16,9 +16,10 @@ use phalanx_analysis::{
 };
 
 use super::memory_slot::{Fact, is_few};
-use super::retained::{Known, Updated};
+use super::retained::Known;
 use super::surroundings::{NO_CALLEES, with_code};
 use crate::FunctionInput;
+use crate::retained::place::Updated;
 
 use salsa::Database as Db;
 

@@ -13,10 +13,11 @@ use phalanx_ir::{
 };
 use phalanx_target::{AddressSpace, SpaceKind};
 
-use super::follow::{fresh, read_alone};
+use super::follow::read_alone;
 use super::summaries::known_body;
 use super::surroundings::Attributes;
 use super::{summary, symbols, target, type_layout, written_spaces};
+use crate::retained::place::fresh;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;

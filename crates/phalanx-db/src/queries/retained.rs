@@ -26,75 +26,13 @@
 //!
 //! **Complexity.** That of finding what has been edited, see [`since`].
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use super::layout::{Layout, Since, block_layout, since};
+use super::layout::{Since, block_layout, since};
 use crate::FunctionInput;
+use crate::retained::place::{Retained, Stamp, Updated, Ways, locked};
 
 use salsa::Database as Db;
-
-/// Nothing is done under these locks but moving and counting, so what a panic leaves is whole.
-pub(super) fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How often an answer about a function was found in which way.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ways {
-    /// From scratch.
-    pub solved: u64,
-    /// An edit did not concern it: it is the answer of before.
-    pub kept: u64,
-    /// From the state that was retained.
-    pub repaired: u64,
-    /// Subjects that all repairs together looked at, where the analysis counts them.
-    pub visited: u64,
-}
-
-impl Ways {
-    /// Adds those of another function.
-    pub fn merge(&mut self, other: Ways) {
-        self.solved += other.solved;
-        self.kept += other.kept;
-        self.repaired += other.repaired;
-        self.visited += other.visited;
-    }
-
-    pub(super) fn count(&mut self, updated: Updated) {
-        match updated {
-            Updated::Same => self.kept += 1,
-            Updated::Changed { visited } => {
-                self.repaired += 1;
-                self.visited += visited as u64;
-            }
-            Updated::Scratch => self.solved += 1,
-        }
-    }
-}
-
-/// What became of retained state.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Updated {
-    /// The answer is the one of before.
-    Same,
-    /// The state was repaired; so many subjects were looked at, as far as they are counted.
-    Changed { visited: usize },
-    /// The answer has to be found from scratch, or was.
-    Scratch,
-}
-
-impl Updated {
-    /// Repaired, and not counted how.
-    pub(super) const CHANGED: Updated = Updated::Changed { visited: 0 };
-}
-
-/// What retained state counts for.
-#[derive(Clone, Debug)]
-struct Stamp {
-    position: u64,
-    layout: Arc<Layout>,
-    environment: u64,
-}
 
 impl Stamp {
     fn now(db: &dyn Db, function: FunctionInput, environment: u64) -> Self {
@@ -104,32 +42,18 @@ impl Stamp {
 }
 
 /// State that was retained, and what has happened since.
-pub(super) struct Known<'db, T> {
-    pub(super) state: T,
+pub(crate) struct Known<'db, T> {
+    pub(crate) state: T,
     /// None where the history does not reach back so far.
-    pub(super) since: Option<Since<'db>>,
+    pub(crate) since: Option<Since<'db>>,
     /// Whether everything else is as it was that the analysis reads.
-    pub(super) is_same_environment: bool,
+    pub(crate) is_same_environment: bool,
 }
 
 impl<'db, T> Known<'db, T> {
     /// State and edits, where nothing but edits has happened and they are known.
-    pub(super) fn in_same_environment(self) -> Option<(T, Since<'db>)> {
+    pub(crate) fn in_same_environment(self) -> Option<(T, Since<'db>)> {
         Some((self.state, self.since.filter(|_| self.is_same_environment)?))
-    }
-}
-
-/// The place for the state of one analysis of one function. See the [module documentation](self).
-#[derive(Debug)]
-pub(super) struct Retained<T> {
-    /// Boxed: most places of a function are never used, and what is in one is moved out and back.
-    state: Mutex<Option<Box<(Stamp, T)>>>,
-    ways: Mutex<Ways>,
-}
-
-impl<T> Default for Retained<T> {
-    fn default() -> Self {
-        Retained { state: Mutex::new(None), ways: Mutex::default() }
     }
 }
 
@@ -138,7 +62,7 @@ impl<T> Retained<T> {
     /// state that is to be retained, if any, and says what became of it.
     ///
     /// *Reads* `body`, [`block_layout`].
-    pub(super) fn update<'db, R>(
+    pub(crate) fn update<'db, R>(
         &self,
         (db, function): (&'db dyn Db, FunctionInput),
         environment: u64,
@@ -159,12 +83,12 @@ impl<T> Retained<T> {
     }
 
     /// Drops the state; it is made again by the next question.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         *locked(&self.state) = None;
     }
 
     /// How often the answer was found in which way.
-    pub(super) fn ways(&self) -> Ways {
+    pub(crate) fn ways(&self) -> Ways {
         *locked(&self.ways)
     }
 }
@@ -172,7 +96,7 @@ impl<T> Retained<T> {
 impl<T: Clone> Retained<T> {
     /// The state, if it is that of the function as it is now. The number of the environment is read
     /// only where the rest is the same.
-    pub(super) fn of_now(
+    pub(crate) fn of_now(
         &self,
         (db, function): (&dyn Db, FunctionInput),
         environment: impl FnOnce() -> u64,

@@ -9,20 +9,17 @@
 //!
 //! - A member that reads what it read in the round before comes to what it came to then, and is not looked at. So the last round, which only finds that nothing
 //!   changes any more, costs nothing as a rule.
-//! - A large member is repaired, in each round by what is kept for that round ([`RoundSlots`]): what is kept counts for the inputs only that it was brought up to, and
+//! - A large member is repaired, in each round by what is kept for that round ([`RoundSlots`](crate::retained::place::RoundSlots)): what is kept counts for the inputs only that it was brought up to, and
 //!   those of a round stay as they are after most edits.
 //!
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a component that needs more than [`ROUNDS`] of them. Rounds are
 //! gone through from the first one on, so a query finds what it reads of others answered already: they do not nest deeply.
 //!
 //! **Memory.** Memos of rounds that are no longer reached stay, at most [`ROUNDS`] for each member;
-//! state to repair from is retained for at most [`ROUNDS_KEPT`] rounds.
-
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+//! state to repair from is retained for at most [`ROUNDS_KEPT`](phalanx_analysis::policy::ROUNDS_KEPT) rounds.
 
 use super::call_place;
 use crate::FunctionInput;
-use phalanx_analysis::policy::ROUNDS_KEPT;
 
 use salsa::Database as Db;
 
@@ -44,58 +41,7 @@ pub(super) fn before(
     })
 }
 
-/// What is kept of a function for each round.
-#[derive(Debug)]
-pub(super) struct RoundSlots<T>(Mutex<Vec<Arc<T>>>);
-
-impl<T> Default for RoundSlots<T> {
-    fn default() -> Self {
-        RoundSlots(Mutex::default())
-    }
-}
-
-impl<T: Default> RoundSlots<T> {
-    /// Nothing is done under the lock but moving.
-    fn slots(&self) -> MutexGuard<'_, Vec<Arc<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What is kept for a round from one on; none for one of those for which nothing is.
-    pub(super) fn of(&self, round: usize) -> Option<Arc<T>> {
-        let mut slots = self.slots();
-        while slots.len() < round.min(ROUNDS_KEPT) {
-            slots.push(Arc::default());
-        }
-        slots.get(round.checked_sub(1)?).cloned()
-    }
-
-    /// What is kept for all rounds.
-    pub(super) fn all(&self) -> Vec<Arc<T>> {
-        self.slots().clone()
-    }
-}
-
 #[cfg(test)]
 mod random;
 #[cfg(test)]
 mod twin;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rounds_have_slots_of_their_own_up_to_a_bound() {
-        let slots: RoundSlots<Mutex<usize>> = RoundSlots::default();
-        for round in (1..=ROUNDS_KEPT).rev() {
-            let slot = slots.of(round).expect("it has one");
-            *slot.lock().expect("nobody panics") += round;
-        }
-        let of = |round| slots.of(round).map(|slot| *slot.lock().expect("nobody panics"));
-        assert_eq!(of(1), Some(1));
-        assert_eq!(of(ROUNDS_KEPT), Some(ROUNDS_KEPT));
-        assert_eq!(of(ROUNDS_KEPT + 1), None);
-        assert_eq!(of(0), None);
-        assert_eq!(slots.all().len(), ROUNDS_KEPT);
-    }
-}

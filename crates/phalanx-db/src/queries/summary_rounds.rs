@@ -11,12 +11,13 @@ use phalanx_analysis::{
 };
 use phalanx_ir::GlobalName;
 
-use super::follow::{fresh, read_alone};
+use super::follow::read_alone;
 use super::rounds::{ROUNDS, before};
 use super::summaries::{by_attributes, known_body, summarize};
 use super::summary_slot::{Asked, followed_summary, through_after};
 use super::{call_place, summary, symbols};
 use crate::FunctionInput;
+use crate::retained::place::fresh;
 
 use salsa::Database as Db;
 

@@ -9,7 +9,7 @@
 //! of the function itself.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use phalanx_analysis::{
     Summary,
@@ -22,50 +22,22 @@ use phalanx_analysis::{
 
 use phalanx_ir::edit::{self, Journal};
 
-use super::answer_slot::{AnswerSlot, Changed, Concerns};
+use super::answer_slot::{Changed, Concerns};
 use super::calls::is_local;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, fresh, read_around, tables_at_hand};
-use super::retained::{Updated, Ways, locked};
+use super::follow::{read_around, tables_at_hand};
 use super::summaries::{KnownCalls, summarize};
 use super::summary_rounds::{callees_in_round, summary_round_version};
 use super::surroundings::{NO_CALLEES, with_code_and};
-use super::tally::Tally;
 use super::{graph_facts, postdom_tree};
 use crate::FunctionInput;
+use crate::retained::{
+    place::{Place, Repairs, Updated, fresh, locked},
+    slots::SummarySlot,
+    tally::Tally,
+};
 
 use salsa::Database as Db;
-
-/// What is kept of the summary of one function.
-#[derive(Debug, Default)]
-pub(super) struct SummarySlot {
-    results: Mutex<Place<ResultFollower>>,
-    besides: AnswerSlot<Tally<Told>>,
-    /// Whether nothing is known of what is done through pointers.
-    nothing: AnswerSlot<bool>,
-    through: Mutex<Place<ThroughFollower>>,
-    through_counts: Mutex<Ways>,
-    counts: Mutex<Repairs>,
-}
-
-impl SummarySlot {
-    pub(super) fn clear(&self) {
-        *locked(&self.results) = Place::default();
-        self.besides.clear();
-        self.nothing.clear();
-        *locked(&self.through) = Place::default();
-    }
-
-    /// How often effects were found in which way.
-    pub(super) fn effects(&self) -> Ways {
-        self.besides.counts()
-    }
-
-    /// How often what is done through pointers was found in which way.
-    pub(super) fn through(&self) -> Ways {
-        *locked(&self.through_counts)
-    }
-}
 
 /// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
 pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {

@@ -26,10 +26,10 @@ use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::launches::{is_only_launched, launch_facts};
 use super::loads::{waits_for_grids, written_by};
 use super::memory::with_aliases;
-use super::retained::Updated;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{call_place, code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
+use crate::retained::{answers::KeptRaces, place::Updated};
 
 use salsa::Database as Db;
 
@@ -254,13 +254,6 @@ fn followed_race_free(
         known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.found.loads()))
     };
     slot.follow((db, function), around, Concerns::Itself(stable::concerns), follow, make, read)
-}
-
-/// Loads that are stable without races, and where addresses led.
-#[derive(Debug)]
-pub(super) struct KeptRaces {
-    found: RaceFree,
-    kinds: Arc<MemoryKinds>,
 }
 
 /// Gives what stable loads without races are found from.

@@ -1,5 +1,6 @@
 //! The loops over rounds and members as they are defined, from scratch; that queries by member and round come to the same.
 
+use phalanx_analysis::policy::ROUNDS_KEPT;
 use phalanx_analysis::{
     Summary,
     spaces::{Returned, SpaceSet},
@@ -7,8 +8,8 @@ use phalanx_analysis::{
 };
 use phalanx_target::SourceSet;
 
+use super::ROUNDS;
 use super::random::Edited;
-use super::{ROUNDS, ROUNDS_KEPT};
 use crate::queries::{self, argument_rounds, call_place, spaces, summaries};
 use crate::{Database, FunctionInput, ModuleInput};
 

@@ -1,38 +1,38 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
 //! A small function is looked at from scratch after each edit, but for what costs nothing to keep: its graph, and facts about memory with what is around it
-//! ([`memory_slot`](super::memory_slot)). The slot of a large one's divergence comes to be when that is asked for; the others,
+//! ([`memory_slot`](crate::queries::memory_slot)). The slot of a large one's divergence comes to be when that is asked for; the others,
 //! more than a thousand bytes when they are empty, when the first of them is used; so do those of facts about memory.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicBool};
 
-use phalanx_analysis::{check::Callee, shape::access::AccessFollower};
-use phalanx_graph::Node;
+use phalanx_analysis::{
+    check::Callee,
+    follow::{ResultFollower, ThroughFollower},
+    loads::pointers::follow::PointerFollower,
+    memory::{ClassicMemorySsa, MemorySsa, PrivateMemory},
+    shape::access::AccessFollower,
+    spaces::{MemoryKinds, RetainedKinds},
+    stable::Assumptions,
+    summary::Told,
+};
+use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_ir::InstId;
 
-use super::answer_slot::AnswerSlot;
-use super::argument_rounds::DivergenceSlot;
-use super::check::{KeptFindings, KeptSites};
-use super::conflicts::KeptConflicts;
-use super::convergent::KeptConvergence;
-use super::cut::CutSlot;
-use super::facts::KeptNames;
-use super::follow::Slot;
-use super::graph_slot::GraphSlot;
-use super::kinds_slot::KindsSlot;
-use super::load_slot::KeptLoads;
-use super::loads::KeptWrites;
-use super::memory_slot::MemorySlots;
-use super::retained::Retained;
-use super::rounds::RoundSlots;
-use super::summary_slot::SummarySlot;
-use super::within_group::KeptRaces;
+use super::answers::{
+    Cut, KeptConflicts, KeptConvergence, KeptFindings, KeptLoads, KeptNames, KeptRaces, KeptSites,
+    KeptWrites,
+};
+use super::graph::GraphSlot;
+use super::place::{AnswerSlot, Place, Repairs, Retained, RoundSlots, Ways, locked};
+use super::tally::Tally;
 
 /// What is kept of a function beside the memos.
 #[derive(Debug, Default)]
 pub struct Slots {
-    pub(super) graph: GraphSlot,
+    pub(crate) graph: GraphSlot,
     /// Whether there ever was a [list](super::summaries::callee_summaries) of what is known of its callees.
-    pub(super) is_listed: AtomicBool,
+    pub(crate) is_listed: AtomicBool,
     memory: OnceLock<Box<MemorySlots>>,
     /// Of a large function the only one that most are ever asked for.
     divergence: OnceLock<Box<Slot>>,
@@ -41,37 +41,37 @@ pub struct Slots {
 
 impl Slots {
     /// Those of facts about memory.
-    pub(super) fn memory(&self) -> &MemorySlots {
+    pub(crate) fn memory(&self) -> &MemorySlots {
         self.memory.get_or_init(Box::default)
     }
 
     /// The same, if they were ever used.
-    pub(super) fn known_memory(&self) -> Option<&MemorySlots> {
+    pub(crate) fn known_memory(&self) -> Option<&MemorySlots> {
         self.memory.get().map(Box::as_ref)
     }
 
     /// That of the divergence of a large function.
-    pub(super) fn divergence(&self) -> &Slot {
+    pub(crate) fn divergence(&self) -> &Slot {
         self.divergence.get_or_init(Box::default)
     }
 
     /// The same, if it was ever used.
-    pub(super) fn known_divergence(&self) -> Option<&Slot> {
+    pub(crate) fn known_divergence(&self) -> Option<&Slot> {
         self.divergence.get().map(Box::as_ref)
     }
 
     /// The others of a large function.
-    pub(super) fn large(&self) -> &LargeSlots {
+    pub(crate) fn large(&self) -> &LargeSlots {
         self.large.get_or_init(Box::default)
     }
 
     /// What is counted in those of a large function: nothing, where they were never used.
-    pub(super) fn counted<T: Default>(&self, count: impl FnOnce(&LargeSlots) -> T) -> T {
+    pub(crate) fn counted<T: Default>(&self, count: impl FnOnce(&LargeSlots) -> T) -> T {
         self.large.get().map_or_else(T::default, |slots| count(slots))
     }
 
     /// Drops what is kept; it is made again when it is worth it.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.graph.clear();
         if let Some(slots) = self.memory.get() {
             slots.clear();
@@ -87,25 +87,25 @@ impl Slots {
 
 /// What is kept of a large function beside the memos and its divergence.
 #[derive(Debug, Default)]
-pub(super) struct LargeSlots {
-    pub(super) kinds: KindsSlot,
-    pub(super) barriers: AnswerSlot<Arc<[Node]>>,
+pub(crate) struct LargeSlots {
+    pub(crate) kinds: KindsSlot,
+    pub(crate) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
-    pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
-    pub(super) loads: AnswerSlot<KeptLoads>,
-    pub(super) summary: SummarySlot,
-    pub(super) summary_rounds: RoundSlots<SummarySlot>,
-    pub(super) divergence_rounds: RoundSlots<DivergenceSlot>,
-    pub(super) kinds_rounds: RoundSlots<KindsSlot>,
-    pub(super) accesses: Retained<AccessFollower>,
-    pub(super) conflicts: AnswerSlot<KeptConflicts>,
-    pub(super) waits: AnswerSlot<Callee>,
-    pub(super) sites: AnswerSlot<KeptSites>,
-    pub(super) findings: AnswerSlot<KeptFindings>,
-    pub(super) cut: CutSlot,
-    pub(super) callees: AnswerSlot<KeptNames>,
-    pub(super) convergence: AnswerSlot<KeptConvergence>,
-    pub(super) written: AnswerSlot<KeptWrites>,
+    pub(crate) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
+    pub(crate) loads: AnswerSlot<KeptLoads>,
+    pub(crate) summary: SummarySlot,
+    pub(crate) summary_rounds: RoundSlots<SummarySlot>,
+    pub(crate) divergence_rounds: RoundSlots<DivergenceSlot>,
+    pub(crate) kinds_rounds: RoundSlots<KindsSlot>,
+    pub(crate) accesses: Retained<AccessFollower>,
+    pub(crate) conflicts: AnswerSlot<KeptConflicts>,
+    pub(crate) waits: AnswerSlot<Callee>,
+    pub(crate) sites: AnswerSlot<KeptSites>,
+    pub(crate) findings: AnswerSlot<KeptFindings>,
+    pub(crate) cut: CutSlot,
+    pub(crate) callees: AnswerSlot<KeptNames>,
+    pub(crate) convergence: AnswerSlot<KeptConvergence>,
+    pub(crate) written: AnswerSlot<KeptWrites>,
 }
 
 impl LargeSlots {
@@ -127,6 +127,116 @@ impl LargeSlots {
         self.summary_rounds.all().iter().for_each(|slot| slot.clear());
         self.divergence_rounds.all().iter().for_each(|slot| slot.clear());
         self.kinds_rounds.all().iter().for_each(|slot| slot.clear());
+    }
+}
+
+/// Where the followers of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) full: Mutex<(Place, Repairs)>,
+    pub(crate) llvm: Mutex<(Place, Repairs)>,
+    /// The one asked last comes last.
+    pub(crate) assuming: Mutex<(Vec<(Assumptions, Place)>, Repairs)>,
+}
+
+/// What is kept of the divergence of a function for a round.
+#[derive(Debug, Default)]
+pub(crate) struct DivergenceSlot {
+    pub(crate) place: Mutex<Place>,
+    pub(crate) counts: Mutex<Repairs>,
+}
+
+impl DivergenceSlot {
+    pub(crate) fn clear(&self) {
+        *locked(&self.place) = Place::New;
+    }
+}
+
+/// What is retained of a function.
+pub(crate) type KindsSlot = Retained<RetainedKinds>;
+
+/// What is kept of the summary of one function.
+#[derive(Debug, Default)]
+pub(crate) struct SummarySlot {
+    pub(crate) results: Mutex<Place<ResultFollower>>,
+    pub(crate) besides: AnswerSlot<Tally<Told>>,
+    /// Whether nothing is known of what is done through pointers.
+    pub(crate) nothing: AnswerSlot<bool>,
+    pub(crate) through: Mutex<Place<ThroughFollower>>,
+    pub(crate) through_counts: Mutex<Ways>,
+    pub(crate) counts: Mutex<Repairs>,
+}
+
+impl SummarySlot {
+    pub(crate) fn clear(&self) {
+        *locked(&self.results) = Place::default();
+        self.besides.clear();
+        self.nothing.clear();
+        *locked(&self.through) = Place::default();
+    }
+
+    /// How often effects were found in which way.
+    pub(crate) fn effects(&self) -> Ways {
+        self.besides.counts()
+    }
+
+    /// How often what is done through pointers was found in which way.
+    pub(crate) fn through(&self) -> Ways {
+        *locked(&self.through_counts)
+    }
+}
+
+/// The graph of a function, and its dominator tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub(crate) cfg: Arc<Cfg>,
+    pub(crate) dom: Arc<DomTree>,
+}
+
+/// What one answer was found from besides the body, and the answer.
+pub(crate) type MemoryPlace<T, W> = Retained<(W, Arc<T>)>;
+
+/// The answers of a function.
+#[derive(Debug, Default)]
+pub(crate) struct MemorySlots {
+    pub(crate) private: MemoryPlace<PrivateMemory, Graph>,
+    pub(crate) addresses: MemoryPlace<PrivateMemory, Graph>,
+    pub(crate) hssa: MemoryPlace<MemorySsa, (Arc<MemoryKinds>, Graph)>,
+    /// With the loads that are [marked](super::promises::invariant_marks).
+    pub(crate) classic: MemoryPlace<ClassicMemorySsa, (Graph, Vec<InstId>)>,
+    pub(crate) pointers: Retained<PointerFollower>,
+}
+
+impl MemorySlots {
+    pub(crate) fn clear(&self) {
+        self.private.clear();
+        self.addresses.clear();
+        self.hssa.clear();
+        self.classic.clear();
+        self.pointers.clear();
+    }
+}
+
+/// What was found last of a large function.
+#[derive(Debug)]
+pub(crate) struct KeptCut {
+    pub(crate) blocks: u64,
+    pub(crate) exits: Arc<[Node]>,
+    pub(crate) undefined: Vec<Node>,
+    pub(crate) cut: Option<Cut>,
+}
+
+/// Where that is.
+#[derive(Debug, Default)]
+pub(crate) struct CutSlot {
+    pub(crate) kept: Mutex<Option<KeptCut>>,
+    pub(crate) graph: GraphSlot,
+}
+
+impl CutSlot {
+    pub(crate) fn clear(&self) {
+        *locked(&self.kept) = None;
+        self.graph.clear();
     }
 }
 

@@ -12,11 +12,11 @@ use phalanx_analysis::lower::Code;
 use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::number;
+use super::place::number;
 
 /// See the [module documentation](self).
 #[derive(Debug)]
-pub(super) struct Tally<V> {
+pub(crate) struct Tally<V> {
     /// By instruction: the number of what it contributes, from one on; nothing is zero.
     of: Vec<u32>,
     numbers: FxHashMap<V, u32>,
@@ -32,7 +32,7 @@ impl<V> Default for Tally<V> {
 
 impl<V: Copy + Eq + Hash> Tally<V> {
     /// Of all instructions that stand in a block.
-    pub(super) fn new(code: Code<'_>, mut of: impl FnMut(InstId) -> Option<V>) -> Self {
+    pub(crate) fn new(code: Code<'_>, mut of: impl FnMut(InstId) -> Option<V>) -> Self {
         let mut tally = Tally { of: vec![0; code.body.id_count()], ..Tally::default() };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             let found = of(inst);
@@ -42,7 +42,7 @@ impl<V: Copy + Eq + Hash> Tally<V> {
     }
 
     /// Looks at some instructions again. Whether there is a contribution that there was not, or one less.
-    pub(super) fn look_again(
+    pub(crate) fn look_again(
         &mut self,
         code: Code<'_>,
         insts: &[InstId],
@@ -58,7 +58,7 @@ impl<V: Copy + Eq + Hash> Tally<V> {
     }
 
     /// What is contributed, each once, in no particular order.
-    pub(super) fn all(&self) -> impl Iterator<Item = V> + '_ {
+    pub(crate) fn all(&self) -> impl Iterator<Item = V> + '_ {
         self.all.iter().filter(|(_, count)| *count > 0).map(|(value, _)| *value)
     }
 

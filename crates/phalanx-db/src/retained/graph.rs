@@ -1,7 +1,7 @@
 //! Facts that follow from the graph of a function, kept with the graph.
 //!
 //! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread, gets that one. All of them follow
-//! from the graph and nothing else, so one query of salsa, [`graph_facts`](super::graph_facts()), stands for them: it says when the graph has
+//! from the graph and nothing else, so one query of salsa, [`graph_facts`](crate::queries::graph_facts()), stands for them: it says when the graph has
 //! changed, and to ask for a fact beside those that are there costs a look instead of a memo with dependences of its own, at each of thousands
 //! of small functions and after each edit.
 //!
@@ -18,8 +18,7 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::follow::fresh;
-use super::retained::locked;
+use super::place::{fresh, locked};
 
 /// The graph of a function, and the facts of it that were asked for.
 #[derive(Debug)]
@@ -61,12 +60,12 @@ impl GraphFacts {
     }
 
     /// Identity of the graph: equal numbers are of the same one.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// How it became of the graph with a number; none if that is not the one before, or more than one place has changed.
-    pub(super) fn change_from(&self, number: u64) -> Option<Change> {
+    pub(crate) fn change_from(&self, number: u64) -> Option<Change> {
         let before = locked(&self.before);
         let (change, old) = before.as_ref()?;
         (old.number == number).then_some(*change)
@@ -78,20 +77,20 @@ impl GraphFacts {
         &self.cfg
     }
 
-    /// See [`dfs`](super::dfs).
+    /// See [`dfs`](crate::queries::dfs).
     #[must_use]
     pub fn dfs(&self) -> &Dfs {
         self.dfs.get_or_init(|| Dfs::new(&*self.cfg))
     }
 
-    /// See [`dom_tree`](super::dom_tree).
+    /// See [`dom_tree`](crate::queries::dom_tree).
     #[must_use]
     pub fn dom_tree(&self) -> &Arc<DomTree> {
         let update = |change: Change, old: &Arc<_>| change.dom_tree(old, &self.cfg).map(Arc::new);
         self.fact(|of| &of.dom, update, || Arc::new(DomTree::new(&*self.cfg)))
     }
 
-    /// See [`postdom_tree`](super::postdom_tree).
+    /// See [`postdom_tree`](crate::queries::postdom_tree).
     #[must_use]
     pub fn postdom_tree(&self) -> &Arc<PostDomTree> {
         let update =
@@ -99,27 +98,27 @@ impl GraphFacts {
         self.fact(|of| &of.postdom, update, || Arc::new(PostDomTree::new(&self.cfg)))
     }
 
-    /// See [`dom_frontier`](super::dom_frontier).
+    /// See [`dom_frontier`](crate::queries::dom_frontier).
     #[must_use]
     pub fn dom_frontier(&self) -> &DominanceFrontier {
         self.frontier.get_or_init(|| DominanceFrontier::new(&*self.cfg, self.dom_tree()))
     }
 
-    /// See [`control_dependence`](super::control_dependence).
+    /// See [`control_dependence`](crate::queries::control_dependence).
     #[must_use]
     pub fn control_dependence(&self) -> &ControlDependence {
         let make = || ControlDependence::new(&self.cfg, self.dom_tree(), self.postdom_tree());
         self.control.get_or_init(make)
     }
 
-    /// See [`cycles`](super::cycles).
+    /// See [`cycles`](crate::queries::cycles).
     #[must_use]
     pub fn cycles(&self) -> &Cycles {
         let update = |change: Change, old: &_| change.cycles(old, &self.cfg);
         self.fact(|of| &of.cycles, update, || Cycles::new(&*self.cfg))
     }
 
-    /// See [`sync_dependence`](super::sync_dependence).
+    /// See [`sync_dependence`](crate::queries::sync_dependence).
     #[must_use]
     pub fn sync_dependence(&self) -> &SyncDependence {
         let (cfg, dom, cycles) = (&self.cfg, self.dom_tree(), self.cycles());
@@ -166,11 +165,11 @@ impl GraphFacts {
 
 /// The last graph of a function that is edited.
 #[derive(Debug, Default)]
-pub(super) struct GraphSlot(Mutex<Option<Arc<GraphFacts>>>);
+pub(crate) struct GraphSlot(Mutex<Option<Arc<GraphFacts>>>);
 
 impl GraphSlot {
     /// States what the graph is now.
-    pub(super) fn advance(&self, cfg: Cfg) -> Arc<GraphFacts> {
+    pub(crate) fn advance(&self, cfg: Cfg) -> Arc<GraphFacts> {
         let old = locked(&self.0).clone();
         let before = match old {
             Some(old) if *old.cfg == cfg => return old,
