@@ -3,6 +3,9 @@
 //! A query here is a few lines that fetch what an analysis reads and call the pure function that computes it
 //! (`phalanx-graph`, `phalanx-analysis`). It knows no files and no terminal.
 //!
+//! State that is retained of a function beside the memos is plain data, in `retained`; the queries
+//! bring it up to date.
+//!
 //! Read first: [`Database`], [`FunctionInput`], and the list of [`queries`].
 
 mod database;

@@ -15,7 +15,7 @@ use phalanx_analysis::{
 };
 
 use super::layout::Since;
-use super::memory_slot::objects_version;
+use super::memory_fact::objects_version;
 use crate::FunctionInput;
 use crate::retained::place::{Updated, Ways};
 

@@ -21,41 +21,19 @@
 
 use phalanx_analysis::{edited::Edited, lower::Code, policy::most_looked_at};
 use phalanx_graph::BitSet;
-use phalanx_ir::{BlockId, InstId};
+use phalanx_ir::InstId;
 
+use super::called::attributes_of_callees;
 use super::follow::around;
 use super::layout::block_layout;
 use super::promises::constant_variables;
 use super::retained::Known;
-use super::surroundings::attributes_of_callees;
 use super::{call_place, code, loads::waits_for_grids, starts_at_launch};
 use crate::FunctionInput;
+use crate::queries::concerns::{Changed, Concerns};
 use crate::retained::place::{AnswerSlot, Kept, Updated, Ways, fresh, number};
 
 use salsa::Database as Db;
-
-/// Whether an answer may depend on an instruction.
-#[derive(Clone, Copy)]
-pub(crate) enum Concerns<'a> {
-    /// The instruction tells by itself.
-    Itself(fn(Code<'_>, InstId) -> bool),
-    /// So does something that is another one only where the number of what else is read is.
-    Around(&'a dyn Fn(Code<'_>, InstId) -> bool),
-}
-
-impl Concerns<'_> {
-    fn ask(self, code: Code<'_>, inst: InstId) -> bool {
-        match self {
-            Concerns::Itself(ask) => ask(code, inst),
-            Concerns::Around(ask) => ask(code, inst),
-        }
-    }
-}
-
-/// Whether an instruction calls something: answers about who is called and where depend on these alone.
-pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
-    code.body.inst(inst).opcode.is_call()
-}
 
 /// The same of each query that keeps its answer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -145,18 +123,6 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
             conflicts: slots.conflicts.counts(),
         }
     })
-}
-
-/// Instructions that have changed, by number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Changed<'a> {
-    /// Those that concern the answer, as they were or as they are.
-    pub(super) concerned: &'a [InstId],
-    /// Those of them that have changed themselves: see [`Edited::own`]. What an instruction tells wherever it stands may be another of these alone.
-    pub(super) own: &'a [InstId],
-    pub(super) all: &'a [InstId],
-    /// See [`Edited::blocks`].
-    pub(super) blocks: Option<&'a [BlockId]>,
 }
 
 impl<T> AnswerSlot<T> {

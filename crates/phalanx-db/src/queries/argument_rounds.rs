@@ -18,12 +18,14 @@ use phalanx_analysis::{
 use phalanx_target::SourceSet;
 
 use super::call_place;
-use super::facts::flow_facts;
+use super::called::NO_CALLEES;
 use super::follow::read_around;
+use super::graph::flow_facts;
 use super::graph_facts;
+use super::known_calls::KnownCalls;
 use super::passed::{Passed, pass_before, within_component};
-use super::summaries::{KnownCalls, first_arguments, passed, table_with};
-use super::surroundings::{NO_CALLEES, with_code_and};
+use super::summaries::{first_arguments, passed, table_with};
+use super::surroundings::with_code_and;
 use crate::FunctionInput;
 use crate::retained::{
     place::{Place, Repairs, fresh, locked},

@@ -16,13 +16,16 @@ use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Changed, Concerns, blocks_version};
+use super::answer_slot::blocks_version;
+use super::called::NO_CALLEES;
+use super::concerns::{Changed, Concerns};
 use super::cut::cut;
+use super::divergences::divergence;
 use super::entered::{KnownCalls, called_under};
-use super::facts::{divergence, symbols, target};
 use super::known_names::library;
 use super::launches::{is_kernel, is_only_launched, launch_facts};
-use super::surroundings::{NO_CALLEES, with_code};
+use super::module::{symbols, target};
+use super::surroundings::with_code;
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
     argument_facts, call_place, cfg, code, control_divergence, graph_facts, load_classes,

@@ -12,13 +12,14 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{InstId, ValueKind};
 
-use super::answer_slot::{Changed, Concerns};
+use super::called::NO_CALLEES;
 use super::calls::closed_calls;
+use super::concerns::{Changed, Concerns};
 use super::explain::has_value;
 use super::launches::is_kernel;
 use super::promises::constant_variables;
 use super::spaces::{Known, with_memory};
-use super::surroundings::{NO_CALLEES, with_code};
+use super::surroundings::with_code;
 use super::{call_place, cfg, dom_tree, memory_kinds, target};
 use crate::FunctionInput;
 use crate::retained::{

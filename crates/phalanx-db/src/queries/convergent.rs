@@ -5,9 +5,10 @@ use std::sync::Arc;
 use phalanx_analysis::{Convergence, convergence as operations, listing::relisted, lower::Code};
 use phalanx_ir::{GlobalName, InstId};
 
-use super::answer_slot::{Changed, Concerns};
-use super::{cycles, library, surroundings::attributes_of_callees};
+use super::concerns::{Changed, Concerns};
+use super::{called::attributes_of_callees, cycles};
 use crate::FunctionInput;
+use crate::queries::code::code;
 use crate::retained::{
     answers::KeptConvergence,
     place::{Updated, fresh},
@@ -60,15 +61,4 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
 pub(crate) fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = attributes_of_callees(db, function);
     fresh()
-}
-
-/// The parts of a function that analyses may read. Not a query.
-pub fn code(db: &dyn Db, function: FunctionInput) -> Code<'_> {
-    Code {
-        context: function.module(db).context(db),
-        header: function.header(db),
-        flow: function.flow(db),
-        body: function.body(db),
-        library: library(db, function.module(db)),
-    }
 }

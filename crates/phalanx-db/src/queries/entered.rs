@@ -10,8 +10,8 @@ use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashSet;
 
 use super::check::{is_executed, with_facts_below};
-use super::facts::symbols;
 use super::launches::{is_kernel, launch_facts};
+use super::module::symbols;
 use super::{call_place, code, control_divergence};
 use crate::FunctionInput;
 

@@ -10,10 +10,12 @@ use phalanx_analysis::{
 use phalanx_ir::{BlockId, InstId, Value, ValueKind, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::facts::{affect_map, divergence, flow_facts};
-use super::graph::{cfg, dom_tree, postdom_tree};
+use super::called::NO_CALLEES;
+use super::divergences::divergence;
+use super::facts::affect_map;
+use super::graph::{cfg, dom_tree, flow_facts, postdom_tree};
 use super::launches::launch_facts;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::surroundings::with_code;
 use super::within_group::{assumed_divergence, assumed_map};
 use crate::FunctionInput;
 

@@ -28,11 +28,13 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, SourceSet, varying};
 
+use super::called::NO_CALLEES;
 use super::calls::closed_calls;
 use super::explain::{explain_assumed, explain_sources, fact_of, memory_versions};
-use super::facts::flow_facts;
-use super::summaries::{KnownCalls, table_with};
-use super::surroundings::{NO_CALLEES, with_code_and};
+use super::graph::flow_facts;
+use super::known_calls::KnownCalls;
+use super::summaries::table_with;
+use super::surroundings::with_code_and;
 use super::{
     Subject, argument_facts, call_place, divergence, launch_facts, postdom_tree, summary, symbols,
 };

@@ -23,15 +23,17 @@ use phalanx_analysis::{
 
 use phalanx_ir::{Body, Flow};
 
+use super::called::{Attributes, NO_CALLEES, attributes_of_callees};
 use super::calls::is_local;
 use super::facts::{new_affect_map, new_llvm_affect_map};
-use super::launches::{Placed, known_launch};
-use super::memory_slot::private_at_hand;
+use super::known_calls::KnownCalls;
+use super::memory_fact::private_at_hand;
 use super::promises::register_names;
-use super::summaries::{KnownCalls, callee_summaries};
-use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
+use super::summaries::callee_summaries;
+use super::surroundings::OwnSurroundings;
 use super::{argument_facts, function_attributes, graph_facts};
 use crate::FunctionInput;
+use crate::queries::surroundings::read_alone;
 use crate::retained::{
     graph::GraphFacts,
     place::{Place, Repairs, fresh, locked},
@@ -93,12 +95,6 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
     read_alone(db, function);
     // Not the mentions themselves: calls come and go while what is called is the same.
     let _ = callee_summaries(db, function);
-}
-
-/// The same but for what it calls.
-pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
-    let place = Placed::new(db, function);
-    let _ = known_launch(db, place);
 }
 
 /// Which answer is followed.

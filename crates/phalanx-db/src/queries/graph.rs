@@ -80,3 +80,11 @@ pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<&Cycles> {
 pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<&SyncDependence> {
     Some(graph_facts(db, function).as_ref()?.sync_dependence())
 }
+
+/// What the solver needs to know of the control flow.
+pub(super) fn flow_facts(
+    db: &dyn Db,
+    function: FunctionInput,
+) -> Option<phalanx_analysis::divergence::Flow<'_>> {
+    Some(graph_facts(db, function).as_ref()?.flow())
+}

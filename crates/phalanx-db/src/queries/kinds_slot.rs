@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
+use super::called::NO_CALLEES;
 use super::calls::is_local;
 use super::retained::Known;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::surroundings::with_code;
 use super::{
     address_memory, argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout,
     variables,

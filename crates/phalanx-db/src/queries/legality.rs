@@ -12,7 +12,7 @@ use phalanx_graph::Reconvergence;
 use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashSet;
 
-use super::facts::flow_facts;
+use super::graph::flow_facts;
 use super::{
     argument_facts, branch_divergence, call_place, convergence, divergence, launch_facts, symbols,
 };

@@ -13,9 +13,11 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{GlobalName, Type};
 
-use super::answer_slot::{Changed, Concerns, loads_version};
-use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
+use super::answer_slot::loads_version;
+use super::concerns::{Changed, Concerns};
+use super::loads::{is_unchanged_argument, passed_use, variable, with_facts};
 use super::promises::{in_one_only, invariant_marks};
+use super::writes::written_by;
 use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
 use crate::retained::{

@@ -10,13 +10,9 @@ use phalanx_analysis::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
         Unchanged, VariableUse, Writers,
         clobbers::{Acquires, Clobbers},
-        may_write,
         pointers::has_provenance,
-        written_at, written_memories,
     },
     lower::{Code, Surroundings},
-    readers,
-    spaces::SpaceSet,
     summary::is_exact,
 };
 use phalanx_ir::{
@@ -28,23 +24,18 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Changed, Concerns};
+use super::called::{NO_CALLEES, attributes_of_callees};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::load_slot::followed_classes;
-use super::memory_slot::{self, objects_version};
+use super::memory_fact;
 use super::pointer_slot;
 use super::promises::constant_variables;
-use super::summaries::known_body;
-use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::surroundings::{with_attributes, with_code};
 use super::{
     address_memory, call_place, cfg, classic_memory_ssa, cycles, divergence, memory_kinds,
     private_memory, symbols, target, variables,
 };
-use crate::retained::{
-    answers::{Asked, KeptWrites},
-    place::{Updated, fresh},
-    tally::Tally,
-};
+use crate::retained::answers::Asked;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -54,12 +45,12 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept: [`Fact::version`](memory_slot::Fact::version). *Changes when* a pointer does. *Cost*
+/// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept: [`Fact::version`](memory_fact::Fact::version). *Changes when* a pointer does. *Cost*
 /// O(instructions + operands); large, after an edit of instructions, that of the edit: see [`phalanx_analysis::loads::pointers::follow`].
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };
-    let flow = match memory_slot::is_kept(db, function) {
+    let flow = match memory_fact::is_kept(db, function) {
         true => pointer_slot::followed(db, function, private),
         false => {
             with_code(db, function, NO_CALLEES, |code, _| Arc::new(PointerFlow::new(code, private)))
@@ -211,84 +202,6 @@ fn hidden_variables(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
             && !named.contains(&variable.name)
     };
     module.shell(db).variables.iter().filter(is_hidden).map(|variable| variable.name).collect()
-}
-
-/// Which memories a function may write, with all that it calls. None if that is not known.
-///
-/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`], and this of the callees; of a large function also
-/// `mentions`, [`written_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
-#[salsa::tracked(returns(copy))]
-pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
-    known_body(db, function).filter(|place| place.component.is_empty())?;
-    if function.is_large(db) {
-        return followed_writes(db, function);
-    }
-    let kinds = memory_kinds(db, function).as_ref()?;
-    let callees = attributes_of_callees(db, function);
-    with_attributes(db, function, callees, |code, around| {
-        let called = |name, ty| written_by(db, function, name, ty);
-        written_memories(code, around, kinds, &called)
-    })?
-}
-
-/// [`written_spaces`] of a large function whose code is what runs, from what is kept. Not a query.
-///
-/// What is asked of functions by name are those that it calls, however it is found; who they are is read in any case.
-fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
-    let _ = symbols(db, function.module(db));
-    let called = function.mentions(db).callees();
-    let kinds = memory_kinds(db, function).as_ref()?;
-    let callees = attributes_of_callees(db, function);
-    with_attributes(db, function, callees, |code, around| {
-        let written = |asked: &Asked, inst| {
-            let called = |name, ty| asked.written_by(db, function, name, ty);
-            may_write(code, inst).then(|| written_at(code, around, kinds, &called, inst))
-        };
-        let make = || {
-            let asked = Asked::default();
-            let tally = Tally::new(code, |inst| written(&asked, inst));
-            KeptWrites { tally, asked, kinds: Arc::clone(kinds) }
-        };
-        let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
-            kept.asked.keep_called(|name| called.binary_search(&name).is_ok());
-            let others = readers::of_kinds(code, kinds, &kept.kinds);
-            let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
-                return Updated::Scratch;
-            };
-            kept.kinds = Arc::clone(kinds);
-            again.extend_from_slice(own);
-            if again.is_empty() {
-                return Updated::Same;
-            }
-            kept.tally.look_again(code, &again, |inst| written(&kept.asked, inst));
-            Updated::CHANGED
-        };
-        let all =
-            |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
-        let around = written_version(db, function);
-        let slot = &function.slots(db).large().written;
-        slot.follow((db, function), around, Concerns::Itself(may_write), follow, make, all)
-    })?
-}
-
-/// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.
-///
-/// *Reads* [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (objects_version(db, function), attributes_of_callees(db, function));
-    fresh()
-}
-
-/// What a function that is called with a type may write. Not a query.
-pub(super) fn written_by(
-    db: &dyn Db,
-    caller: FunctionInput,
-    name: GlobalName,
-    ty: Type,
-) -> Option<SpaceSet> {
-    let &callee = symbols(db, caller.module(db)).get(&name)?;
-    written_spaces(db, callee).filter(|_| callee.header(db).ty == ty)
 }
 
 /// Whether threads start in a function, and it is entered nowhere else. One that is called has other threads' stores before it, as any

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     alias::{Alias, AliasQuery, Named, Tbaa},
-    code::TypeLayout,
     data_flow::{DataFlow, MemoryFlow},
     edited::Edited,
     loads::written_by_call,
@@ -23,25 +22,18 @@ use phalanx_ir::{
 };
 use phalanx_target::AddressSpace;
 
-use super::loads::written_by;
-use super::memory_slot::{Fact, followed};
+use super::called::NO_CALLEES;
+use super::memory_fact::{Fact, followed};
 use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
-use super::surroundings::{NO_CALLEES, with_attributes, with_code};
+use super::surroundings::{with_attributes, with_code};
+use super::writes::written_by;
 use super::{callees, dom_frontier, library, memory_kinds, module_index};
 use crate::retained::slots::{Graph, MemoryPlace, MemorySlots};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
-
-/// Sizes of types: the data layout of a module and the bodies of its structures.
-///
-/// *Reads* `shell`. *Changes when* the data layout or a structure does. *Cost* O(structures).
-#[salsa::tracked(returns(ref))]
-pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
-    Arc::new(TypeLayout::of(module.shell(db)))
-}
 
 /// Private objects of a function, in SSA form. None for a declaration.
 ///

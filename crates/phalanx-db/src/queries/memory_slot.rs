@@ -29,26 +29,18 @@
 
 use std::sync::Arc;
 
-use phalanx_analysis::{
-    edited::Edited,
-    memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
-};
 use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::InstId;
 
-use super::follow::read_alone;
+use super::effects::{called_effects, intrinsic_effects, intrinsics_version, read_called_effects};
 use super::graph_facts;
-use super::promises::{
-    called_effects, constant_variables, intrinsic_effects, intrinsics_version, promises,
-    read_called_effects,
-};
-use super::retained::Known;
+use super::promises::{constant_variables, promises};
+use super::surroundings::read_alone;
 use crate::FunctionInput;
+use crate::queries::memory_fact::{Fact, objects_version};
 use crate::retained::{
-    place::{Updated, Ways, fresh},
-    slots::{Graph, MemoryPlace, MemorySlots, Slots},
+    place::{Ways, fresh},
+    slots::Graph,
 };
-use phalanx_analysis::policy::MEMORY_KEPT;
 
 use salsa::Database as Db;
 
@@ -78,23 +70,6 @@ impl MemoryRepairs {
     }
 }
 
-/// A fact that is kept.
-pub(super) trait Answer: PartialEq {
-    /// Whether one that was found anew can be dropped for this: they say the same, also to whoever asks what an edit is to them.
-    fn says_as_much(&self, new: &Self) -> bool {
-        self == new
-    }
-}
-
-impl Answer for PrivateMemory {
-    fn says_as_much(&self, new: &Self) -> bool {
-        self.says_as_much(new)
-    }
-}
-
-impl Answer for MemorySsa {}
-impl Answer for ClassicMemorySsa {}
-
 impl Graph {
     /// None for a declaration.
     pub(super) fn of(db: &dyn Db, function: FunctionInput) -> Option<Self> {
@@ -117,26 +92,6 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
         classic: slots.classic.ways(),
         pointers: slots.pointers.ways(),
     })
-}
-
-/// What [`private_memory`](super::private_memory) has found of a large function as it is, if somebody has asked for it: whoever looks at the same objects does not find
-/// them again. It follows from what it is found from, so that is to be read by whoever uses it. `position` is where the body is in its history.
-pub(super) fn private_at_hand(
-    db: &dyn Db,
-    function: FunctionInput,
-    slots: &Slots,
-) -> Option<Arc<PrivateMemory>> {
-    let environment = || objects_version(db, function);
-    Some(slots.known_memory()?.private.of_now((db, function), environment)?.1)
-}
-
-/// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
-///
-/// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub(super) fn objects_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    read_alone(db, function);
-    fresh()
 }
 
 /// Identity of what [`memory_ssa`](super::memory_ssa) is found from besides flow, body, and other facts about it.
@@ -182,17 +137,6 @@ fn small_memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Facts that are kept, by what they are found from besides flow, body and other facts about it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fact {
-    /// Private memory, and where pointers come from.
-    Objects,
-    /// Memory in HSSA form, which follows from what callees do as well.
-    Hssa,
-    /// MemorySSA with one variable.
-    Classic,
-}
-
 impl Fact {
     /// A number that is another when anything is another that it is found from.
     pub(super) fn version(self, db: &dyn Db, function: FunctionInput) -> u64 {
@@ -204,61 +148,4 @@ impl Fact {
             (Fact::Objects | Fact::Classic, false) => small_version(db, function),
         }
     }
-}
-
-/// Whether facts about the memory of a function are kept.
-///
-/// *Reads* `body`.
-pub(super) fn is_kept(db: &dyn Db, function: FunctionInput) -> bool {
-    function.body(db).id_count() >= MEMORY_KEPT
-}
-
-/// Whether so few instructions of a function have changed that an answer about it is followed. Those about a large one say themselves what is too much for
-/// them.
-pub(super) fn is_few(db: &dyn Db, function: FunctionInput, changed: &[InstId]) -> bool {
-    function.is_large(db) || changed.len() <= function.body(db).id_count() / 8
-}
-
-/// An answer about a function: from the one of before, if that is kept and `follow` makes it from that and from what it was found with, given the
-/// instructions that have been changed since; else what `make` finds. `fact` says what is around the function, and `with` is what
-/// the answer follows from besides.
-///
-/// *Reads* `body`, [`block_layout`], the version of the fact.
-pub(super) fn followed<T: Answer, W>(
-    db: &dyn Db,
-    function: FunctionInput,
-    place: fn(&MemorySlots) -> &MemoryPlace<T, W>,
-    (fact, with): (Fact, W),
-    follow: impl FnOnce(&T, &W, Edited<'_>) -> Followed<T>,
-    make: impl FnOnce() -> T,
-) -> Arc<T> {
-    if !is_kept(db, function) {
-        return Arc::new(make());
-    }
-    let place = place(function.slots(db).memory());
-    let environment = fact.version(db, function);
-    place.update((db, function), environment, |known| {
-        let (before, found) = match known {
-            Some(Known { state: (before_with, before), since, is_same_environment }) => {
-                let found = match since.filter(|_| is_same_environment) {
-                    Some(since) if is_few(db, function, since.edited().insts) => {
-                        follow(&before, &before_with, since.edited())
-                    }
-                    _ => Followed::Unknown,
-                };
-                (Some(before), found)
-            }
-            None => (None, Followed::Unknown),
-        };
-        let (answer, updated) = match (found, before) {
-            (Followed::Same, Some(before)) => (before, Updated::Same),
-            (Followed::Other(new), _) => (Arc::new(new), Updated::CHANGED),
-            (_, before) => {
-                let new = make();
-                let before = before.filter(|before| before.says_as_much(&new));
-                (before.unwrap_or_else(|| Arc::new(new)), Updated::Scratch)
-            }
-        };
-        (Arc::clone(&answer), Some((with, answer)), updated)
-    })
 }

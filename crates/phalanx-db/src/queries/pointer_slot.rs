@@ -15,15 +15,16 @@ use phalanx_analysis::{
     memory::PrivateMemory,
 };
 
-use super::memory_slot::{Fact, is_few};
+use super::called::NO_CALLEES;
+use super::memory_fact::{Fact, is_few};
 use super::retained::Known;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::surroundings::with_code;
 use crate::FunctionInput;
 use crate::retained::place::Updated;
 
 use salsa::Database as Db;
 
-/// The pointers of a function of which they are [kept](super::memory_slot::is_kept) as its journal says they have become. None for a declaration.
+/// The pointers of a function of which they are [kept](super::memory_fact::is_kept) as its journal says they have become. None for a declaration.
 ///
 /// *Reads* `body`, [`block_layout`], [`Fact::version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(

@@ -4,20 +4,17 @@
 //! through its instructions for calls after an edit. Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which a module
 //! declares few, so all of them are listed with the module.
 
-use phalanx_analysis::{code::TypeSizes, spaces::SpaceSet, summary::Effects};
+use phalanx_analysis::code::TypeSizes;
 use phalanx_ir::{
-    GlobalName, InstId, Symbol, Type,
+    GlobalName, InstId, Symbol,
     attributes::AttrList,
     metadata::{MetadataId, kind},
     module::GlobalVariable,
 };
 use phalanx_target::{AddressSpace, SpaceKind};
 
-use super::follow::read_alone;
-use super::summaries::known_body;
-use super::surroundings::Attributes;
-use super::{summary, symbols, target, type_layout, written_spaces};
-use crate::retained::place::fresh;
+use super::called::Attributes;
+use super::{symbols, target, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -25,14 +22,11 @@ use salsa::Database as Db;
 /// Functions by name, sorted, and what is known of each.
 pub(super) type ByName<T> = Vec<(GlobalName, T)>;
 
-/// What a call does to memory: the type of what is called, its effects, and the memories that it may write if they are known.
-pub(super) type Does = (Option<Type>, Effects, Option<SpaceSet>);
-
 /// Intrinsics that a module declares, sorted.
 ///
 /// *Reads* `functions`. *Changes when* one comes or goes. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
-fn intrinsics(db: &dyn Db, module: ModuleInput) -> ByName<FunctionInput> {
+pub(super) fn intrinsics(db: &dyn Db, module: ModuleInput) -> ByName<FunctionInput> {
     let context = module.context(db);
     let is_intrinsic = |name: GlobalName| {
         name.symbol().is_some_and(|symbol| context.bytes(symbol).starts_with(b"llvm."))
@@ -65,7 +59,7 @@ pub(super) fn register_names(db: &dyn Db, module: ModuleInput) -> Vec<(MetadataI
 }
 
 /// Functions that a function calls by name, sorted; intrinsics are left out.
-fn called(
+pub(super) fn called(
     db: &dyn Db,
     function: FunctionInput,
 ) -> impl Iterator<Item = (GlobalName, FunctionInput)> {
@@ -95,48 +89,6 @@ fn called_attributes(db: &dyn Db, function: FunctionInput) -> ByName<AttrList> {
 pub(super) fn promises(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
     let intrinsics = intrinsic_attributes(db, function.module(db));
     Attributes::Either(called_attributes(db, function), intrinsics)
-}
-
-fn does(db: &dyn Db, (name, input): (GlobalName, FunctionInput)) -> (GlobalName, Does) {
-    let summary = summary(db, input);
-    (name, (summary.ty, summary.effects, written_spaces(db, input)))
-}
-
-/// What calls of the intrinsics of a module do.
-///
-/// *Reads* `functions`, `summary` and [`written_spaces`] of intrinsics. *Changes when* one of them does. *Cost* O(intrinsics).
-#[salsa::tracked(returns(ref))]
-pub(super) fn intrinsic_effects(db: &dyn Db, module: ModuleInput) -> ByName<Does> {
-    intrinsics(db, module).iter().map(|&intrinsic| does(db, intrinsic)).collect()
-}
-
-/// What calls of the functions that a function calls do, but for intrinsics.
-///
-/// *Reads* `mentions`, [`symbols`], `summary` and [`written_spaces`] of the callees. *Changes when* what a callee does to memory does. *Cost*
-/// O(calls).
-#[salsa::tracked(returns(ref))]
-pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Does> {
-    called(db, function).map(|callee| does(db, callee)).collect()
-}
-
-/// Reads what [`called_effects`] is found from, without an answer of its own: one more to be asked whether it holds is dear in a small function.
-pub(super) fn read_called_effects(db: &dyn Db, function: FunctionInput) {
-    called(db, function).for_each(|callee| _ = does(db, callee));
-}
-
-/// Identity of what calls of the intrinsics of a module do, which nobody has to find for that.
-///
-/// *Reads* `functions`, headers of intrinsics, and what is around them. *Changes when* one of them does. *Cost* O(intrinsics).
-#[salsa::tracked(returns(copy))]
-pub(super) fn intrinsics_version(db: &dyn Db, module: ModuleInput) -> u64 {
-    for &(name, input) in intrinsics(db, module) {
-        // What a declaration does is what its attributes say, of launches as they are known.
-        match known_body(db, input) {
-            Some(_) => _ = does(db, (name, input)),
-            None => read_alone(db, input),
-        }
-    }
-    fresh()
 }
 
 /// Variables of a module that never change, sorted.

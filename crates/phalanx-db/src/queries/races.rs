@@ -9,10 +9,12 @@ use phalanx_ir::{GlobalName, GlobalVariable, constant::ConstKind};
 use phalanx_target::{AddressSpace, SpaceKind};
 use rustc_hash::FxHashMap;
 
+use super::called::NO_CALLEES;
 use super::check::synchronizes;
-use super::facts::{divergence, symbols, target};
+use super::divergences::divergence;
 use super::launches::{is_kernel, launch_facts};
-use super::surroundings::{NO_CALLEES, with_code};
+use super::module::{symbols, target};
+use super::surroundings::with_code;
 use super::{cfg, code, cycles, postdom_tree, type_layout};
 use crate::{FunctionInput, ModuleInput};
 

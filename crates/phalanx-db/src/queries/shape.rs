@@ -10,7 +10,8 @@ use phalanx_analysis::shape::{
 use phalanx_ir::GlobalName;
 
 use super::access_slot::followed;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::called::NO_CALLEES;
+use super::surroundings::with_code;
 use super::{cfg, cycles, divergence, variable_alignments};
 use crate::FunctionInput;
 

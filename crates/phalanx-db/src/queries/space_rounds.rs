@@ -7,10 +7,10 @@ use phalanx_analysis::spaces::{Returned, SpaceSet};
 
 use super::call_place;
 use super::kinds_slot::{followed, read_around};
+use super::known_calls::known_body;
 use super::passed::{Passed, pass_before, within_component};
 use super::rounds::{ROUNDS, before};
 use super::spaces::{Known, from_outside, kinds, passed, returned};
-use super::summaries::known_body;
 use crate::FunctionInput;
 use crate::retained::place::fresh;
 

@@ -16,12 +16,13 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, GlobalVariable};
 use rustc_hash::FxHashMap;
 
+use super::called::NO_CALLEES;
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::kinds_slot::{followed, kinds_version};
+use super::known_calls::known_body;
 use super::passed::{Passed, add, unite};
 use super::space_rounds::{component_argument_spaces, component_returned_spaces};
-use super::summaries::known_body;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::surroundings::with_code;
 use super::{address_memory, call_place, cfg, dom_tree, symbols, type_layout};
 use crate::{FunctionInput, ModuleInput};
 

@@ -7,11 +7,7 @@
 //!
 //! A summary that is equal after an edit stops it there: callers are only validated.
 
-use std::{
-    borrow::Cow,
-    cell::{OnceCell, RefCell},
-    sync::atomic::Ordering,
-};
+use std::{borrow::Cow, cell::OnceCell, sync::atomic::Ordering};
 
 use phalanx_analysis::{
     Divergence, Summary,
@@ -22,48 +18,21 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
-use rustc_hash::FxHashMap;
 
 use super::argument_rounds::component_arguments;
+use super::called::NO_CALLEES;
 use super::calls::{DEPTH, closed_calls, is_local};
-use super::facts::flow_facts;
+use super::graph::flow_facts;
 use super::launches::{Placed, known_launch};
 use super::passed::{Passed, add, unite};
 use super::summary_rounds::component_summaries;
 use super::summary_slot::{Asked, followed_summary};
-use super::surroundings::{NO_CALLEES, with_code_and};
+use super::surroundings::with_code_and;
 use super::{call_place, called_kernels, cfg, divergence, dom_tree, postdom_tree, symbols};
 use crate::FunctionInput;
+use crate::queries::known_calls::{KnownCalls, Told, known_body};
 
 use salsa::Database as Db;
-
-/// Functions of which a summary is told.
-enum Told<'a> {
-    /// Whoever is asked for.
-    Any,
-    /// Those who are called, by [`callee_summaries`], once one was asked for.
-    Listed(OnceCell<&'a [(GlobalName, Summary)]>),
-    /// The same, found one by one.
-    Each(Vec<(GlobalName, &'a Summary)>),
-}
-
-/// What the database knows of the calls around a function.
-pub(super) struct KnownCalls<'a> {
-    db: &'a dyn Db,
-    function: FunctionInput,
-    /// Of whom summaries are told.
-    told: Told<'a>,
-    /// Summaries that are being found, instead of those of the query.
-    found: &'a [(FunctionInput, Summary)],
-    /// Those that were asked for.
-    known: RefCell<FxHashMap<GlobalName, Option<&'a Summary>>>,
-    /// The functions of the module, once one was asked for.
-    symbols: OnceCell<&'a FxHashMap<GlobalName, FunctionInput>>,
-    /// Sources of the arguments that are being found; `None` asks the query.
-    arguments: Option<&'a [SourceSet]>,
-    /// What the query says of the arguments, once one was asked for.
-    passed: OnceCell<Option<&'a [SourceSet]>>,
-}
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
@@ -171,18 +140,6 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
             all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
         }
     }
-}
-
-/// The place of a function whose code says what its calls do.
-pub(super) fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super::CallPlace> {
-    let header = function.header(db);
-    let module = function.module(db);
-    let attributes = module.context(db).function_attrs(header.attributes);
-    if !analysis::is_exact(header.linkage, module.is_whole(db)) || attributes.has(AttrKind::Naked) {
-        return None;
-    }
-    function.flow(db).entry()?;
-    Some(call_place(db, function)).filter(|place| place.height <= DEPTH)
 }
 
 pub(super) fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {

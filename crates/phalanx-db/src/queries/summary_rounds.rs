@@ -11,10 +11,11 @@ use phalanx_analysis::{
 };
 use phalanx_ir::GlobalName;
 
-use super::follow::read_alone;
+use super::known_calls::known_body;
 use super::rounds::{ROUNDS, before};
-use super::summaries::{by_attributes, known_body, summarize};
+use super::summaries::{by_attributes, summarize};
 use super::summary_slot::{Asked, followed_summary, through_after};
+use super::surroundings::read_alone;
 use super::{call_place, summary, symbols};
 use crate::FunctionInput;
 use crate::retained::place::fresh;

@@ -22,13 +22,15 @@ use phalanx_analysis::{
 
 use phalanx_ir::edit::{self, Journal};
 
-use super::answer_slot::{Changed, Concerns};
+use super::called::NO_CALLEES;
 use super::calls::is_local;
-use super::facts::flow_facts;
+use super::concerns::{Changed, Concerns};
 use super::follow::{read_around, tables_at_hand};
-use super::summaries::{KnownCalls, summarize};
+use super::graph::flow_facts;
+use super::known_calls::KnownCalls;
+use super::summaries::summarize;
 use super::summary_rounds::{callees_in_round, summary_round_version};
-use super::surroundings::{NO_CALLEES, with_code_and};
+use super::surroundings::with_code_and;
 use super::{graph_facts, postdom_tree};
 use crate::FunctionInput;
 use crate::retained::{

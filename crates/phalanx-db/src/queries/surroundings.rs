@@ -13,54 +13,14 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{Body, Context, Flow, FunctionHeader, GlobalName, attributes::AttrList};
 use phalanx_target::{LaunchFacts, Target};
-use rustc_hash::FxHashMap;
 
+use super::known_calls::KnownCalls;
 use super::launches::{ModuleFacts, Placed, known_launch};
 use super::promises::register_names;
-use super::summaries::KnownCalls;
-use super::{callees, function_attributes};
 use crate::FunctionInput;
+use crate::queries::called::Attributes;
 
 use salsa::Database as Db;
-
-/// Attributes of functions, by name.
-#[derive(Clone, Copy)]
-pub(super) enum Attributes<'a> {
-    /// Of these, sorted.
-    Of(&'a [(GlobalName, AttrList)]),
-    /// Of these or of those, both sorted.
-    Either(&'a [(GlobalName, AttrList)], &'a [(GlobalName, AttrList)]),
-    /// Of all of the module.
-    All(&'a FxHashMap<GlobalName, AttrList>),
-}
-
-impl Attributes<'_> {
-    pub(super) fn of(self, name: GlobalName) -> Option<AttrList> {
-        let find = |list: &[(GlobalName, AttrList)]| {
-            let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
-            Some(list[found].1)
-        };
-        match self {
-            Attributes::Of(list) => find(list),
-            Attributes::Either(these, those) => find(these).or_else(|| find(those)),
-            Attributes::All(map) => map.get(&name).copied(),
-        }
-    }
-}
-
-/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and to look through a large function for
-/// them would cost more than the repair of what is asked: there they are those of the module. Not a query.
-///
-/// *Reads* [`callees`] or [`function_attributes`].
-pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
-    match function.is_large(db) {
-        true => Attributes::All(function_attributes(db, function.module(db))),
-        false => Attributes::Of(callees(db, function)),
-    }
-}
-
-/// Our own rules look at no attributes of callees.
-pub(super) const NO_CALLEES: &[(GlobalName, AttrList)] = &[];
 
 /// Gives the code of a function and what is around it. `callees` are the attributes of functions that it calls, of those that
 /// matter, sorted.
@@ -239,4 +199,10 @@ impl OwnSurroundings {
         Known { context, header, target, layout, launch, library, moment: *moment }
             .with(db, code, around, run)
     }
+}
+
+/// The same but for what it calls.
+pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
+    let place = Placed::new(db, function);
+    let _ = known_launch(db, place);
 }

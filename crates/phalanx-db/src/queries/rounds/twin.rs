@@ -10,7 +10,7 @@ use phalanx_target::SourceSet;
 
 use super::ROUNDS;
 use super::random::Edited;
-use crate::queries::{self, argument_rounds, call_place, spaces, summaries};
+use crate::queries::{self, argument_rounds, call_place, known_calls, spaces, summaries};
 use crate::{Database, FunctionInput, ModuleInput};
 
 type Db = Database;
@@ -35,7 +35,7 @@ fn rounds<T: PartialEq>(
 }
 
 fn summaries_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Summary)> {
-    let is_known = |member| summaries::known_body(db, member).is_some();
+    let is_known = |member| known_calls::known_body(db, member).is_some();
     let start = |&member: &FunctionInput| match is_known(member) {
         true => (member, Summary::bottom(member.header(db))),
         false => (member, summaries::by_attributes(db, member)),
@@ -58,7 +58,7 @@ fn summaries_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Summa
 }
 
 fn returned_by(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Returned)> {
-    let known = members.iter().filter(|&&member| summaries::known_body(db, member).is_some());
+    let known = members.iter().filter(|&&member| known_calls::known_body(db, member).is_some());
     let start = known.map(|&member| (member, Returned::bottom(member.header(db).ty)));
     let found = |member, found: &[_]| spaces::returned(db, member, found);
     rounds(start.collect(), found).unwrap_or_default()
@@ -95,7 +95,7 @@ fn arguments<S: Copy + PartialEq + std::ops::BitOrAssign>(
 fn sources_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Option<Vec<SourceSet>>)> {
     let passed = |member, own: &[SourceSet]| {
         let answer = argument_rounds::solved(db, member, own);
-        let calls = summaries::KnownCalls::new(db, member).with_arguments(own);
+        let calls = known_calls::KnownCalls::new(db, member).with_arguments(own);
         answer.map_or_else(Vec::new, |answer| summaries::passed(db, member, &answer, &calls))
     };
     arguments(db, members, |member| summaries::first_arguments(db, member), passed)

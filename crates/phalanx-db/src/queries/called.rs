@@ -1,0 +1,95 @@
+//! Who is called by name, and what the attributes of those say.
+
+use std::sync::Arc;
+
+use phalanx_ir::{GlobalName, InstId, attributes::AttrList, constant::ConstKind};
+use rustc_hash::FxHashMap;
+
+use super::code::code;
+use super::concerns::{Changed, Concerns, is_call};
+use crate::FunctionInput;
+use crate::queries::module::{function_attributes, symbols};
+use crate::retained::{answers::KeptNames, place::Updated, tally::Tally};
+
+use salsa::Database as Db;
+
+/// Functions that a function calls by name, sorted, with their attributes.
+///
+/// *Reads* `header`, `flow`, `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
+/// attributes. *Cost* O(instructions); of a large function after an edit that of the edit, and O(callees).
+#[salsa::tracked(returns(ref))]
+pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
+    let names = called(db, function);
+    let symbols = symbols(db, function.module(db));
+    let attributes = |name: &GlobalName| Some((*name, symbols.get(name)?.header(db).attributes));
+    names.iter().filter_map(attributes).collect()
+}
+
+/// What a function calls by name, sorted. Not a query.
+pub(super) fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
+    let code = code(db, function);
+    let name = |inst: InstId| {
+        let callee = code.body.inst(inst).opcode.is_call().then(|| code.body.const_callee(inst))?;
+        match code.context.const_data(callee?).kind {
+            ConstKind::Global(name) => Some(name),
+            _ => None,
+        }
+    };
+    let make = || KeptNames::new(Tally::new(code, name));
+    if !function.is_large(db) {
+        return make().names;
+    }
+    let follow = |kept: &mut KeptNames, Changed { own, .. }: Changed<'_>| {
+        if own.is_empty() {
+            return Updated::Same;
+        }
+        if kept.tally.look_again(code, own, name) {
+            let tally = std::mem::take(&mut kept.tally);
+            *kept = KeptNames::new(tally);
+        }
+        Updated::CHANGED
+    };
+    let slot = &function.slots(db).large().callees;
+    let names = |kept: &KeptNames| Arc::clone(&kept.names);
+    // Nothing else is read.
+    slot.follow((db, function), 0, Concerns::Itself(is_call), follow, make, names)
+}
+
+/// Attributes of functions, by name.
+#[derive(Clone, Copy)]
+pub(super) enum Attributes<'a> {
+    /// Of these, sorted.
+    Of(&'a [(GlobalName, AttrList)]),
+    /// Of these or of those, both sorted.
+    Either(&'a [(GlobalName, AttrList)], &'a [(GlobalName, AttrList)]),
+    /// Of all of the module.
+    All(&'a FxHashMap<GlobalName, AttrList>),
+}
+
+impl Attributes<'_> {
+    pub(super) fn of(self, name: GlobalName) -> Option<AttrList> {
+        let find = |list: &[(GlobalName, AttrList)]| {
+            let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+            Some(list[found].1)
+        };
+        match self {
+            Attributes::Of(list) => find(list),
+            Attributes::Either(these, those) => find(these).or_else(|| find(those)),
+            Attributes::All(map) => map.get(&name).copied(),
+        }
+    }
+}
+
+/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and to look through a large function for
+/// them would cost more than the repair of what is asked: there they are those of the module. Not a query.
+///
+/// *Reads* [`callees`] or [`function_attributes`].
+pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
+    match function.is_large(db) {
+        true => Attributes::All(function_attributes(db, function.module(db))),
+        false => Attributes::Of(callees(db, function)),
+    }
+}
+
+/// Our own rules look at no attributes of callees.
+pub(super) const NO_CALLEES: &[(GlobalName, AttrList)] = &[];

@@ -1,0 +1,140 @@
+//! Divergence of values, branches and blocks.
+//!
+//! A small function is solved from its [table](super::affect_map); a large one is
+//! [followed](super::follow).
+
+use std::sync::Arc;
+
+use phalanx_analysis::{
+    control,
+    divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
+    follow::Sources,
+    lower::{self, Family},
+    memory::PrivateMemory,
+};
+use phalanx_graph::Node;
+
+use super::called::NO_CALLEES;
+use super::facts::{affect_map, llvm_affect_map};
+use super::follow::followed_divergence;
+use super::graph::{cfg, dom_tree, graph_facts};
+use super::surroundings::with_code;
+use crate::queries::{called::callees, graph::flow_facts};
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// Sources of divergence of every value, terminator, use and cycle.
+///
+/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body` and [`footing`](super::footing), or what a small one's reads the first time.
+/// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_analysis::divergence`].
+#[salsa::tracked(returns(ref))]
+pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    match function.is_large(db) {
+        true => followed_divergence(db, function, Sources::Full),
+        false => {
+            solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise).map(Arc::new)
+        }
+    }
+}
+
+/// As [`divergence()`], from LLVM 22's sources.
+///
+/// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
+#[salsa::tracked(returns(ref))]
+pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    match function.is_large(db) {
+        true => followed_divergence(db, function, Sources::Llvm),
+        false => {
+            let values = llvm_affect_map(db, function).as_ref()?;
+            solve(db, function, values, Rules::Precise).map(Arc::new)
+        }
+    }
+}
+
+/// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
+pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
+    let table = with_code(db, function, callees(db, function), lower::as_exact_llvm)?;
+    solve(db, function, &table, Rules::Llvm(LlvmFixes::NONE))
+}
+
+/// [`divergence()`] without a family of rules, in this function alone: for comparisons only. Not a query.
+pub fn divergence_without(
+    db: &dyn Db,
+    function: FunctionInput,
+    family: Family,
+) -> Option<Divergence> {
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
+    let table = with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
+        lower::full_without_family(code, around, &memory, family)
+    })?;
+    solve(db, function, &table, Rules::Precise)
+}
+
+fn solve(
+    db: &dyn Db,
+    function: FunctionInput,
+    values: &ValueTable,
+    rules: Rules,
+) -> Option<Divergence> {
+    Some(solver::solve(flow_facts(db, function)?, values, rules))
+}
+
+/// Sources of the direction of each block's terminator, by block number.
+///
+/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(1): the tables are shared.
+#[salsa::tracked(returns(ref))]
+pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
+    Some(divergence(db, function).as_ref()?.terminators().clone())
+}
+
+/// Sources that the execution of each block depends on, by block number.
+///
+/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources or the graph
+/// do. *Cost* near-linear per source.
+#[salsa::tracked(returns(ref))]
+pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
+    let graph = graph_facts(db, function).as_ref()?;
+    let terminators = branch_divergence(db, function).as_ref()?;
+    Some(control::control_divergence(graph.cfg(), graph.postdom_tree(), terminators))
+}
+
+/// How many branches of a function are divergent for some source.
+///
+/// A return of something divergent is no branch, nor is what leads to one block only.
+///
+/// *Reads* [`branch_divergence`], [`cfg()`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks), and the successors
+/// of those whose terminators read something divergent.
+#[salsa::tracked(returns(copy))]
+pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
+    let known = (cfg(db, function), branch_divergence(db, function).as_ref());
+    let (Some(cfg), Some(branches)) = known else { return 0 };
+    let of_blocks = branches.iter().enumerate();
+    of_blocks.filter(|(at, of)| !of.is_empty() && cfg.is_branch(Node::new(*at))).count()
+}
+
+/// Functions of a module that are counted together: so many that both a group and the list of groups stay short.
+const GROUP: usize = 128;
+
+/// The sum of [`divergent_branches`] over one group of functions.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per function of the group.
+#[salsa::tracked(returns(copy))]
+fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -> usize {
+    let entries = module.functions(db);
+    let group = entries.iter().skip(group * GROUP).take(GROUP);
+    group.filter(|e| e.is_definition).map(|e| divergent_branches(db, e.input)).sum()
+}
+
+/// How many branches of a module are divergent for some source.
+///
+/// Counted by groups of functions: those in which nothing was edited are validated in one step.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(functions) the first time, then
+/// O(functions / 128) and the groups with edited functions.
+#[salsa::tracked(returns(copy))]
+pub fn module_divergent_branches(db: &dyn Db, module: ModuleInput) -> usize {
+    let groups = module.functions(db).len().div_ceil(GROUP);
+    (0..groups).map(|group| divergent_branches_of_group(db, module, group)).sum()
+}
