@@ -24,9 +24,15 @@ mod calls;
 mod contents;
 mod numbers;
 mod part;
+mod row;
 
 pub(crate) use self::numbers::RowNumbers;
 pub(super) use self::part::PartRows;
+use self::row::{
+    Entry, PointeeRows, Read, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key,
+    resolve, slot_key,
+};
+pub use self::row::{MemoryVersion, VersionBy};
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value as IrValue, flow::node_of};
@@ -40,10 +46,10 @@ use super::rule::constant_key;
 use crate::code::{Code, Numbering};
 use crate::{
     affect::Value,
-    divergence::{Definition, Incoming, PhiKey, Transfer, ValueTableBuilder},
+    divergence::{Definition, PhiKey, Transfer, ValueTableBuilder},
     memory::{
         PrivateMemory,
-        private::{Effect, Slot, Touch, parameter_of},
+        private::{Effect, Touch, parameter_of},
         ssa::{EventKind, MemoryPhi, Version},
     },
 };
@@ -62,77 +68,6 @@ pub enum OmittedRead {
     OtherWays,
 }
 
-/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi, and which of its definitions
-/// that is. In order of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RowKey {
-    alloca: u32,
-    offset: i64,
-    is_phi: bool,
-    at: u32,
-    nth: u32,
-}
-
-/// A version of private memory that has a value of its own: a memory phi, or what a store leaves that does not replace all of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryVersion {
-    /// Its number in the table.
-    pub value: Value,
-    /// The stack slot; or what an argument points to, if it has a [`parameter`](Self::parameter).
-    pub object: InstId,
-    /// The first byte of the object that it is about, if it is about some only.
-    pub offset: Option<i64>,
-    /// Where it comes to be.
-    pub by: VersionBy,
-}
-
-impl MemoryVersion {
-    /// The parameter, if it is about what that points to ([`explain::left`](crate::explain::left)).
-    #[must_use]
-    pub fn parameter(&self) -> Option<u32> {
-        parameter_of(self.object)
-    }
-}
-
-/// Where a version of memory comes to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VersionBy {
-    /// An instruction that writes.
-    Write(InstId),
-    /// A memory phi at the start of a block.
-    Phi(Node),
-}
-
-/// What is read: a value, or a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
-    Value(Value),
-    Row(u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    pred: Node,
-    read: Option<Read>,
-    /// Of what is no row.
-    key: PhiKey,
-}
-
-#[derive(Clone, Debug)]
-enum What {
-    Definition(Definition, SmallVec<[Read; 4]>),
-    /// As `Definition`, where sources of what is read become others.
-    Image(Definition, SmallVec<[Read; 4]>, Box<[SourceSet; SourceSet::COUNT]>),
-    Phi(std::ops::Range<usize>),
-}
-
-#[derive(Clone, Debug)]
-struct Row {
-    key: RowKey,
-    block: Node,
-    what: What,
-}
-
 /// All rows of a function, and what loads read.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryRows {
@@ -141,39 +76,6 @@ pub(crate) struct MemoryRows {
     /// Also calls of functions that read private memory.
     loads: Vec<(InstId, SmallVec<[Read; 4]>)>,
     pointees: PointeeRows,
-}
-
-/// Rows about what arguments point to, by number; see [`full_through`](super::full_through).
-#[derive(Debug, Default)]
-pub(super) struct PointeeRows {
-    /// Slot, and the row of what it holds when the function is entered.
-    entries: Vec<(u32, u32)>,
-    /// Argument, and a row that whoever loads through it reads.
-    loaded: Vec<(u32, u32)>,
-    /// Slot, and the row of what it holds where the function returns.
-    exits: Vec<(u32, u32)>,
-}
-
-/// The row of what a slot holds when the function is entered.
-fn entry_key(slot: &Slot) -> RowKey {
-    RowKey { at: u32::MAX, is_phi: true, ..slot_key(slot) }
-}
-
-/// The row that whoever loads from an object reads. No block has the number.
-fn loaded_key(object: InstId) -> RowKey {
-    let alloca = object.into_raw().into_u32();
-    RowKey { alloca, offset: i64::MIN, is_phi: true, at: u32::MAX - 1, nth: 0 }
-}
-
-/// The row of what a slot holds where the function returns.
-fn exit_key(slot: &Slot, ret: InstId) -> RowKey {
-    RowKey { at: ret.into_raw().into_u32(), ..slot_key(slot) }
-}
-
-/// What rows about a slot have in common.
-fn slot_key(slot: &Slot) -> RowKey {
-    let offset = slot.range.map_or(i64::MIN, |(first, _)| first);
-    RowKey { alloca: slot.alloca.into_raw().into_u32(), offset, is_phi: false, at: 0, nth: 0 }
 }
 
 impl MemoryRows {
@@ -254,19 +156,6 @@ impl MemoryRows {
             }
         }
     }
-}
-
-fn resolve(read: Read, value_of: impl Fn(u32) -> Value) -> Value {
-    match read {
-        Read::Value(value) => value,
-        Read::Row(row) => value_of(row),
-    }
-}
-
-fn incoming(entry: &Entry, value_of: impl Fn(u32) -> Value) -> Incoming {
-    let value = entry.read.map(|read| resolve(read, value_of));
-    let key = value.map_or(entry.key, PhiKey::value);
-    Incoming { pred: entry.pred, value, key }
 }
 
 struct Make<'a, 'b> {
