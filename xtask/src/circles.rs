@@ -11,12 +11,12 @@
 //!
 //! ```text
 //! $ cargo xtask circles
-//! phalanx-analysis  27 files
-//!     src/lower/mod.rs -> src/memory/private.rs -> src/lower/mod.rs
+//! phalanx-db           6 files
+//!     src/queries/argument_rounds.rs -> src/queries/summaries.rs -> src/queries/argument_rounds.rs
 //! ```
 //!
 //! Each circle is shown by the shortest way from its first file back to it, and by the list of its
-//! files with `--files`.
+//! files with `--files`. `cargo xtask tidy` fails where a circle is too large, see `tidy::house`.
 //!
 //! **Not seen**: methods, which are called on values, and paths inside of macro calls.
 
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{MetadataCommand, Package};
 use phalanx_graph::Components;
 
 /// What is shown, and what is too much.
@@ -52,32 +52,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let metadata = MetadataCommand::new().current_dir(&root).no_deps().exec()?;
     let mut largest = 0;
     for package in &metadata.packages {
-        let is_chosen = options.only.as_deref().is_none_or(|part| package.name.contains(part));
-        let is_library = |target: &&cargo_metadata::Target| target.is_lib() || target.is_bin();
-        for target in package.targets.iter().filter(is_library).filter(|_| is_chosen) {
-            let folder = package.manifest_path.parent().map(|path| path.as_std_path());
-            let uses = paths::uses(target.src_path.as_std_path())?;
+        if options.only.as_deref().is_some_and(|part| !package.name.contains(part)) {
+            continue;
+        }
+        for uses in of_package(package)? {
             for circle in circles(&uses) {
                 largest = largest.max(circle.len());
-                println!("{:20} {} files", package.name, circle.len());
-                let shown = |path: &Path| match folder.and_then(|f| path.strip_prefix(f).ok()) {
-                    Some(path) => path.display().to_string(),
-                    None => path.display().to_string(),
-                };
-                let way: Vec<String> = way_round(&uses, &circle).into_iter().map(shown).collect();
-                println!("    {}", way.join(" -> "));
-                if options.files {
-                    circle.iter().for_each(|path| println!("      {}", shown(path)));
-                }
-                for file in circle.iter().filter(|_| options.names) {
-                    for (other, names) in &uses[*file] {
-                        if circle.contains(&other.as_path()) {
-                            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                            let (file, other) = (shown(file), shown(other));
-                            println!("      {file} -> {other}: {}", names.join(", "));
-                        }
-                    }
-                }
+                show(package, options, &uses, &circle);
             }
         }
     }
@@ -87,11 +68,51 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints one circle.
+fn show(package: &Package, options: &Options, uses: &Uses, circle: &[&Path]) {
+    println!("{:20} {} files", package.name, circle.len());
+    let way: Vec<String> = way_round(uses, circle).into_iter().map(shown).collect();
+    println!("    {}", way.join(" -> "));
+    if options.files {
+        circle.iter().for_each(|path| println!("      {}", shown(path)));
+    }
+    for file in circle.iter().filter(|_| options.names) {
+        for (other, names) in &uses[*file] {
+            if circle.contains(&other.as_path()) {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                println!("      {} -> {}: {}", shown(file), shown(other), names.join(", "));
+            }
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What the files of a package use, for its library and each of its programs. Paths are those from
+/// the folder of the package.
+pub(crate) fn of_package(package: &Package) -> anyhow::Result<Vec<Uses>> {
+    let folder = package.manifest_path.parent().map_or(Path::new(""), |path| path.as_std_path());
+    let short = |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned();
+    let targets = package.targets.iter().filter(|target| target.is_lib() || target.is_bin());
+    targets
+        .map(|target| {
+            let uses = paths::uses(target.src_path.as_std_path())?;
+            let used = |of: BTreeMap<PathBuf, BTreeSet<String>>| {
+                of.into_iter().map(|(path, names)| (short(&path), names)).collect()
+            };
+            let all = uses.into_iter();
+            Ok(all.map(|(path, of): (PathBuf, _)| (short(&path), used(of))).collect())
+        })
+        .collect()
+}
+
 /// Which files a file uses, and the names that it takes from each.
-type Uses = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;
+pub(crate) type Uses = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;
 
 /// Circles of two or more files, the largest first.
-fn circles(uses: &Uses) -> Vec<Vec<&Path>> {
+pub(crate) fn circles(uses: &Uses) -> Vec<Vec<&Path>> {
     let files: Vec<&Path> = uses.keys().map(PathBuf::as_path).collect();
     let number = |path: &PathBuf| files.binary_search(&path.as_path()).ok();
     let lists: Vec<Vec<u32>> = uses

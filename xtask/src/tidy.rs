@@ -5,12 +5,15 @@
 //!   terminals in the core).
 //! - **Lints.** Every crate takes the workspace's lint table, edition and version.
 //! - **Old compilers.** A crate that states a Rust version below 1.88 has no let chains ([`chains`]).
+//! - **Files.** Few of them use each other in a circle, and folders use only those below them
+//!   ([`house`]).
 //! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
 //! - **Text.** No machine paths, no leftover markers, no tabs.
 //!
 //! All findings are listed, not only the first.
 
 mod chains;
+mod house;
 
 use std::{
     fs,
@@ -72,6 +75,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     layering(&metadata, &mut findings);
     manifests(&metadata, &mut findings)?;
     chains::check(&metadata, &mut findings)?;
+    house::check(&metadata, &mut findings)?;
     for path in files_of_git(&root)? {
         text(&root, &path, &mut findings)?;
     }
