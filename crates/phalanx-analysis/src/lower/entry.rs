@@ -5,7 +5,8 @@ use phalanx_ir::{InstId, flow::node_of};
 use super::build::{lower, lower_open};
 use super::full::FullRules;
 use super::llvm::LlvmRules;
-use super::private::{MemoryRows, MemoryVersion, OmittedRead};
+use super::omitted::OmittedRead;
+use super::private::{MemoryRows, MemoryVersion, PointeeValues};
 use crate::affect::Value;
 use crate::code::{Code, Numbering, Surroundings};
 use crate::divergence::ValueTable;
@@ -52,17 +53,6 @@ pub(crate) fn full_and_rows(
     let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
     let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
     (table, rows, rules.into_shapes())
-}
-
-/// Values of a table made by [`full_through`].
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PointeeValues {
-    /// Slot of what an argument points to, and what it holds when the function is entered.
-    pub(crate) entries: Vec<(u32, Value)>,
-    /// Argument, and a value that everything depends on that is loaded through it.
-    pub(crate) loaded: Vec<(u32, Value)>,
-    /// Slot, and what it holds where the function returns.
-    pub(crate) exits: Vec<(u32, Value)>,
 }
 
 /// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of versions of memory as of other values.

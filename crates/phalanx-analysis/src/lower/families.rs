@@ -9,56 +9,15 @@ use phalanx_target::LaunchFacts;
 
 use super::entry::with_rules;
 use super::full::FullRules;
+use super::omitted::Family;
+#[cfg(any(test, feature = "testing"))]
+use super::omitted::OmittedPart;
 use crate::code::{Code, Surroundings};
 use crate::{
     code::calls::NoCallFacts,
     divergence::ValueTable,
     memory::{Looked, PrivateMemory},
 };
-
-/// Rules that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// What loads give from private memory, and where pointers come from.
-    Memory,
-    /// Summaries of callees, sources of arguments.
-    Calls,
-    /// Operations among the threads of a wave: votes, broadcasts, shuffles, reductions.
-    Subgroups,
-    /// Functions of the thread's indices, algebra and congruence.
-    Shapes,
-    /// Sizes of workgroups.
-    Launch,
-}
-
-impl Family {
-    /// All of them.
-    pub const ALL: [Family; 5] =
-        [Family::Memory, Family::Calls, Family::Subgroups, Family::Shapes, Family::Launch];
-
-    /// A word for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Memory => "memory",
-            Family::Calls => "calls",
-            Family::Subgroups => "subgroups",
-            Family::Shapes => "shapes",
-            Family::Launch => "launch",
-        }
-    }
-}
-
-/// A part of what shapes say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OmittedPart {
-    /// What the thread's indices leave.
-    Indices,
-    /// The values that a shape is made of.
-    Atoms,
-    /// That flags of operations may be violated.
-    Poison,
-}
 
 /// As [`full_with`](super::full_with), without a part of what shapes say: a negative control.
 #[cfg(any(test, feature = "testing"))]

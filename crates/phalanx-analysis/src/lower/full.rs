@@ -27,7 +27,8 @@ use std::cell::OnceCell;
 
 use super::rule::{Reads, Rule, Rules, TerminatorRule};
 use super::{
-    Family, OmittedPart, assembly, calls,
+    assembly, calls,
+    omitted::{Family, OmittedPart},
     results::{OperandFacts, rule_of},
 };
 use crate::code::{Code, Surroundings};

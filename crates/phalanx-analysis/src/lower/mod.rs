@@ -17,7 +17,7 @@
 //! | `rule`, `build` | what a set of rules says of an instruction; one pass that asks it and builds the table |
 //! | `full` | what we hold to be true |
 //! | `llvm` | what LLVM 22 takes for granted |
-//! | `families` | rules left out, for tests and measurements |
+//! | `families`, `omitted` | rules left out, for tests and measurements |
 //! | `calls`, `results`, `assembly` | calls of functions, of intrinsics, of inline assembly |
 //! | `private` | what is read from and written to private memory |
 //! | `single`, `update` | one instruction alone; an edited function |
@@ -32,6 +32,7 @@ mod entry;
 mod families;
 mod full;
 mod llvm;
+mod omitted;
 mod private;
 mod results;
 mod rule;
@@ -40,17 +41,18 @@ mod update;
 
 #[cfg(any(test, feature = "testing"))]
 pub use entry::full_without;
-pub(crate) use entry::{
-    PointeeValues, full_and_rows, full_through, full_through_and_versions, full_with_contents,
-};
 pub use entry::{as_exact_llvm, as_llvm, full, full_with, memory_versions};
+pub(crate) use entry::{
+    full_and_rows, full_through, full_through_and_versions, full_with_contents,
+};
+pub use families::full_without_family;
 #[cfg(any(test, feature = "testing"))]
 pub use families::full_without_part;
-pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
-pub(crate) use private::{MemoryRows, RowNumbers};
-pub use private::{MemoryVersion, OmittedRead, VersionBy};
+pub use omitted::{Family, OmittedPart, OmittedRead};
+pub(crate) use private::{MemoryRows, PointeeValues, RowNumbers};
+pub use private::{MemoryVersion, VersionBy};
 pub(crate) use single::Single;
 pub use update::Neighbours;
 pub(crate) use update::Restated;

@@ -28,11 +28,13 @@ mod row;
 
 pub(crate) use self::numbers::RowNumbers;
 pub(super) use self::part::PartRows;
+pub(crate) use self::row::PointeeValues;
 use self::row::{
     Entry, PointeeRows, Read, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key,
     resolve, slot_key,
 };
 pub use self::row::{MemoryVersion, VersionBy};
+use super::omitted::OmittedRead;
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value as IrValue, flow::node_of};
@@ -40,7 +42,6 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::entry::PointeeValues;
 use super::full::FullRules;
 use super::rule::constant_key;
 use crate::code::{Code, Numbering};
@@ -56,17 +57,6 @@ use crate::{
 
 /// How many steps from an address to its object are looked at for indices; beyond that the address itself counts.
 const CHAIN: usize = 16;
-
-/// What a test leaves out, to see that it is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OmittedRead {
-    /// What a slot held before something was written to a part of it.
-    OldContent,
-    /// Where in an object is accessed.
-    Place,
-    /// All that comes into a memory phi but the first.
-    OtherWays,
-}
 
 /// All rows of a function, and what loads read.
 #[derive(Debug, Default)]

@@ -128,3 +128,14 @@ pub(super) fn incoming(entry: &Entry, value_of: impl Fn(u32) -> Value) -> Incomi
     let key = value.map_or(entry.key, PhiKey::value);
     Incoming { pred: entry.pred, value, key }
 }
+
+/// Values of a table made by [`full_through`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointeeValues {
+    /// Slot of what an argument points to, and what it holds when the function is entered.
+    pub(crate) entries: Vec<(u32, Value)>,
+    /// Argument, and a value that everything depends on that is loaded through it.
+    pub(crate) loaded: Vec<(u32, Value)>,
+    /// Slot, and what it holds where the function returns.
+    pub(crate) exits: Vec<(u32, Value)>,
+}
