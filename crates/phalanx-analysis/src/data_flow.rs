@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! This is the affect map of Kong (*Variance Analysis on SSA-based IR*, 2009) in full. The [affect map](crate::affect) that
+//! This is the affect map of Kong (*Variance Analysis on SSA-based IR*, 2009) in full. The [affect map](phalanx_core::affect) that
 //! divergence is solved on leaves out what is known not to matter for that: an operand that a result does not
 //! depend on, memory whose content does not differ. Here nothing is left out, and every edge says what it is ([`Edge`]).
 //!
@@ -27,7 +27,7 @@
 //! **Addresses.** An analysis of addresses (of memory spaces, say) follows values as far as they form other addresses, and not into
 //! memory or from a base to what is loaded through it: [`Edges::WithoutContent`].
 //!
-//! Control dependence is no data flow: see [`control`](crate::control).
+//! Control dependence is no data flow: see [`control`](phalanx_core::control).
 //!
 //! # How
 //!
@@ -46,12 +46,12 @@ mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
 
+use phalanx_core::affect::Value;
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{InstId, Opcode, constant::ConstKind, inst::InstFlags, inst::Ordering};
 use smallvec::SmallVec;
 
 use crate::{
-    affect::Value,
     code::{Code, Definition, Numbering},
     memory::{
         MemorySsa,

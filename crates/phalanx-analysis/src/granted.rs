@@ -17,12 +17,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use phalanx_core::divergence::{Divergence, ValueTable, narrowed, one_way_in_group};
 use phalanx_graph::Node;
 use phalanx_ir::{FunctionHeader, InstId};
 use phalanx_target::SourceSet;
 
 use crate::code::Numbering;
-use crate::divergence::{Divergence, ValueTable, narrowed, one_way_in_group};
 
 /// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives; with [`SourceSet::OPAQUE_THREAD`] if it is known to read no memory of one thread only.
 pub type StableLoad = (InstId, SourceSet);

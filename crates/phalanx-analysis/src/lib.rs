@@ -25,7 +25,7 @@
 //! | [`data_flow`], [`variance`], [`true_uniformity`], [`stable`] | smaller analyses |
 //! | [`check`] | diagnostics |
 //!
-//! Read first: [`divergence`] (what is computed, from what), [`code`] (what every analysis is
+//! Read first: [`phalanx_core::divergence`] (what is computed, from what), [`code`] (what every analysis is
 //! given), [`lower`] (where the tables come from), [`memory`].
 
 pub mod alias;
@@ -53,6 +53,4 @@ pub mod true_uniformity;
 pub mod variance;
 
 pub use convergence::Convergence;
-pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
-pub use phalanx_core::{affect, control, divergence, legality};
 pub use summary::Summary;

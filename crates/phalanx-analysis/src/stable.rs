@@ -44,6 +44,7 @@ pub mod ordered;
 
 use std::sync::Arc;
 
+use phalanx_core::divergence::Divergence;
 use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{
     BlockId, GlobalName, InstId, Opcode,
@@ -55,7 +56,6 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use crate::code::{Code, Numbering, SpaceSet, Surroundings};
-use crate::divergence::Divergence;
 use crate::granted::StableLoad;
 use crate::listing::relisted;
 use crate::memory::{

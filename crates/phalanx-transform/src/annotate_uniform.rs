@@ -11,7 +11,7 @@
 //! A mark has to hold for each group of threads that the machine lets execute the instruction
 //! together. Facts of uniformity are facts about maximal convergence. They hold on a machine that
 //! reconverges at post-dominators if no branch mixes rounds
-//! ([`machines`](phalanx_analysis::legality::machines)). Where one does, the function gets no marks
+//! ([`machines`](phalanx_core::legality::machines)). Where one does, the function gets no marks
 //! and loses those that it has, unless `machines=maximal` says that the target is no such machine.
 //!
 //! ```text
@@ -27,7 +27,8 @@
 //!
 //! Cost: O(branches + loads), and one transaction that changes no instruction.
 
-use phalanx_analysis::{User, legality::machines::Machines, lower::Numbering};
+use phalanx_analysis::lower::Numbering;
+use phalanx_core::{User, legality::machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     InstId, Opcode,

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use phalanx_analysis::legality::{Legality, machines::Machines};
+use phalanx_core::legality::{Legality, machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{BlockId, flow::node_of};
 use phalanx_target::Scope;

@@ -8,7 +8,7 @@
 //! Equal votes are for `early-cse`, equal votes on both sides of a branch for `move-convergent`.
 //!
 //! The vote that stays is the later one. Which threads execute the two together is asked of
-//! [`Legality::cse`](phalanx_analysis::legality::Legality::cse), and no call between them may end some ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since
+//! [`Legality::cse`](phalanx_core::legality::Legality::cse), and no call between them may end some ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since
 //! both votes are in the same innermost cycle. A bit of a ballot is the condition of one thread, and 0 where a thread does not take
 //! part, which `and`, `or` and `xor` keep: none of them makes 1 of 0 and 0.
 //!
@@ -18,7 +18,8 @@
 
 use std::cell::OnceCell;
 
-use phalanx_analysis::{User, legality::machines::Machines, lower::Numbering};
+use phalanx_analysis::lower::Numbering;
+use phalanx_core::{User, legality::machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{InstBuilder as _, InstId, Opcode, Value, edit::Transaction, flow::node_of};
 use phalanx_target::{Scope, intrinsics::Family, varying};

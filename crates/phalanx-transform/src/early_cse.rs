@@ -8,7 +8,7 @@
 //!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation. Across generations
 //!   the walker of MemorySSA is asked whether one of the writes between may be of what is loaded.
 //! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
-//!   those that were together at the earlier one ([`phalanx_analysis::legality`]) and no call between may keep some of them from coming
+//!   those that were together at the earlier one ([`phalanx_core::legality`]) and no call between may keep some of them from coming
 //!   back. LLVM uses such an operation again in its own block only, and there whatever is called between; but a ballot behind
 //!   `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there is such a pair.
 //!
@@ -18,7 +18,7 @@
 
 use std::cell::OnceCell;
 
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{DomTree, Node};
 use phalanx_ir::{

@@ -20,8 +20,8 @@
 //!
 //! Cost: that of the query; one transaction.
 
-use phalanx_analysis::legality::machines::Machines;
 use phalanx_analysis::loads::{Load, LoadClass};
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     Context, Function, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind,

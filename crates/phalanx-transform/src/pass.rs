@@ -1,6 +1,6 @@
 //! What a pass is, what it is given, and how it ends.
 
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 

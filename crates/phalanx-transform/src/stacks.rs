@@ -11,19 +11,17 @@
 //!
 //! An edit keeps groups if every convergent operation that is whole before is whole after, and the
 //! other way round, and rounds are mixed after if they were before
-//! ([`phalanx_analysis::legality::machines`]). For operations that are whole that is enough. Of
+//! ([`phalanx_core::legality::machines`]). For operations that are whole that is enough. Of
 //! those that are not only this much is compared.
 //!
 //! **Facts.** What a branch depends on is known of the function before. In the edited one a branch
 //! is uniform if its condition is a constant, or one of which all branches were uniform.
 //!
-//! Cost: that of [`Machine::whole`](phalanx_analysis::legality::machines::Machine::whole), twice;
+//! Cost: that of [`Machine::whole`](phalanx_core::legality::machines::Machine::whole), twice;
 //! nothing without convergent operations.
 
-use phalanx_analysis::{
-    joins,
-    legality::machines::{Machine, Rounds},
-};
+use phalanx_analysis::joins;
+use phalanx_core::legality::machines::{Machine, Rounds};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cycles, Node};
 use phalanx_ir::{

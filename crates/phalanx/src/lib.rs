@@ -61,7 +61,6 @@ mod read;
 mod session;
 mod view;
 
-pub use phalanx_analysis as analysis;
 pub use phalanx_db as db;
 pub use phalanx_graph as graph;
 pub use phalanx_ir as ir;
@@ -73,6 +72,13 @@ pub use phalanx_transform as transform;
 pub use read::{Invalid, ReadError, parse_for};
 pub use session::{FunctionId, ModuleId, Session};
 pub use view::{DivergenceView, VarianceView};
+
+/// The analyses, and what stands below them in `phalanx-core`: divergence and what follows from it.
+pub mod analysis {
+    pub use phalanx_analysis::*;
+    pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
+    pub use phalanx_core::{affect, control, divergence, legality};
+}
 
 /// What most drivers need.
 pub mod prelude {

@@ -1,11 +1,13 @@
 //! What is known of one function, in terms of its IR.
 
 use phalanx_analysis::{
-    affect::UserKind,
-    divergence::{Divergence, SourceSets},
     lower::{NotThere, Numbering},
     stable::Assumptions,
     variance::{Variance, state_of},
+};
+use phalanx_core::{
+    affect::UserKind,
+    divergence::{Divergence, SourceSets},
 };
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, CycleId, Node};
@@ -76,7 +78,7 @@ impl<'s> DivergenceView<'s> {
             Ok(_) if !self.numbering.is_below(user, count) => SourceSet::ALL,
             Ok(None) => SourceSet::EMPTY,
             Ok(Some(value)) => {
-                self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
+                self.facts.at_use(value, phalanx_core::User::value(self.numbering.inst(user)))
             }
         }
     }

@@ -11,10 +11,10 @@ pub mod pointers;
 use phalanx::ir::{BlockId, InstId};
 use phalanx::{FunctionId, Session};
 use phalanx_analysis::{
-    Value,
     data_flow::{DataFlow, Edges, Entity, Reached},
     lower::Numbering,
 };
+use phalanx_core::Value;
 use phalanx_simt::{
     Arg, Launch, Observer, Program, Value as Computed, memory::Memory, observe::Moment,
 };

@@ -13,7 +13,7 @@ use phalanx::{
     ir::{BlockId, flow::node_of},
     target::Scope,
 };
-use phalanx_analysis::legality::Legality;
+use phalanx_core::legality::Legality;
 use phalanx_graph::{DomTree, Node};
 use phalanx_simt::{Observer, Program, convergence::Key, observe::Moment};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};

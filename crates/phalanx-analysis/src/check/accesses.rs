@@ -13,13 +13,13 @@
 //! said of it. If what lanes of a row are apart is a value that is known at run time only (`x * n`,
 //! `symbolic`), that is said with the value. O(accesses × lanes).
 
+use phalanx_core::affect::User;
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
 use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, address_space::AddressSpace};
 
 pub use super::finding::Symbol;
 pub use super::finding::{AccessCost, WaveCost};
 use super::{Facts, Finding, Level, Rule, symbolic};
-use crate::affect::User;
 use crate::code::{Code, Numbering};
 use crate::shape::{
     access::{Access, Accesses, Pattern, fewest_sectors},

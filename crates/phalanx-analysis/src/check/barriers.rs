@@ -50,6 +50,7 @@ use std::{
     rc::Rc,
 };
 
+use phalanx_core::affect::User;
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, flow::block_of};
 use phalanx_target::{
@@ -68,7 +69,6 @@ use super::{
     sites::{Site, SiteKind, condition, intrinsic, waits},
     witness::{Decision, decision, witness},
 };
-use crate::affect::User;
 use crate::code::{Code, Numbering, pointer_space};
 
 /// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.

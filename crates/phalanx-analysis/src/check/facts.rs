@@ -1,5 +1,6 @@
 //! What the rules read of a function, and what they are told of the functions around it.
 
+use phalanx_core::divergence::{Divergence, SourceSets};
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, PostDomTree};
 use phalanx_ir::GlobalName;
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target};
@@ -7,7 +8,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::notes::Notes;
 use crate::code::Code;
-use crate::divergence::{Divergence, SourceSets};
 
 /// What the checks read of a function.
 #[derive(Clone, Copy)]

@@ -25,6 +25,7 @@
 
 use std::sync::Arc;
 
+use phalanx_core::divergence::SourceSets;
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
@@ -39,7 +40,7 @@ use super::{
     sites::Site,
     split,
 };
-use crate::{code::Code, divergence::SourceSets, memory::has_pointers};
+use crate::{code::Code, memory::has_pointers};
 
 /// What there is to say about one operation.
 #[derive(Debug)]

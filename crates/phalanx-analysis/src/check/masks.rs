@@ -30,6 +30,7 @@
 //! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; nothing for masks
 //! that name all lanes.
 
+use phalanx_core::affect::User;
 use phalanx_target::{Scope, SourceSet, intrinsics::Intrinsic};
 
 use super::{
@@ -40,7 +41,7 @@ use super::{
     walk::{Arrival, Came, Walks},
     witness::{self, constant},
 };
-use crate::{affect::User, code::Numbering};
+use crate::code::Numbering;
 
 /// So many threads are looked at.
 const THREADS: usize = 256;

@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 
+use phalanx_core::affect::{User, Value};
 use phalanx_graph::Node;
 use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::SourceSet;
 
 use super::facts::{Edges, Facts};
-use crate::affect::{User, Value};
 
 /// What was read of the function to judge an operation, besides the graph.
 #[derive(Debug, Default)]

@@ -32,6 +32,7 @@
 
 use std::collections::BTreeSet;
 
+use phalanx_core::affect::User;
 use phalanx_ir::{InstId, Opcode, ValueKind};
 use phalanx_target::{
     Scope, SourceSet,
@@ -47,7 +48,7 @@ use super::{
     walk::{Arrival, Came, Walks},
     witness::{self, Expression},
 };
-use crate::{affect::User, code::Numbering};
+use crate::code::Numbering;
 
 /// So many threads of a workgroup are looked at.
 const THREADS: usize = 1024;

@@ -3,9 +3,8 @@
 //! Arguments come first, then instructions by id, unlinked ones included: the number of an instruction does not depend
 //! on the others, so facts stay in place when the function is edited.
 
+use phalanx_core::affect::Value;
 use phalanx_ir::{FunctionHeader, InstId};
-
-use crate::affect::Value;
 
 /// The numbering of one function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -8,16 +8,18 @@
 //!
 //! O(function) for each chain: made when somebody asks.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Flow, Rules, solve},
+};
 use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
 
 use super::{Derivations, Link, returned::Given};
-use crate::affect::Value;
 use crate::code::{
     Code, Numbering, Surroundings,
     calls::{Input, Outcome, meet, of_call},
 };
-use crate::divergence::{Flow, Rules, solve};
 use crate::lower::{self, MemoryVersion, VersionBy};
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, through::ends};

@@ -6,12 +6,12 @@
 //!
 //! O(function) for each chain: made when somebody asks.
 
+use phalanx_core::divergence::{Flow, Rules, solve};
 use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
 
 use super::{Derivations, Link};
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::{Flow, Rules, solve};
 use crate::lower;
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, returns::Returns};

@@ -23,15 +23,15 @@
 
 use std::sync::Arc;
 
-use super::lowering::{Lowered, Lowering, Restatement, Room, Tables};
-use super::subject::{Answers, Changes, Found, Missing, Purpose, Sources, Stamp, Subject};
-use super::untold::Untold;
-
-use crate::divergence::{
+use phalanx_core::divergence::{
     Divergence, Flow, Rules, ValueTable,
     repair::{Outcome, Retained, Unfit},
     solve,
 };
+
+use super::lowering::{Lowered, Lowering, Restatement, Room, Tables};
+use super::subject::{Answers, Changes, Found, Missing, Purpose, Sources, Stamp, Subject};
+use super::untold::Untold;
 
 use crate::memory::{Looks, PrivateMemory, ssa::Graph};
 use crate::policy::{LARGE, most_by_single_edits, most_lowered, most_repaired};

@@ -16,6 +16,7 @@
 
 use std::borrow::Cow;
 
+use phalanx_core::divergence::{ValueTable, repair::EditableTable};
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
@@ -24,7 +25,6 @@ use smallvec::SmallVec;
 use super::subject::{Changes, Purpose, Sources, Stamp, Subject};
 use crate::code::Numbering;
 use crate::convergence::escape;
-use crate::divergence::{ValueTable, repair::EditableTable};
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, MemoryRows, Neighbours, Restated, RowNumbers};
 use crate::memory::{InQuestion, Numbered, PrivateMemory, SlotFollower, ssa::Graph};

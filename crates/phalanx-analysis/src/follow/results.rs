@@ -14,13 +14,13 @@
 //!
 //! **Complexity.** That of the repairs, and O(returns).
 
+use phalanx_core::divergence::Flow;
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{InstId, Opcode, Type};
 
 use super::follower::Follower;
 use super::subject::{Answers, Changes, Found, Purpose, Stamp, Subject};
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::Flow;
 use crate::granted::Granted;
 use crate::memory::has_pointers;
 use crate::summary::{

@@ -1,10 +1,12 @@
 //! What a follower is asked, and how it answers.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Flow, repair::Retained},
+};
 use phalanx_ir::{BlockId, InstId};
 
-use crate::affect::Value;
 use crate::code::{Code, Surroundings};
-use crate::divergence::{Flow, repair::Retained};
 use crate::granted::Granted;
 use crate::memory::{Pointees, PrivateMemory, SlotFollower};
 use crate::summary::{self, Passes, Seeded};
@@ -73,7 +75,7 @@ pub enum Found {
     Kept,
     /// By repair, visiting so many subjects. Also after an edit of the control flow.
     Repaired {
-        /// See [`Outcome::Repaired`](crate::divergence::repair::Outcome::Repaired).
+        /// See [`Outcome::Repaired`](phalanx_core::divergence::repair::Outcome::Repaired).
         visited: usize,
     },
     /// Derived again from tables that were kept.

@@ -16,6 +16,7 @@
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 
+use phalanx_core::divergence::Flow;
 use phalanx_graph::PostDomTree;
 use phalanx_ir::InstId;
 use phalanx_target::TransferContext;
@@ -23,7 +24,6 @@ use phalanx_target::TransferContext;
 use super::follower::Follower;
 use super::subject::{Answers, Changes, Found, Missing, Purpose, Stamp, Subject};
 use crate::code::{Code, Surroundings, calls::Through};
-use crate::divergence::Flow;
 use crate::granted::Granted;
 use crate::memory::{PrivateMemory, private::pointee_of};
 use crate::summary::{

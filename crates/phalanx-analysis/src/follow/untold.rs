@@ -6,8 +6,9 @@
 //!
 //! **Complexity.** What it costs to follow private memory, and O(slots).
 
+use phalanx_core::divergence::Flow;
+
 use super::subject::{Changes, Stamp, Subject};
-use crate::divergence::Flow;
 use crate::memory::{InQuestion, Numbered, SlotFollower};
 use crate::summary::Seeded;
 

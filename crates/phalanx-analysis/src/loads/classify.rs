@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use phalanx_core::affect::User;
 use phalanx_ir::{
     InstId, Opcode, TypeKind,
     inst::{InstFlags, Ordering},
@@ -16,7 +17,6 @@ use super::clobbers::{self, Acquires, Clobbers, Found};
 use super::facts::{Facts, Omitted, VariableUse};
 use super::refusal::Refusal;
 use super::unchanged::Unchanged;
-use crate::affect::User;
 use crate::alias::{AliasQuery, Location, Named};
 use crate::code::{Code, Numbering, SpaceModel, SpaceSet, Surroundings, TypeSizes};
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use phalanx_core::divergence::Divergence;
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{GlobalName, InstId};
 
 use super::unchanged::Writers;
 use super::writes::WrittenBy;
-use crate::divergence::Divergence;
 use crate::memory::{ClassicMemorySsa, PrivateMemory};
 use crate::spaces::MemoryKinds;
 

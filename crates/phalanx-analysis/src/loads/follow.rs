@@ -25,6 +25,7 @@
 
 use std::sync::Arc;
 
+use phalanx_core::{affect::User, divergence::Divergence};
 use phalanx_ir::{
     BlockId, InstId, Opcode,
     inst::{InstFlags, Ordering},
@@ -38,9 +39,7 @@ use super::{
     concern::is_number,
 };
 use crate::{
-    affect::User,
     code::{Code, Definition, Numbering, Surroundings},
-    divergence::Divergence,
     listing::relisted,
     memory::PrivateMemory,
     readers,

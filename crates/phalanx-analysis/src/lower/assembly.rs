@@ -12,13 +12,13 @@
 //!
 //! **Complexity.** O(length of the text × sources).
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{Const, Value, constant::InlineAsm};
 use phalanx_target::{SourceSet, TransferContext, inline_asm::AsmValue, target::Architecture};
 
 use super::results::{OperandFacts, rule_of};
 use super::rule::{Reads, Rule};
 use crate::code::{Code, read_assembly};
-use crate::divergence::{self, Definition};
 
 /// The calls whose arguments can be told apart.
 const ARGUMENTS: usize = 64;

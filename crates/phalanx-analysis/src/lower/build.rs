@@ -1,12 +1,14 @@
 //! One pass over a function: from rules to the table of values.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{self, ValueTable, ValueTableBuilder},
+};
 use phalanx_graph::Node;
 use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
 
 use super::rule::{Reads, Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
-use crate::affect::Value;
 use crate::code::{Code, Numbering};
-use crate::divergence::{self, ValueTable, ValueTableBuilder};
 
 /// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of its own so that the
 /// common case, a pure function of all operands, costs no call.

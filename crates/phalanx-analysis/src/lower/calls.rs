@@ -1,5 +1,6 @@
 //! Calls of functions of the module, and arguments of functions whose callers are known, by [summaries](crate::summary).
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::InstId;
 use phalanx_target::SourceSet;
 
@@ -7,7 +8,6 @@ use super::rule::{Reads, Rule};
 use crate::code::Code;
 use crate::{
     code::calls::{CallFacts, Dependence, Input, Outcome, of_call},
-    divergence::{self, Definition},
     memory::Looked,
 };
 

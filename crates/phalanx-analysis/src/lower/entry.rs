@@ -1,5 +1,6 @@
 //! The tables that there are: by our rules and by LLVM's, with and without private memory.
 
+use phalanx_core::{affect::Value, divergence::ValueTable};
 use phalanx_ir::{InstId, flow::node_of};
 
 use super::build::{lower, lower_open};
@@ -7,9 +8,7 @@ use super::full::FullRules;
 use super::llvm::LlvmRules;
 use super::omitted::OmittedRead;
 use super::private::{MemoryRows, MemoryVersion, PointeeValues};
-use crate::affect::Value;
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::ValueTable;
 use crate::memory::{Looked, PrivateMemory};
 use crate::shape::Shapes;
 

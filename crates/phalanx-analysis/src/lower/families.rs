@@ -5,6 +5,7 @@
 //!
 //! O(one lowering).
 
+use phalanx_core::divergence::ValueTable;
 use phalanx_target::LaunchFacts;
 
 use super::entry::with_rules;
@@ -15,7 +16,6 @@ use super::omitted::OmittedPart;
 use crate::code::{Code, Surroundings};
 use crate::{
     code::calls::NoCallFacts,
-    divergence::ValueTable,
     memory::{Looked, PrivateMemory},
 };
 

@@ -11,6 +11,7 @@
 
 mod loads;
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{
     Const, InstData, InstId, Opcode, TypeKind, Value,
     attributes::{AttrKind, AttrSetData},
@@ -36,7 +37,6 @@ use crate::memory::Looked;
 use crate::{
     code::calls::CallFacts,
     convergence::{escape, tokens::Tokens},
-    divergence::{self, Definition},
     shape::{self, Dependence, Place, Shapes, Trust},
 };
 

@@ -4,6 +4,7 @@
 //! into [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in [`phalanx_target::llvm_rules`]; here instructions are matched
 //! to them. None of this is a claim about what is true.
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{
     Const, GlobalName, InstData, InstId, Opcode, Type, TypeKind, Value,
     attributes::{AttrKind, AttrList},
@@ -20,7 +21,6 @@ use phalanx_target::{
 
 use super::rule::{Rule, Rules, TerminatorRule};
 use crate::code::{Code, Surroundings, pointer_space};
-use crate::divergence::{self, Definition};
 
 /// The rules of a function.
 pub struct LlvmRules<'a> {

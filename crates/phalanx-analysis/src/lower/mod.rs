@@ -1,4 +1,4 @@
-//! From a function of the IR to the [`ValueTable`](crate::divergence::ValueTable) that the
+//! From a function of the IR to the [`ValueTable`](phalanx_core::divergence::ValueTable) that the
 //! divergence analysis reads.
 //!
 //! The analysis knows no IR. It reads a table: for each value where its sources come from, which

@@ -36,6 +36,10 @@ use self::row::{
 pub use self::row::{MemoryVersion, VersionBy};
 use super::omitted::OmittedRead;
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Definition, PhiKey, Transfer, ValueTableBuilder},
+};
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value as IrValue, flow::node_of};
 use phalanx_target::SourceSet;
@@ -45,14 +49,10 @@ use smallvec::SmallVec;
 use super::full::FullRules;
 use super::rule::constant_key;
 use crate::code::{Code, Numbering};
-use crate::{
-    affect::Value,
-    divergence::{Definition, PhiKey, Transfer, ValueTableBuilder},
-    memory::{
-        PrivateMemory,
-        private::{Effect, Touch, parameter_of},
-        ssa::{EventKind, MemoryPhi, Version},
-    },
+use crate::memory::{
+    PrivateMemory,
+    private::{Effect, Touch, parameter_of},
+    ssa::{EventKind, MemoryPhi, Version},
 };
 
 /// How many steps from an address to its object are looked at for indices; beyond that the address itself counts.

@@ -5,13 +5,13 @@
 //! shuffle (good when data *or* lane number is uniform), is evaluated for the lane number with data that differ between lanes: nobody
 //! exchanges what all have, and a loop over lanes gives all threads what one of them has.
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_target::{
     SourceSet, Transfer,
     transfer::{Operands, TransferContext},
 };
 
 use super::rule::{Reads, Rule};
-use crate::divergence::{self, Definition};
 
 /// An operand as a transfer sees it: constant or not, private or not; its sources are varied here.
 #[derive(Copy, Clone, Debug)]

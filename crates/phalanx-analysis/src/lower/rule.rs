@@ -1,14 +1,16 @@
 //! What a set of rules says of single instructions, and how it is asked.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{self, Incoming, PhiKey, Transfer},
+};
 use phalanx_ir::{
     Body, Const, Context, InstId, LocalMetadataId, Opcode, ValueKind, constant::ConstKind,
     flow::node_of,
 };
 use phalanx_target::SourceSet;
 
-use crate::affect::Value;
 use crate::code::Numbering;
-use crate::divergence::{self, Incoming, PhiKey, Transfer};
 use crate::shape;
 
 /// What the definition of a value is to the analysis.

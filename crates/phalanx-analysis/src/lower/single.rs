@@ -3,14 +3,16 @@
 //! The same rules as in [`full`](super::full), without private memory: what is read there is not looked into. O(1) for each instruction,
 //! and its [shape](crate::shape) where a rule asks for that.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Transfer, differ},
+};
 use phalanx_ir::{InstId, Opcode};
 use phalanx_target::SourceSet;
 
 use super::full::FullRules;
 use super::rule::{Rules, has_operands, incoming, operands, rule_of};
-use crate::affect::Value;
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::{Transfer, differ};
 
 /// Looks at one instruction after another.
 pub(crate) struct Single<'a> {

@@ -8,6 +8,10 @@
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{self, Incoming, repair::EditableTable},
+};
 use phalanx_graph::Node;
 use phalanx_ir::{
     BlockId, Body, InstId, Opcode,
@@ -23,8 +27,6 @@ use super::private::{MemoryRows, PartRows, RowNumbers};
 use super::rule::{Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
 use crate::code::{Code, Numbering, Surroundings};
 use crate::{
-    affect::Value,
-    divergence::{self, Incoming, repair::EditableTable},
     memory::{Looked, Numbered, Part, Patches, SlotFollower},
     shape::{Place, Shapes},
 };

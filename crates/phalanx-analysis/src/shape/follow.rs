@@ -11,11 +11,11 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use phalanx_core::affect::Value;
 use phalanx_ir::{InstId, Opcode, Value as Operand};
 use smallvec::SmallVec;
 
 use super::{Place, Shapes, asks, form::Form, strides};
-use crate::affect::Value;
 
 /// An instruction that is to be found again, in the order of numbers.
 pub(super) type Queued = Reverse<(u32, InstId)>;

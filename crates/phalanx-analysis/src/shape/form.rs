@@ -1,9 +1,10 @@
 //! The shape of a value: a function of the thread plus a function of other values.
 
+use phalanx_core::affect::Value;
+
 use smallvec::SmallVec;
 
 use super::expr::Expr;
-use crate::affect::Value;
 
 /// Functions of more values are not told apart from anything else.
 pub(crate) const ATOMS: usize = 4;

@@ -55,15 +55,13 @@ mod ops;
 mod rule;
 mod strides;
 
+use phalanx_core::affect::Value;
 use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
 use phalanx_target::{Intrinsic, SourceSet, TransferContext};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::{
-    affect::Value,
-    code::{Code, Numbering, Surroundings},
-};
+use crate::code::{Code, Numbering, Surroundings};
 use expr::Exprs;
 pub(crate) use form::ATOMS;
 use form::{Fact, Form, Progress};

@@ -1,5 +1,6 @@
 //! What a value depends on, where its shape says less than its operands do.
 
+use phalanx_core::affect::Value;
 use phalanx_ir::{InstId, Opcode, Value as Operand, inst::InstFlags};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
@@ -12,7 +13,6 @@ use super::{
     ids,
     ops::operand_width,
 };
-use crate::affect::Value;
 
 /// The sources of a value: these, and those of its atoms where the value is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]

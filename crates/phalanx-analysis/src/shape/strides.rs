@@ -25,6 +25,7 @@
 //!
 //! O(1) for each comparison of a stride.
 
+use phalanx_core::affect::Value;
 use phalanx_ir::{
     BlockId, Body, InstId, Opcode, Value as Operand,
     inst::{InstFlags, IntPredicate},
@@ -39,7 +40,6 @@ use super::{
     form::{ATOMS, Form},
     rule::Dependence,
 };
-use crate::affect::Value;
 
 /// A phi and what is added to it.
 struct Ahead {

@@ -43,13 +43,15 @@
 //! A function with a call that passes something by reference is lowered and solved once more, with
 //! a row for each such argument: O(function), after each edit of it as well. Nothing for others.
 
+use phalanx_core::{
+    affect::User,
+    divergence::{Divergence, Flow, Rules, solve},
+};
 use phalanx_ir::{InstId, Value as IrValue, attributes::AttrKind, flow::node_of};
 use phalanx_target::{SourceSet, calling_convention::Entry};
 use rustc_hash::FxHashMap;
 
-use crate::affect::User;
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::{Divergence, Flow, Rules, solve};
 use crate::lower;
 use crate::memory::{Origins, PrivateMemory, origins::copies};
 

@@ -15,7 +15,7 @@
 //!
 //! # How
 //!
-//! Sources never interact (see [`divergence`](crate::divergence)), so the function is solved a second time with its parameters as
+//! Sources never interact (see [`divergence`](phalanx_core::divergence)), so the function is solved a second time with its parameters as
 //! the only sources, one bit for each: whatever has the bit in the end depends on that parameter. Where operations collapse
 //! sources, a vote for instance, a parameter takes four bits, one for each thing that may become of a source
 //! ([`Dependence`]). Parameters beyond the number of bits are solved in further passes, and those beyond the last pass as one.

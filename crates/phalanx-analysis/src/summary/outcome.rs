@@ -1,11 +1,10 @@
 //! How the sources of a result are found as a function of those of the arguments: by solving, with
 //! the arguments as the only sources.
 
+use phalanx_core::{affect::Value, divergence::ValueTable};
 use phalanx_target::SourceSet;
 
-use crate::affect::Value;
 use crate::code::calls::{Dependence, Outcome};
-use crate::divergence::ValueTable;
 
 /// Passes are bounded: parameters beyond the last are taken as one.
 const PASSES: usize = 4;

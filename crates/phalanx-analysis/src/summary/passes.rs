@@ -9,18 +9,20 @@
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{
+        Flow, ValueTable,
+        repair::{Outcome, Retained, Unfit},
+    },
+};
 use phalanx_graph::Node;
 use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, TransferContext};
 use rustc_hash::FxHashSet;
 
 use super::outcome::{Pass, Tokens};
-use crate::affect::Value;
 use crate::code::{Code, Numbering, Surroundings, calls::is_copied};
-use crate::divergence::{
-    Flow, ValueTable,
-    repair::{Outcome, Retained, Unfit},
-};
 
 /// See the [module documentation](self).
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 //! [`Reading`] reads it off the solutions: one with the function's own sources, and for each pass
 //! one with some of its arguments as the only sources.
 
+use phalanx_core::divergence::Divergence;
 use phalanx_ir::{InstId, Opcode, TypeKind, attributes::AttrKind};
 use phalanx_target::{SourceSet, TransferContext};
 
 use super::outcome::Pass;
 use super::returns::Returns;
 use crate::code::{Code, Numbering, Surroundings, calls::Outcome};
-use crate::divergence::Divergence;
 
 /// What solving a function tells of its result; by default that there is none, and that a call has a time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -5,13 +5,15 @@
 //! block follows through which all threads come once; see [the module above](super#returns) for why these are all that count.
 //! O(blocks + edges).
 
+use phalanx_core::{
+    affect::User,
+    divergence::{Divergence, Flow},
+};
 use phalanx_graph::{Cfg, Cycles, Node, PostDomTree};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind, flow::node_of};
 use phalanx_target::SourceSet;
 
-use crate::affect::User;
 use crate::code::{Code, Numbering};
-use crate::divergence::{Divergence, Flow};
 use crate::explain::Fact;
 
 /// The returns of a function, and the branches at which threads part for different ones.

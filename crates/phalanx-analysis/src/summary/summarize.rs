@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use phalanx_core::divergence::{Flow, Rules, ValueTable, solve};
 use phalanx_graph::PostDomTree;
 use phalanx_ir::Type;
 
@@ -18,7 +19,6 @@ use crate::code::{
     Code, Numbering, Surroundings,
     calls::{Summary, Through},
 };
-use crate::divergence::{Flow, Rules, ValueTable, solve};
 use crate::lower::{self, Single};
 use crate::memory::PrivateMemory;
 

@@ -30,13 +30,15 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Divergence, Flow, SourceSets},
+};
 use phalanx_ir::{InstId, Value as Operand, flow::node_of};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashSet;
 
-use crate::affect::Value;
 use crate::code::{Code, Definition, Numbering, Surroundings};
-use crate::divergence::{Divergence, Flow, SourceSets};
 use crate::lower::Single;
 
 /// Sources that any thread can name by itself; the others are unknown but equal among those who are there.

@@ -2,14 +2,16 @@
 //!
 //! All values are members until shown otherwise; who is none tells its readers. O(values + uses).
 
+use phalanx_core::{
+    affect::{UserKind, Value},
+    divergence::ValueTable,
+};
 use phalanx_graph::BitSet;
 use phalanx_ir::{InstId, Opcode, Type, ValueKind};
 use phalanx_target::{AddressSpace, Architecture};
 
 use super::{Known, NAMED};
-use crate::affect::{UserKind, Value};
 use crate::code::{Code, Definition, Numbering};
-use crate::divergence::ValueTable;
 
 /// The values that are equal over all lanes of a wave, active or not, by number. `table` is that of the function.
 #[must_use]

@@ -5,7 +5,7 @@
 //! Kong (*Variance Analysis on SSA-based Intermediate Representation*, 2009) gives every value a subset of {x, y, z}: threads of a
 //! workgroup that agree on these coordinates agree on the value; so does every statement, stores included; and the control
 //! variance of a block says along which dimensions threads differ in whether they execute it. This is that interface on top of
-//! [`divergence`](crate::divergence), whose sources are finer. What differs from the paper:
+//! [`divergence`](phalanx_core::divergence), whose sources are finer. What differs from the paper:
 //!
 //! | paper | here |
 //! |---|---|
@@ -22,13 +22,15 @@
 
 mod lower;
 
+use phalanx_core::{
+    affect::{User, Value},
+    divergence::{Divergence, SourceSets},
+};
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 
-use crate::affect::{User, Value};
 use crate::code::{Code, Numbering, Surroundings};
-use crate::divergence::{Divergence, SourceSets};
 use crate::lower::Single;
 
 pub use lower::{barrier_blocks, is_whole_barrier};

@@ -10,10 +10,12 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    Divergence,
-    divergence::{Rules, solve},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
+};
+use phalanx_core::{
+    Divergence,
+    divergence::{Rules, solve},
 };
 use phalanx_target::SourceSet;
 

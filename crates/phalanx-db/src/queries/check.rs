@@ -8,9 +8,9 @@ use phalanx_analysis::{
         self, Callee, Calls, Edges, Facts, Finding, Judged, Operation, Sites, Split,
         coverage::Coverage,
     },
-    divergence::{Divergence, SourceSets},
     lower::Code,
 };
+use phalanx_core::divergence::{Divergence, SourceSets};
 use phalanx_graph::{Node, change::Change};
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};

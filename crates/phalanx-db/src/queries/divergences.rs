@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    control,
-    divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
     lower::{self, Family},
     memory::PrivateMemory,
+};
+use phalanx_core::{
+    control,
+    divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
 };
 use phalanx_graph::Node;
 
@@ -27,7 +29,7 @@ use salsa::Database as Db;
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
 /// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body` and [`footing`](super::footing), or what a small one's reads the first time.
-/// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_analysis::divergence`].
+/// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_core::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {

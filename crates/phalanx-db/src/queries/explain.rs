@@ -1,12 +1,12 @@
 //! Queries on why something diverges.
 
 use phalanx_analysis::{
-    affect::User,
     explain::{Derivations, Fact, Link},
     lower::{self, MemoryVersion, Numbering},
     memory::PrivateMemory,
     stable::Assumptions,
 };
+use phalanx_core::affect::User;
 use phalanx_ir::{BlockId, InstId, Value, ValueKind, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 

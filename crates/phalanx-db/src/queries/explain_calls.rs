@@ -14,7 +14,6 @@ use std::{collections::VecDeque, sync::Arc};
 
 use phalanx_analysis::{
     Summary,
-    divergence::{Rules, solve},
     explain::{
         Cause, Derivations, Fact, Link,
         left::{Left, left, left_by},
@@ -25,6 +24,7 @@ use phalanx_analysis::{
     stable::Assumptions,
     summary::{Contents, argument_sources},
 };
+use phalanx_core::divergence::{Rules, solve};
 use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, SourceSet, varying};
 

@@ -1,10 +1,7 @@
 //! The tables that divergence is solved from, of small functions and anew.
 
-use phalanx_analysis::{
-    divergence::{self as solver, ValueTable},
-    lower::{self},
-    memory::PrivateMemory,
-};
+use phalanx_analysis::{lower, memory::PrivateMemory};
+use phalanx_core::divergence::{self as solver, ValueTable};
 use phalanx_ir::{Body, Flow as Blocks, Opcode};
 
 use super::called::{Attributes, NO_CALLEES, attributes_of_callees};

@@ -13,13 +13,13 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules, ValueTable},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
     policy::{ASSUMPTIONS_KEPT, TABLES_KEPT},
     stable::Assumptions,
 };
+use phalanx_core::divergence::{self as solver, Divergence, Rules, ValueTable};
 
 use phalanx_ir::{Body, Flow};
 

@@ -85,6 +85,6 @@ pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<&SyncDepe
 pub(super) fn flow_facts(
     db: &dyn Db,
     function: FunctionInput,
-) -> Option<phalanx_analysis::divergence::Flow<'_>> {
+) -> Option<phalanx_core::divergence::Flow<'_>> {
     Some(graph_facts(db, function).as_ref()?.flow())
 }

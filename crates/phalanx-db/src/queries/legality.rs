@@ -1,12 +1,10 @@
 //! Queries on which motions of convergent operations are legal.
 
-use phalanx_analysis::{
-    joins,
-    legality::{
-        Legality,
-        edges::EdgeDivergence,
-        machines::{Machine, Machines, Rounds},
-    },
+use phalanx_analysis::joins;
+use phalanx_core::legality::{
+    Legality,
+    edges::EdgeDivergence,
+    machines::{Machine, Machines, Rounds},
 };
 use phalanx_graph::Reconvergence;
 use phalanx_target::{Scope, SourceSet, varying};
@@ -33,7 +31,7 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
 /// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.
 ///
 /// They are about the graph: whether a call between two places comes back in all threads is for who moves something to see
-/// ([`same_set`](phalanx_analysis::legality::same_set)).
+/// ([`same_set`](phalanx_core::legality::same_set)).
 ///
 /// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow;
 /// what [`rounds_around`] reads. *Cost* that of the latter, so ask once for many motions.
@@ -70,7 +68,7 @@ pub fn own_rounds(db: &dyn Db, function: FunctionInput) -> Rounds {
 }
 
 /// Whether facts of uniformity of a function hold on machines that reconverge at post-dominators:
-/// see [`machines`](phalanx_analysis::legality::machines). Not a query.
+/// see [`machines`](phalanx_core::legality::machines). Not a query.
 ///
 /// *Reads* [`own_rounds`] and [`call_place`] of the function, of callers whose facts are used and
 /// of what these call, and [`convergence`] of callees. *Cost* O(functions that are looked at).

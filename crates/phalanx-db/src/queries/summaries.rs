@@ -10,12 +10,11 @@
 use std::{borrow::Cow, cell::OnceCell, sync::atomic::Ordering};
 
 use phalanx_analysis::{
-    Divergence, Summary,
-    divergence::ValueTable,
-    lower,
+    Summary, lower,
     memory::PrivateMemory,
     summary::{self as analysis, AtHand, CallFacts, Contents, argument_sources},
 };
+use phalanx_core::{Divergence, divergence::ValueTable};
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
 

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     Summary,
-    divergence::ValueTable,
     follow::{Changes, Found, ResultFollower, Stamp, ThroughFollower, results as analysis},
     lower::{Code, Surroundings},
     readers,
     summary::{AtHand, Besides, Through, Told},
 };
+use phalanx_core::divergence::ValueTable;
 
 use phalanx_ir::edit::{self, Journal};
 

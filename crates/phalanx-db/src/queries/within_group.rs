@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    control,
-    divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
     granted::{Granted, StableLoad},
     loads::{Load, may_write},
     lower::{Code, Surroundings},
@@ -12,7 +10,12 @@ use phalanx_analysis::{
     spaces::{MemoryKinds, SpaceSet},
     stable::{self, Assumptions, RaceFree, ordered},
     true_uniformity::{self, Known},
-    variance::{self as analysis, BarrierModel, Variance, barriers},
+    variance::{self as analysis, Variance},
+};
+use phalanx_core::{
+    barriers::{self, BarrierModel},
+    control,
+    divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
 };
 use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Opcode, Value, metadata::kind};

@@ -12,7 +12,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use phalanx_analysis::{divergence::Flow, policy::GRAPH_REPAIRED};
+use phalanx_analysis::policy::GRAPH_REPAIRED;
+use phalanx_core::divergence::Flow;
 use phalanx_graph::{
     Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, change::Change,
     sync::SyncDependence,

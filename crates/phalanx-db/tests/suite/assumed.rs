@@ -5,7 +5,8 @@ mod random;
 #[path = "support.rs"]
 mod support;
 
-use phalanx_analysis::{loads::LoadClass, stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::{loads::LoadClass, stable::Assumptions};
+use phalanx_core::barriers::BarrierModel;
 use phalanx_db::{Did, queries};
 use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, inst::InstFlags};
 use phalanx_target::SourceSet;

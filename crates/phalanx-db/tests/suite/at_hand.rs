@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
-use phalanx_analysis::Divergence;
+use phalanx_core::Divergence;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{InstBuilder, InstId, Type, types::StructBody};
 use support::Fixture;

@@ -398,7 +398,7 @@ fn all_of_a_program() {
     let facts = |m: &Module| queries::argument_facts(&m.db, m.function("visible")).clone();
     let returned = |m: &Module| {
         let answer = queries::divergence(&m.db, m.function("visible")).as_ref();
-        answer.expect("it has a body").value(phalanx_analysis::Value::from_raw(0)).to_string()
+        answer.expect("it has a body").value(phalanx_core::Value::from_raw(0)).to_string()
     };
     assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
     module.db.set_whole(module.module, true);
@@ -423,7 +423,7 @@ fn definitions_in_all_of_a_program() {
         ));
         let result = |m: &Module| {
             let answer = queries::divergence(&m.db, m.function("k")).as_ref();
-            answer.expect("it has a body").value(phalanx_analysis::Value::from_raw(1)).to_string()
+            answer.expect("it has a body").value(phalanx_core::Value::from_raw(1)).to_string()
         };
         assert_eq!(result(&module), "{opaque.thread}", "{linkage}");
         module.db.set_whole(module.module, true);

@@ -320,7 +320,7 @@ fn an_answer_that_an_edit_leaves_as_it_was_is_the_same_one() {
     assert!(Arc::ptr_eq(&first.0, &second.0));
     assert_eq!(second.1, first.1 + 1, "it was repaired");
     // What diverges now is in another answer: whoever has this one sees no change.
-    let divergent = |of: &phalanx_analysis::divergence::Divergence| {
+    let divergent = |of: &phalanx_core::divergence::Divergence| {
         of.values().iter().filter(|sources| !sources.is_empty()).count()
     };
     let before = divergent(&second.0);

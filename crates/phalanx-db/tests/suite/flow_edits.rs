@@ -6,7 +6,8 @@ mod flow;
 mod support;
 
 use flow::{complete, edit_flow};
-use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::stable::Assumptions;
+use phalanx_core::barriers::BarrierModel;
 use phalanx_db::queries::{self, KeptAnswers};
 use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, edit::Transaction};
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};

@@ -6,13 +6,11 @@ use edits::{code, edit_flow, edits};
 use std::sync::Arc;
 
 use phalanx_analysis::code::TypeLayout;
-use phalanx_analysis::divergence::{
-    Flow, Rules, User, UserKind, ValueTable, repair::Retained, solve,
-};
 use phalanx_analysis::follow::{Changes, Follower, Found, Sources, Stamp, Subject};
 use phalanx_analysis::granted::Granted;
 use phalanx_analysis::lower::{self, Neighbours, Surroundings};
 use phalanx_analysis::memory::PrivateMemory;
+use phalanx_core::divergence::{Flow, Rules, User, UserKind, ValueTable, repair::Retained, solve};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use phalanx_ir::inst::Opcode;
@@ -98,7 +96,7 @@ fn goes_round(body: &Body) -> bool {
 /// Everything that a table says, whatever the numbers of its images.
 fn listing(table: &ValueTable) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut reads: Vec<(User, phalanx_analysis::Value)> = Vec::new();
+    let mut reads: Vec<(User, phalanx_core::Value)> = Vec::new();
     for value in table.values() {
         let image: Vec<SourceSet> =
             SourceSet::ALL.iter().map(|source| table.transfer(value, source)).collect();

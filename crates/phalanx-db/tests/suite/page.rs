@@ -3,7 +3,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::stable::Assumptions;
+use phalanx_core::barriers::BarrierModel;
 use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
 use phalanx_ir::Context;
 

@@ -10,7 +10,8 @@ mod support;
 
 use std::sync::Arc;
 
-use phalanx_analysis::{check::Rule, stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::{check::Rule, stable::Assumptions};
+use phalanx_core::barriers::BarrierModel;
 use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value};
 use phalanx_target::{LaunchStatement, SourceSet};

@@ -1,13 +1,12 @@
 //! From facts to the model.
 
 use phalanx_analysis::{
-    affect::UserKind,
     convergence::{Control, Operation, Token},
-    divergence::Divergence,
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
     stable::Assumptions,
 };
+use phalanx_core::{affect::UserKind, divergence::Divergence};
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_ir::{InstId, Type, flow, function::FunctionRef};

@@ -3,13 +3,12 @@
 use std::{cell::OnceCell, sync::Arc};
 
 use phalanx_analysis::{
-    affect::UserKind,
-    divergence::Divergence,
     explain::{Cause, Fact, Link, Separation},
     loads::{LoadClass, Refusal},
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
     stable::Assumptions,
 };
+use phalanx_core::{affect::UserKind, divergence::Divergence};
 use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
@@ -324,7 +323,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The version of private memory that a value stands for, if it does.
-    pub(super) fn version(&self, value: phalanx_analysis::Value) -> Option<&MemoryVersion> {
+    pub(super) fn version(&self, value: phalanx_core::Value) -> Option<&MemoryVersion> {
         let versions = match &self.memory {
             Some(memory) => memory,
             None => queries::memory_versions(self.db, self.input).as_slice(),
@@ -333,7 +332,7 @@ impl<'a> Explainer<'a> {
         versions.get(at)
     }
 
-    pub(super) fn value_name(&self, value: phalanx_analysis::Value) -> String {
+    pub(super) fn value_name(&self, value: phalanx_core::Value) -> String {
         if let Some(version) = self.version(value) {
             return match version.parameter() {
                 Some(position) => {

@@ -1,10 +1,10 @@
 //! One sentence per link of a chain.
 
 use phalanx_analysis::{
-    affect::{User, UserKind},
     explain::{Cause, Fact, Link, Separation},
     lower::{Definition, MemoryVersion, VersionBy},
 };
+use phalanx_core::affect::{User, UserKind};
 use phalanx_graph::CycleId;
 use phalanx_ir::{InstId, Opcode, Value, flow};
 
@@ -73,7 +73,7 @@ impl Explainer<'_> {
     fn say_operand(
         &self,
         fact: Fact,
-        operand: phalanx_analysis::Value,
+        operand: phalanx_core::Value,
         what: &str,
     ) -> (&'static str, String) {
         let value = self.value_name(operand);
@@ -143,7 +143,7 @@ impl Explainer<'_> {
     fn say_version(
         &self,
         version: &MemoryVersion,
-        operand: phalanx_analysis::Value,
+        operand: phalanx_core::Value,
         what: &str,
     ) -> String {
         let value = self.value_name(operand);
@@ -167,7 +167,7 @@ impl Explainer<'_> {
     }
 
     /// The function whose call a version of private memory comes from.
-    fn writer(&self, value: phalanx_analysis::Value) -> Option<String> {
+    fn writer(&self, value: phalanx_core::Value) -> Option<String> {
         match self.version(value)?.by {
             VersionBy::Write(inst) => self.called(inst),
             VersionBy::Phi(_) => None,
@@ -210,7 +210,7 @@ impl Explainer<'_> {
     fn say_temporal(
         &self,
         fact: Fact,
-        value: phalanx_analysis::Value,
+        value: phalanx_core::Value,
         cycle: Option<CycleId>,
         separation: &Separation,
     ) -> String {

@@ -1,10 +1,7 @@
 //! `print<uniformity>`.
 
-use phalanx_analysis::{
-    affect::UserKind,
-    divergence::Divergence,
-    lower::{Definition, Numbering},
-};
+use phalanx_analysis::lower::{Definition, Numbering};
+use phalanx_core::{affect::UserKind, divergence::Divergence};
 use phalanx_graph::{CycleId, Cycles};
 use phalanx_ir::{InstId, function::FunctionRef};
 use phalanx_llvm::FunctionPrinter;

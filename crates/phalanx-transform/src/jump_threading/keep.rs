@@ -7,12 +7,12 @@
 //!
 //! On machines that reconverge at post-dominators the copy takes away a place where the sides of a
 //! branch join. There groups are kept where they are whole for all convergent operations, before
-//! and after ([`phalanx_analysis::legality::machines`]).
+//! and after ([`phalanx_core::legality::machines`]).
 //!
 //! O(blocks + edges) for all, and where that fails for each of a bounded number; on the second kind
 //! of machines for each divergent branch.
 
-use phalanx_analysis::legality::machines::{Machine, Machines};
+use phalanx_core::legality::machines::{Machine, Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Cycles, Joins, Node, Reconvergence};
 use phalanx_ir::{

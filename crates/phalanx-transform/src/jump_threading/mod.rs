@@ -15,7 +15,7 @@
 //!
 //! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads
 //! that are together in it came by one edge
-//! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation:
+//! ([`duplicate`](phalanx_core::legality::Legality::duplicate)), at the scope of the operation:
 //! behind uniform branches they did. That the copy leads one way must not take anybody out of a
 //! cycle, nor may the sides of a divergent branch no longer join before a convergent operation, on
 //! machines that reconverge at post-dominators ([`keep`]).
@@ -39,7 +39,8 @@ mod known;
 
 pub(crate) use self::implied::implied;
 
-use phalanx_analysis::{convergence::tokens::Tokens, legality::machines::Machines};
+use phalanx_analysis::convergence::tokens::Tokens;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::Cycles;
 use phalanx_ir::{

@@ -12,7 +12,8 @@
 //!
 //! Cost: O(divergent branches * region), regions being bounded.
 
-use phalanx_analysis::{affect::User, divergence::Divergence, lower::Numbering};
+use phalanx_analysis::lower::Numbering;
+use phalanx_core::{affect::User, divergence::Divergence};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Cycles, Dfs, DomTree, Node, PostDomTree};
 use phalanx_ir::{

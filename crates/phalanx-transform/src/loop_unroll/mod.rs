@@ -36,7 +36,7 @@ mod wishes;
 
 pub use self::shape::Reason;
 
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, edit::Transaction};
 use rustc_hash::FxHashSet;

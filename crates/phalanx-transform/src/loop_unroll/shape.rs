@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use phalanx_analysis::{
-    convergence::tokens::{TokenKind, Tokens},
-    legality::{Legality, Refusal, Unroll, machines::Machines},
-};
+use phalanx_analysis::convergence::tokens::{TokenKind, Tokens};
+use phalanx_core::legality::{Legality, Refusal, Unroll, machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, CycleId, Cycles, Reconvergence};
 use phalanx_ir::{

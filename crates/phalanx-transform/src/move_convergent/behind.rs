@@ -9,12 +9,11 @@
 //! whoever executes the one behind it together executed one of the two together. Instructions that are no convergent operations
 //! move only where they stand below one that does.
 
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, ValueKind, edit::Transaction};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-
-use phalanx_analysis::legality::machines::Machines;
 
 use super::carry_out;
 use crate::answers::Answers;

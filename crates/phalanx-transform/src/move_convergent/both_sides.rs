@@ -7,11 +7,10 @@
 //! Threads that are together at the branch go one way when it is uniform at the scope of the operation, so whoever executes the one
 //! above it together executed one of the two together.
 
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-use phalanx_analysis::legality::machines::Machines;
 
 use super::carry_out;
 use crate::answers::Answers;

@@ -4,10 +4,9 @@
 //! threads that are together in the block are those that were together before, so the value is the same; no call between may keep some
 //! of them from coming ([`ends`](crate::ends)).
 
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{BlockId, Body, InstId, Opcode, edit::Transaction, flow::node_of};
-
-use phalanx_analysis::legality::machines::Machines;
 
 use crate::answers::Answers;
 use crate::{

@@ -8,7 +8,7 @@
 //! | [`down`] | an operation that is read in one block, to which not everybody comes, moves there | the same threads are together there |
 //!
 //! LLVM leaves convergent operations where they are, since it has no facts about who executes a block together.
-//! [`phalanx_analysis::legality`] has them: uniform branches buy freedom. What is looked at besides is what any code motion has to:
+//! [`phalanx_core::legality`] has them: uniform branches buy freedom. What is looked at besides is what any code motion has to:
 //! operands, memory, what may not come back.
 //!
 //! Operations with a convergence token and calls of functions stay. So does what synchronises at a larger scope than is known of.
@@ -21,7 +21,7 @@ mod both_sides;
 mod down;
 mod out_of_loops;
 
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::edit::Transaction;
 

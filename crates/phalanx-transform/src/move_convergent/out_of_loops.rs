@@ -4,6 +4,7 @@
 //! do: then all rounds are made by the group that entered, and each gives every thread the same value. The block before the loop has to be
 //! there (`licm` and `simplifycfg` know how to make one).
 
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -11,8 +12,6 @@ use phalanx_ir::{
     flow::{block_of, node_of},
 };
 use rustc_hash::FxHashMap;
-
-use phalanx_analysis::legality::machines::Machines;
 
 use super::carry_out;
 use crate::answers::Answers;

@@ -35,7 +35,7 @@ pub(crate) use self::{
     straight::{only_value, replace_trivial},
 };
 
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Cycles, Dfs, Reconvergence};
 use phalanx_ir::{BlockId, BuildError, InstId, edit::Transaction, metadata::kind};

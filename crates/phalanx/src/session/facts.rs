@@ -10,15 +10,17 @@ use phalanx_analysis::{
     alias::Alias,
     check::Finding,
     data_flow::DataFlow,
-    divergence::{Divergence, ValueTable},
     explain::Link,
-    legality::Legality,
     loads::{LoadClasses, Root, RootUse},
     memory::MemorySsa,
     shape::access::Accesses,
     spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject, Specialization},
     stable::Assumptions,
-    variance::BarrierModel,
+};
+use phalanx_core::{
+    barriers::BarrierModel,
+    divergence::{Divergence, ValueTable},
+    legality::Legality,
 };
 use phalanx_db::queries::{self, CallLink, Subject};
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
@@ -241,7 +243,7 @@ impl Session {
         queries::uniformity(&self.db, function.0).as_deref()
     }
 
-    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`], also on
+    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_core::legality`], also on
     /// calls that may not come back, which are not looked at.
     ///
     /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead from one to the other.

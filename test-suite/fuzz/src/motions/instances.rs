@@ -25,7 +25,7 @@ use phalanx::{
     },
     target::Scope,
 };
-use phalanx_analysis::legality::{Legality, Refusal, Unroll, machines::Machines};
+use phalanx_core::legality::{Legality, Refusal, Unroll, machines::Machines};
 use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 

@@ -9,7 +9,7 @@
 //! - What a pipeline leaves has to be a part of what was there before, or the same where nothing is deleted, and bytes in memory have to
 //!   be the same: [`check`].
 //! - Of single motions ([`instances`]) the sets are compared with what the answer of
-//!   [`Legality`](phalanx_analysis::legality::Legality) promises.
+//!   [`Legality`](phalanx_core::legality::Legality) promises.
 
 pub mod barriers;
 mod compare;

@@ -1,35 +1,35 @@
 //! What is asked about motions, and what became of those that were made.
 
+use phalanx_core::legality::Refusal;
+
 use std::{collections::BTreeMap, fmt};
 
-use phalanx_analysis::legality::Refusal;
-
-/// A question of [`Legality`](phalanx_analysis::legality::Legality).
+/// A question of [`Legality`](phalanx_core::legality::Legality).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Question {
-    /// [`hoist`](phalanx_analysis::legality::Legality::hoist) of what may not be executed where it was not.
+    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may not be executed where it was not.
     Hoist,
-    /// [`hoist`](phalanx_analysis::legality::Legality::hoist) of what may.
+    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may.
     HoistSpeculatable,
-    /// [`sink`](phalanx_analysis::legality::Legality::sink).
+    /// [`sink`](phalanx_core::legality::Legality::sink).
     Sink,
-    /// [`cse`](phalanx_analysis::legality::Legality::cse).
+    /// [`cse`](phalanx_core::legality::Legality::cse).
     Reuse,
-    /// [`duplicate`](phalanx_analysis::legality::Legality::duplicate).
+    /// [`duplicate`](phalanx_core::legality::Legality::duplicate).
     Duplicate,
-    /// [`merge`](phalanx_analysis::legality::Legality::merge).
+    /// [`merge`](phalanx_core::legality::Legality::merge).
     Merge,
-    /// [`speculate`](phalanx_analysis::legality::Legality::speculate).
+    /// [`speculate`](phalanx_core::legality::Legality::speculate).
     Speculate,
-    /// [`unswitch`](phalanx_analysis::legality::Legality::unswitch).
+    /// [`unswitch`](phalanx_core::legality::Legality::unswitch).
     Unswitch,
-    /// [`unroll`](phalanx_analysis::legality::Legality::unroll), exits kept.
+    /// [`unroll`](phalanx_core::legality::Legality::unroll), exits kept.
     Unroll,
-    /// [`peel`](phalanx_analysis::legality::Legality::peel).
+    /// [`peel`](phalanx_core::legality::Legality::peel).
     Peel,
-    /// [`rotate`](phalanx_analysis::legality::Legality::rotate).
+    /// [`rotate`](phalanx_core::legality::Legality::rotate).
     Rotate,
-    /// [`split_header`](phalanx_analysis::legality::Legality::split_header).
+    /// [`split_header`](phalanx_core::legality::Legality::split_header).
     SplitHeader,
 }
 

@@ -8,8 +8,8 @@ use phalanx::{
         lower::{self, Code, OmittedPart, OmittedRead, Surroundings},
         memory::PrivateMemory,
         summary::{
-            CallFacts, Dependence, NoCallFacts, Outcome, Summary, Through,
-            summarize_without_parting, Input,
+            CallFacts, Dependence, Input, NoCallFacts, Outcome, Summary, Through,
+            summarize_without_parting,
         },
     },
     db::{Database, FunctionInput, queries},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use phalanx::transform::{Registry, jump_threading::JumpThreading, loop_unroll::LoopUnroll};
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_fuzz::motions::{Tally, check, check_under, counted};
 use phalanx_simt::Reconvergence;
 use rand::{SeedableRng as _, rngs::SmallRng};

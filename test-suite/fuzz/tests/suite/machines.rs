@@ -2,7 +2,7 @@
 //! wrong.
 
 use phalanx::transform::Registry;
-use phalanx_analysis::legality::machines::Machines;
+use phalanx_core::legality::machines::Machines;
 use phalanx_fuzz::motions::{
     Tally, check_under, counted,
     instances::{self, Question},

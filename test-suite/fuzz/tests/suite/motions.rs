@@ -8,7 +8,7 @@ use phalanx::{
     target::Scope,
     transform::{Outcome, Pass, PassError, Registry, code::Code},
 };
-use phalanx_analysis::legality::{Refusal, Unroll, machines::Machines};
+use phalanx_core::legality::{Refusal, Unroll, machines::Machines};
 use phalanx_fuzz::motions::{
     self, PIPELINES, Tally, barriers, check,
     instances::{self, Question, Reason},

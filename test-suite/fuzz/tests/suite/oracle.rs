@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use phalanx_analysis::{
-    divergence::Omitted,
-    lower::{OmittedPart, OmittedRead},
-};
+use phalanx_analysis::lower::{OmittedPart, OmittedRead};
+use phalanx_core::divergence::Omitted;
 use phalanx_fuzz::oracle::{
     Effort, Tally, Without, Wrong, check, check_as_if_uniform, check_calls, check_cluster_without,
     check_random, check_without, random_program, runnable, runnable_alone,

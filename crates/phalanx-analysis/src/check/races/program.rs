@@ -12,6 +12,7 @@
 //!
 //! O(instructions) for each function, once.
 
+use phalanx_core::divergence::Divergence;
 use phalanx_graph::{Cfg, Cycles, PostDomTree};
 use phalanx_ir::{
     Const, GlobalName, InstId, Opcode, Type, TypeKind, Value, constant::ConstKind, flow::node_of,
@@ -25,10 +26,7 @@ use phalanx_target::{
 use rustc_hash::FxHashMap;
 
 use super::super::sites::{self, Calls, SiteKind, called, integer, sites_at};
-use crate::{
-    code::{Code, TypeLayout, TypeSizes},
-    divergence::Divergence,
-};
+use crate::code::{Code, TypeLayout, TypeSizes};
 
 /// A function, and what is known of it.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@
 //!
 //! O(1) per load.
 
+use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{
     InstData, InstId, TypeKind, Value,
     inst::{InstFlags, Ordering},
@@ -14,7 +15,6 @@ use phalanx_ir::{
 use phalanx_target::{SourceSet, address_space::AddressSpace, calling_convention::Entry};
 
 use crate::code::{held, pointer_space};
-use crate::divergence::{self, Definition};
 use crate::lower::{
     calls,
     rule::{Reads, Rule},

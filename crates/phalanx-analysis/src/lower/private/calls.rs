@@ -5,6 +5,7 @@
 //! objects that it reads. A definition that is not certain reads the version before it as well, as any other. The result of a call is an
 //! outcome of that kind, too.
 
+use phalanx_core::divergence::{Definition, Transfer};
 use phalanx_ir::{InstId, flow::node_of};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
@@ -12,7 +13,6 @@ use smallvec::SmallVec;
 use super::{Make, OmittedRead, Read, Row, What};
 use crate::{
     code::calls::{Dependence, Input, Outcome, Through, meet, of_call},
-    divergence::{Definition, Transfer},
     memory::private::{Effect, Passed, Touch},
 };
 

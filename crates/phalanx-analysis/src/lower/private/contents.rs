@@ -7,13 +7,13 @@
 //!
 //! O(one lowering + slots that the calls touch).
 
+use phalanx_core::divergence::Definition;
 use phalanx_ir::{InstId, flow::node_of};
 use smallvec::SmallVec;
 
 use super::{Make, MemoryRows, Pointees, Read, Row, RowKey, What, calls::place};
 use crate::{
     code::Code,
-    divergence::Definition,
     lower::FullRules,
     memory::{PrivateMemory, private::Effect},
 };

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Definition, Incoming, ValueTable, repair::EditableTable},
+};
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
@@ -13,9 +17,7 @@ use super::{
     resolve,
 };
 use crate::{
-    affect::Value,
     code::{Code, Numbering},
-    divergence::{Definition, Incoming, ValueTable, repair::EditableTable},
     lower::{FullRules, PointeeValues},
     memory::{
         PrivateMemory,

@@ -1,16 +1,16 @@
 //! Rows of tables that stand for versions of private memory, as plain data: what they are called,
 //! what they read, what stands in them.
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Definition, Incoming, PhiKey},
+};
 use phalanx_graph::Node;
 use phalanx_ir::InstId;
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
-use crate::{
-    affect::Value,
-    divergence::{Definition, Incoming, PhiKey},
-    memory::private::{Slot, parameter_of},
-};
+use crate::memory::private::{Slot, parameter_of};
 
 /// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi, and which of its definitions
 /// that is. In order of objects.

@@ -37,6 +37,7 @@
 
 use std::sync::Arc;
 
+use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, flow::node_of};
 use phalanx_target::SourceSet;
@@ -51,9 +52,7 @@ use super::{
     readers::Readers,
 };
 use crate::{
-    affect::Value,
     code::Numbering,
-    divergence::Divergence,
     edited::Edited,
     memory::order::blocks_behind,
     shape::{Place, Shapes},

@@ -1,16 +1,14 @@
 //! Phis of loops whose incoming values differ by what is equal in the wave; see [the rule](super).
 
+use phalanx_core::affect::Value;
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashMap;
 
 use super::{Facts, Finder};
-use crate::{
-    affect::Value,
-    shape::{
-        Shapes, Trust,
-        form::{Form, Rest},
-    },
+use crate::shape::{
+    Shapes, Trust,
+    form::{Form, Rest},
 };
 
 /// What loops were solved from, in all rounds: a form can change under an assumption that was given up, and not under

@@ -34,6 +34,7 @@ mod nest;
 mod readers;
 mod touched;
 
+use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_graph::{Cfg, Cycles, Node};
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, Value as Operand, flow::node_of};
 use phalanx_target::{AddressSpace, SpaceKind};
@@ -44,11 +45,7 @@ pub use self::lanes::fewest_sectors;
 pub use self::list::Accesses;
 use self::{lanes::Lanes, loops::LoopReads};
 use super::{Place, Shapes, Trust, form::Rest};
-use crate::{
-    affect::Value,
-    code::{Code, Definition, Surroundings, pointer_space},
-    divergence::Divergence,
-};
+use crate::code::{Code, Definition, Surroundings, pointer_space};
 
 /// How the addresses of a wave's lanes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 //! A list for each value, all in one table. An access that is looked at again adds what it reads now; what it read before stays, which costs
 //! a look at it more and is never wrong. O(1) per entry.
 
+use phalanx_core::affect::Value;
 use phalanx_ir::InstId;
-
-use crate::affect::Value;
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;

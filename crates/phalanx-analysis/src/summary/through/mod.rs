@@ -43,6 +43,10 @@ pub(crate) use reading::Reading;
 pub(crate) use seeded::{Seeded, positions};
 pub(crate) use slots::SlotFacts;
 
+use phalanx_core::{
+    affect::Value,
+    divergence::{Flow, Rules, solve},
+};
 use phalanx_graph::PostDomTree;
 use phalanx_ir::attributes::AttrKind;
 use phalanx_target::TransferContext;
@@ -50,12 +54,10 @@ use phalanx_target::TransferContext;
 use self::seeded::Pointee;
 use super::passes;
 use super::returns::Returns;
-use crate::affect::Value;
 use crate::code::{
     Code, Surroundings,
     calls::{Through, may_be_private_argument},
 };
-use crate::divergence::{Flow, Rules, solve};
 use crate::explain::Fact;
 use crate::lower::{self, PointeeValues};
 use crate::memory::PrivateMemory;

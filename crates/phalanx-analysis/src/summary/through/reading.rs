@@ -1,14 +1,13 @@
 //! What a function does through pointers, read off solutions.
 
+use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_target::SourceSet;
 
 use super::super::outcome::Pass;
 use super::super::returns::Returns;
 use super::seeded::Seeded;
 use super::slots::SlotFacts;
-use crate::affect::Value;
 use crate::code::calls::{Input, Outcome, Part, Through};
-use crate::divergence::Divergence;
 
 /// Reads off one solution after the other.
 pub(crate) struct Reading<'a> {

@@ -6,9 +6,9 @@
 //!
 //! O(slots of the objects and returns) for those that are looked at again.
 
+use phalanx_core::affect::Value;
 use phalanx_ir::InstId;
 
-use crate::affect::Value;
 use crate::code::{
     Code, Numbering,
     calls::{Input, PARTS, is_copied},

@@ -1,5 +1,6 @@
 //! What follows from the SSA form of a slot of what an argument points to, without any solution.
 
+use phalanx_core::divergence::Flow;
 use phalanx_graph::{Node, PostDomTree};
 use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
@@ -7,7 +8,6 @@ use rustc_hash::FxHashSet;
 use super::super::returns::parting_for;
 use super::seeded::Pointee;
 use crate::code::Code;
-use crate::divergence::Flow;
 use crate::memory::{
     PrivateMemory,
     private::{Effect, Touch, parameter_of},

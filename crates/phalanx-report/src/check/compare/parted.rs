@@ -21,7 +21,8 @@
 //!
 //! Cost: O(divergent branches × blocks), bounded; above that nothing is said.
 
-use phalanx_analysis::{divergence::Divergence, joins};
+use phalanx_analysis::joins;
+use phalanx_core::divergence::Divergence;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{ControlDependence, DomTree, Joins, Node, PostDomTree};
 use phalanx_target::SourceSet;
