@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use crate::{
     body::InstId,
+    builder::names::{NameSpace, name_at},
+    edit::aside::Aside,
     flow::BlockId,
     metadata::{Attachment, DebugRecord},
 };
@@ -100,12 +102,23 @@ fn run<T>(list: &[(InstId, T)], inst: InstId) -> Range<usize> {
 /// Names of the local values of a function. What has no entry is numbered when printed.
 ///
 /// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and its length.
+/// What has been named in a builder or a transaction also knows its names by content: four bytes more each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     pub(crate) bytes: Vec<u8>,
     pub(crate) insts: Vec<u32>,
     pub(crate) args: Vec<u32>,
     pub(crate) blocks: Vec<u32>,
+    /// Made when somebody asks for a free name.
+    space: Aside<NameSpace>,
+}
+
+/// What has a name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Named {
+    Inst(u32),
+    Arg(u32),
+    Block(u32),
 }
 
 impl Names {
@@ -126,23 +139,59 @@ impl Names {
 
     /// Names an instruction's result; the empty name takes the name away.
     pub fn set_inst(&mut self, inst: InstId, name: &[u8]) {
-        let entry = self.store(name);
-        set(&mut self.insts, inst.into_raw().into_u32(), entry);
+        self.set(Named::Inst(inst.into_raw().into_u32()), name);
     }
 
     /// Names an argument; the empty name takes the name away.
     pub fn set_arg(&mut self, position: u32, name: &[u8]) {
-        let entry = self.store(name);
-        set(&mut self.args, position, entry);
+        self.set(Named::Arg(position), name);
     }
 
     /// Names a block; the empty name takes the name away.
     pub fn set_block(&mut self, block: BlockId, name: &[u8]) {
-        let entry = self.store(name);
-        set(&mut self.blocks, block.into_raw().into_u32(), entry);
+        self.set(Named::Block(block.into_raw().into_u32()), name);
     }
 
-    /// An entry is one more than the offset of the length (LEB128) that the bytes follow; 0 is "no name".
+    pub(crate) fn set(&mut self, named: Named, name: &[u8]) {
+        let entry = self.store(name);
+        self.set_entry(named, entry);
+    }
+
+    /// The entry of something; 0 if it has no name.
+    pub(crate) fn entry(&self, named: Named) -> u32 {
+        let (table, at) = match named {
+            Named::Inst(at) => (&self.insts, at),
+            Named::Arg(at) => (&self.args, at),
+            Named::Block(at) => (&self.blocks, at),
+        };
+        table.get(at as usize).copied().unwrap_or(0)
+    }
+
+    /// Gives something the name of an entry.
+    pub(crate) fn set_entry(&mut self, named: Named, entry: u32) {
+        let old = self.entry(named);
+        if let Some(space) = self.space.get_mut() {
+            space.leave(&self.bytes, old);
+            space.enter(&self.bytes, entry);
+        }
+        match named {
+            Named::Inst(at) => set(&mut self.insts, at, entry),
+            Named::Arg(at) => set(&mut self.args, at, entry),
+            Named::Block(at) => set(&mut self.blocks, at, entry),
+        }
+    }
+
+    /// The name if nothing has it, or one made of it that is free. See [`NameSpace::unique`].
+    pub(crate) fn unique(&self, name: &[u8]) -> Vec<u8> {
+        if name.is_empty() {
+            return Vec::new();
+        }
+        let entries = || [&self.insts, &self.args, &self.blocks].into_iter().flatten().copied();
+        let space = self.space.get_or_init(|| NameSpace::of(&self.bytes, entries()));
+        space.unique(&self.bytes, name)
+    }
+
+    /// Writes a name down: the entry that [`name_at`] reads.
     fn store(&mut self, name: &[u8]) -> u32 {
         if name.is_empty() {
             return 0;
@@ -158,27 +207,8 @@ impl Names {
         entry
     }
 
-    /// All names that are in use.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &[u8]> + '_ {
-        let tables = [&self.insts, &self.args, &self.blocks];
-        tables.into_iter().flat_map(move |table| {
-            (0..table.len() as u32).filter_map(move |at| self.get(table, at))
-        })
-    }
-
     fn get(&self, table: &[u32], at: u32) -> Option<&[u8]> {
-        let entry = *table.get(at as usize)?;
-        let mut at = entry.checked_sub(1)? as usize;
-        let (mut len, mut shift) = (0usize, 0);
-        loop {
-            let byte = self.bytes[at];
-            at += 1;
-            len |= ((byte & 0x7f) as usize) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                return Some(&self.bytes[at..at + len]);
-            }
-        }
+        name_at(&self.bytes, *table.get(at as usize)?)
     }
 
     fn shrink_to_fit(&mut self) {
@@ -192,6 +222,7 @@ impl Names {
         self.bytes.capacity()
             + (self.insts.capacity() + self.args.capacity() + self.blocks.capacity())
                 * size_of::<u32>()
+            + self.space.get().map_or(0, NameSpace::heap_bytes)
     }
 }
 

@@ -10,7 +10,6 @@ use crate::{
         error::BuildError,
         inst::InstBuilder,
         module::{FunctionHandle, ModuleBuilder},
-        names::NameSpace,
         new_inst::{Modifiers, NewInst},
     },
     context::Context,
@@ -43,7 +42,6 @@ pub struct FunctionBuilder<'m> {
     next: Modifiers,
     /// Where the instructions that are made now come from: their `!dbg`.
     location: Option<MetadataId>,
-    names: NameSpace,
     /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each time.
     incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
     /// Phis in the order they were made.
@@ -59,15 +57,16 @@ impl<'m> FunctionBuilder<'m> {
             cursor: Cursor::Nowhere,
             next: Modifiers::default(),
             location: None,
-            names: NameSpace::default(),
             incoming: FxHashMap::default(),
             phis: Vec::new(),
         };
         // Parameters may have been given the same name twice.
         for position in 0..builder.function.header.params.len() as u32 {
-            let name = builder.function.extras.names.arg(position).unwrap_or_default().to_vec();
-            let name = builder.names.unique(&name);
-            builder.function.extras.names.set_arg(position, &name);
+            let names = &mut builder.function.extras.names;
+            let name = names.arg(position).unwrap_or_default().to_vec();
+            names.set_arg(position, b"");
+            let name = names.unique(&name);
+            names.set_arg(position, &name);
         }
         builder
     }
@@ -117,8 +116,9 @@ impl<'m> FunctionBuilder<'m> {
     pub fn block(&mut self, name: &str) -> BlockId {
         let block = self.function.flow.create_block();
         self.function.flow.append_block(block);
-        let name = self.names.unique(name.as_bytes());
-        self.function.extras.names.set_block(block, &name);
+        let names = &mut self.function.extras.names;
+        let name = names.unique(name.as_bytes());
+        names.set_block(block, &name);
         block
     }
 
@@ -217,8 +217,8 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Names a value or a block; a number is appended when the name is taken. Constants have no names.
     pub fn set_name(&mut self, value: impl Into<Value>, name: &str) {
-        let name = self.names.unique(name.as_bytes());
         let names = &mut self.function.extras.names;
+        let name = names.unique(name.as_bytes());
         match value.into().kind() {
             crate::ValueKind::Inst(inst) => names.set_inst(inst, &name),
             crate::ValueKind::Arg(position) => names.set_arg(position, &name),
@@ -434,8 +434,9 @@ impl InstBuilder for FunctionBuilder<'_> {
             self.incoming.insert(inst, values.iter().copied().zip(blocks).collect());
         }
         if data.ty != Type::VOID {
-            let name = self.names.unique(&modifiers.name);
-            self.function.extras.names.set_inst(inst, &name);
+            let names = &mut self.function.extras.names;
+            let name = names.unique(&modifiers.name);
+            names.set_inst(inst, &name);
         }
         if let Some(node) = self.location {
             self.function.extras.attachments.push((inst, Attachment { kind: kind::DBG, node }));

@@ -12,6 +12,11 @@ impl<T> Aside<T> {
         self.0.get_or_init(make)
     }
 
+    /// The value if it is there.
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
     /// The value if it is there, to keep in step.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.get_mut()

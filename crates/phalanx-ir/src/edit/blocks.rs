@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use crate::{
     body::{InstId, raw},
     builder::{BuildError, NewInst, check},
-    edit::{Transaction, undo::Named},
+    edit::Transaction,
+    extras::Named,
     flow::BlockId,
     inst::{InstData, InstFlags, Opcode, OperandRange},
     types::Type,

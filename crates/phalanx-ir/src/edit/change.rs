@@ -2,13 +2,13 @@
 
 use crate::{
     body::{Body, InstId, raw},
-    builder::{NewInst, check, names::NameSpace},
+    builder::{NewInst, check},
     constant::Const,
     edit::{
         Transaction,
-        undo::{BodyStart, ExtrasStart, FlowStart, Named, Undo, record},
+        undo::{BodyStart, ExtrasStart, FlowStart, Undo, record},
     },
-    extras::Extras,
+    extras::{Extras, Named},
     flow::{BlockId, Flow},
     inst::InstData,
     metadata::{Attachment, DebugRecord, LocalMetadata},
@@ -365,38 +365,15 @@ impl Transaction<'_> {
 
     /// Sets a name, made unique; the empty name takes the name away.
     pub(super) fn put_name(&mut self, named: Named, name: &[u8]) {
-        let names = &self.store.extras().names;
-        let (table, at) = match named {
-            Named::Inst(at) => (&names.insts, at),
-            Named::Arg(at) => (&names.args, at),
-            Named::Block(at) => (&names.blocks, at),
-        };
-        let old = table.get(at as usize).copied().unwrap_or(0);
+        let old = self.store.extras().names.entry(named);
         if old == 0 && name.is_empty() {
             return;
         }
-        let names = &self.store.extras().names;
-        let old_name = match named {
-            Named::Inst(at) => names.inst(InstId::from_raw(at.into())),
-            Named::Arg(at) => names.arg(at),
-            Named::Block(at) => names.block(BlockId::from_raw(at.into())),
-        };
-        if let (Some(space), Some(old)) = (&mut self.names, old_name) {
-            space.release(old);
-        }
-        let name = match name {
-            b"" => Vec::new(),
-            _ => {
-                let names = &self.store.extras().names;
-                self.names.get_or_insert_with(|| NameSpace::of(names)).unique(name)
-            }
-        };
         let names = &mut self.extras_to_change().names;
-        match named {
-            Named::Inst(at) => names.set_inst(InstId::from_raw(at.into()), &name),
-            Named::Arg(at) => names.set_arg(at, &name),
-            Named::Block(at) => names.set_block(BlockId::from_raw(at.into()), &name),
-        }
+        // Its own name is free for itself.
+        names.set_entry(named, 0);
+        let name = names.unique(name);
+        names.set(named, &name);
         self.log.entries.push(Undo::Name(named, old));
     }
 

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use crate::{
     body::{InstId, raw},
     builder::BuildError,
-    edit::{Transaction, undo::Named},
+    edit::Transaction,
+    extras::Named,
     flow::BlockId,
     inst::Opcode,
     metadata::{DebugRecord, LocalMetadata},

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use crate::{
     body::{InstId, raw},
     builder::{BuildError, NewInst, check},
-    edit::{Clones, Transaction, store, undo::Named},
+    edit::{Clones, Transaction, store},
+    extras::Named,
     flow::BlockId,
     function::FunctionRef,
     inst::{InstData, InstFlags, Opcode},

@@ -98,7 +98,7 @@ pub use self::{
 use self::{mentions::Mentions, undo::Log};
 use crate::{
     body::{Body, InstId, raw},
-    builder::{BuildError, names::NameSpace},
+    builder::BuildError,
     constant::Const,
     context::Context,
     describe,
@@ -122,7 +122,6 @@ pub struct Transaction<'s> {
     pending: SmallVec<[BlockId; 4]>,
     /// Blocks that were made here and may still lack a terminator.
     open: FxHashSet<BlockId>,
-    names: Option<NameSpace>,
     mentions: Option<Mentions>,
     verifies: bool,
     is_done: bool,
@@ -138,7 +137,6 @@ impl<'s> Transaction<'s> {
             blocks: Vec::new(),
             pending: SmallVec::new(),
             open: FxHashSet::default(),
-            names: None,
             mentions: None,
             verifies: cfg!(debug_assertions),
             is_done: false,

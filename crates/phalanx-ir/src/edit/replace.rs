@@ -6,7 +6,8 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{Transaction, Use, insts::Plan, undo::Named};
+use super::{Transaction, Use, insts::Plan};
+use crate::extras::Named;
 use crate::{
     body::{InstId, raw},
     builder::BuildError,

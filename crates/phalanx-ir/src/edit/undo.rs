@@ -8,20 +8,12 @@ use smallvec::SmallVec;
 use crate::{
     body::{Body, InstId},
     edit::store::Store,
-    extras::Extras,
+    extras::{Extras, Named},
     flow::{BlockFlow, BlockId, Flow},
     inst::{InstData, OperandRange},
     metadata::{Attachment, DebugRecord, LocalMetadata},
     value::Value,
 };
-
-/// What has a name.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Named {
-    Inst(u32),
-    Arg(u32),
-    Block(u32),
-}
 
 /// One overwritten thing.
 #[derive(Debug)]
@@ -224,17 +216,7 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         }
         Undo::Order(order) => store.flow_mut().order = order,
         Undo::Displaced(at, block) => store.flow_mut().order.insert(at, block),
-        Undo::Name(named, entry) => {
-            let names = &mut store.extras_mut().names;
-            let (table, at) = match named {
-                Named::Inst(at) => (&mut names.insts, at),
-                Named::Arg(at) => (&mut names.args, at),
-                Named::Block(at) => (&mut names.blocks, at),
-            };
-            if let Some(place) = table.get_mut(at as usize) {
-                *place = entry;
-            }
-        }
+        Undo::Name(named, entry) => store.extras_mut().names.set_entry(named, entry),
         Undo::Attachments(inst, old) => store.extras_mut().set_attachments(inst, old.into_vec()),
         Undo::Records(inst, old) => store.extras_mut().set_debug_records(inst, old.into_vec()),
         Undo::RecordsMoved(from, to, count) => {
