@@ -1,10 +1,8 @@
 //! The database: salsa's storage, and the log of what ran.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rustc_hash::FxHashSet;
-
-use crate::FunctionInput;
+use crate::{handles::Handles, presence::Presence};
 
 /// What the database did with a memo.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,32 +24,6 @@ pub struct LogEntry {
     pub key: salsa::Id,
 }
 
-/// Inputs of functions that were removed, to be used again.
-#[derive(Debug, Default)]
-pub(crate) struct Free {
-    list: Vec<FunctionInput>,
-    /// The same ones: each is given out once.
-    set: FxHashSet<FunctionInput>,
-}
-
-impl Free {
-    pub(crate) fn push(&mut self, input: FunctionInput) {
-        if self.set.insert(input) {
-            self.list.push(input);
-        }
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<FunctionInput> {
-        let input = self.list.pop()?;
-        self.set.remove(&input);
-        Some(input)
-    }
-
-    pub(crate) fn contains(&self, input: FunctionInput) -> bool {
-        self.set.contains(&input)
-    }
-}
-
 type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 
 /// All inputs and memos of one compilation.
@@ -63,7 +35,11 @@ type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<RawLog>,
-    free: Arc<Mutex<Free>>,
+    presence: Arc<Presence>,
+    /// Whether the commit of an edit runs the verifier, unless the edit says otherwise.
+    pub(crate) verifies_edits: bool,
+    /// Dropped last: when it is gone, so is the handle on the storage.
+    handles: Handles,
 }
 
 #[salsa::db]
@@ -72,7 +48,7 @@ impl salsa::Database for Database {}
 impl Database {
     /// An empty database.
     pub fn new() -> Self {
-        Database { storage: salsa::Storage::new(None), log: None, free: Arc::default() }
+        Self::over(salsa::Storage::new(None), None)
     }
 
     /// An empty database that records which queries run and which memos are validated: for tests of incrementality.
@@ -90,16 +66,31 @@ impl Database {
             sink.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         };
         let storage = salsa::Storage::new(Some(Box::new(callback)));
-        Database { storage, log: Some(log), free: Arc::default() }
+        Self::over(storage, Some(log))
     }
 
-    /// Whether a function was removed from its module.
-    pub(crate) fn is_removed(&self, function: FunctionInput) -> bool {
-        self.free().contains(function)
+    fn over(storage: salsa::Storage<Self>, log: Option<RawLog>) -> Self {
+        Database {
+            storage,
+            log,
+            presence: Arc::default(),
+            verifies_edits: cfg!(debug_assertions),
+            handles: Handles::default(),
+        }
     }
 
-    pub(crate) fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.presence
+    }
+
+    pub(crate) fn handles(&self) -> &Handles {
+        &self.handles
+    }
+
+    /// Says whether the commit of an edit runs the verifier on its function. It does where debug
+    /// assertions are on, unless this says otherwise. An edit may still say otherwise for itself.
+    pub fn set_verifying_edits(&mut self, verifies: bool) {
+        self.verifies_edits = verifies;
     }
 
     /// What happened since the last call, in order; empty for a database without a log.

@@ -42,8 +42,11 @@ impl Database {
                 message: "was removed from its module",
             }));
         }
+        self.alone();
+        let verifies = self.verifies_edits;
         let mut parts = InDatabase::new(self, function);
         let mut transaction = Transaction::new(&mut parts);
+        transaction.verifying(verifies);
         let result = edit(&mut transaction)?;
         transaction.commit()?;
         Ok(result)

@@ -88,6 +88,7 @@ impl Database {
         module: ModuleInput,
         function: Function,
     ) -> Result<FunctionInput, ModuleEditError> {
+        self.alone();
         let name = function.header.name;
         if queries::module_index(self, module).contains(name) {
             return Err(ModuleEditError::Duplicate(text(module.context(self), name)));
@@ -123,6 +124,7 @@ impl Database {
         module: ModuleInput,
         functions: &[FunctionInput],
     ) -> Result<(), ModuleEditError> {
+        self.alone();
         let gone: FxHashSet<FunctionInput> = functions.iter().copied().collect();
         let entries = module.functions(self);
         let context = module.context(self);
@@ -208,6 +210,7 @@ impl Database {
         function: FunctionInput,
         edit: impl FnOnce(&mut FunctionHeader),
     ) -> Result<(), ModuleEditError> {
+        self.alone();
         self.check_present(function)?;
         let module = function.module(self);
         let old = function.header(self);
@@ -244,6 +247,7 @@ impl Database {
         function: FunctionInput,
         launch: LaunchStatement,
     ) -> Result<(), ModuleEditError> {
+        self.alone();
         self.check_present(function)?;
         let module = function.module(self);
         if let Some(why) = launch.contradiction(&queries::stated_launch_facts(self, function)) {
@@ -259,6 +263,7 @@ impl Database {
     /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says, and that nothing replaces
     /// its weak definitions: it is all of a program, or will be linked to nothing that knows it. Nothing happens when that has been stated already.
     pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
+        self.alone();
         if module.is_whole(self) != is_whole {
             module.set_is_whole(self).to(is_whole);
         }
@@ -268,6 +273,7 @@ impl Database {
     /// drops what is kept of functions if that changes what is known of one. Nothing happens when
     /// the same has been stated already.
     pub fn set_extension(&mut self, module: ModuleInput, extension: Extension) {
+        self.alone();
         if module.extension(self) == extension {
             return;
         }
@@ -291,6 +297,7 @@ impl Database {
         module: ModuleInput,
         edit: impl FnOnce(&mut Module) -> R,
     ) -> Result<R, ModuleEditError> {
+        self.alone();
         let old = module.shell(self);
         let mut new = old.clone();
         let result = edit(&mut new);
@@ -366,8 +373,7 @@ impl Database {
             function.set_held_extras(self).to(Held::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
-        let mut free = self.free();
-        functions.iter().for_each(|&function| free.push(function));
+        functions.iter().for_each(|&function| self.presence().leave_function(function));
     }
 
     /// An input for a function: one that is free, or a new one.
@@ -377,7 +383,7 @@ impl Database {
         function: Function,
     ) -> FunctionEntry {
         let (name, is_definition) = (function.header.name, !function.is_declaration());
-        let free = self.free().pop();
+        let free = self.presence().free_function();
         let input = match free {
             None => FunctionInput::from_function(self, module, function),
             Some(input) => {
@@ -395,6 +401,7 @@ impl Database {
                 input
             }
         };
+        self.presence().enter_function(input);
         FunctionEntry { name, input, is_definition }
     }
 

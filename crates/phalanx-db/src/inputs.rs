@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::policy::LARGE;
+use phalanx_fixpoint::interrupt;
 use phalanx_ir::{
     Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module,
     function::FunctionRef, module::UseListOrder,
@@ -125,6 +126,7 @@ macro_rules! part {
         /// # Panics
         /// While a transaction is changing it, which nobody can see from outside.
         pub fn $part<Db: ?Sized + salsa::Database>(self, db: &Db) -> &$ty {
+            interrupt::poll();
             self.$held(db).get()
         }
     };

@@ -11,16 +11,21 @@
 mod database;
 mod edit;
 mod edit_module;
+mod handles;
 mod held;
 mod inputs;
 mod load;
 mod mentions;
+mod presence;
 pub mod queries;
 mod retained;
+mod remove;
 
 pub use database::{Database, Did, LogEntry};
 pub use edit_module::ModuleEditError;
+pub use handles::{Busy, Cancelled};
 pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 pub use load::ReloadReport;
 pub use mentions::Mentions;
-pub use salsa::{Cancelled, Id};
+pub use presence::Stamp;
+pub use salsa::Id;

@@ -38,18 +38,27 @@ impl Database {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
         let source_map = source_map.map(Arc::new);
-        let (functions_later, extension) = (Vec::new(), Extension::default());
-        let input = ModuleInput::builder(
-            context,
-            module,
-            functions_later,
-            source_map,
-            overrides,
-            extension,
-            false,
-        )
-        .durability(Durability::HIGH)
-        .new(self);
+        self.alone();
+        let input = match self.presence().free_module() {
+            Some(input) => {
+                self.fill_module(input, context, module, source_map, overrides);
+                input
+            }
+            None => {
+                let (functions_later, extension) = (Vec::new(), Extension::default());
+                let fields = ModuleInput::builder(
+                    context,
+                    module,
+                    functions_later,
+                    source_map,
+                    overrides,
+                    extension,
+                    false,
+                );
+                fields.durability(Durability::HIGH).new(self)
+            }
+        };
+        self.presence().enter_module(input);
         let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input
@@ -72,6 +81,7 @@ impl Database {
             Arc::ptr_eq(input.context(self), &module.context),
             "a module is reloaded from text read into its own context"
         );
+        self.alone();
         let mut report = ReloadReport::default();
         let functions = std::mem::take(&mut module.functions);
         let mut old: FxHashMap<GlobalName, FunctionInput> =

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::agenda::Agenda;
 use crate::facts::{Facts, LAST_RANK, Seen};
+use crate::interrupt;
 use crate::rules::{Bits, Rules, Subject};
 
 /// Whether the order of derivations is kept, which lets [`Fixpoint::repair`] stop early. It costs a
@@ -263,6 +264,9 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
 
     fn count<R: Rules>(&mut self, rules: &R) -> Result<(), TooMuch> {
         self.visited += 1;
+        if self.visited % 256 == 0 {
+            interrupt::poll();
+        }
         match self.visited > self.limits.visited || rules.work() > self.limits.work {
             true => Err(TooMuch),
             false => Ok(()),

@@ -86,6 +86,8 @@
 //! assert_eq!(changed, [1, 2]);
 //! ```
 //!
+//! Whatever runs for long can be [interrupted](interrupt).
+//!
 //! # Who promises what
 //!
 //! The caller of [`Fixpoint::repair`] names every subject whose seed or support has changed. The
@@ -96,6 +98,7 @@ mod agenda;
 mod explain;
 mod facts;
 mod fixpoint;
+pub mod interrupt;
 mod rules;
 pub mod twin;
 

@@ -62,6 +62,7 @@ mod session;
 mod view;
 
 pub use phalanx_db as db;
+pub use phalanx_db::{Busy, Cancelled};
 pub use phalanx_graph as graph;
 pub use phalanx_ir as ir;
 pub use phalanx_llvm as llvm;
@@ -70,7 +71,7 @@ pub use phalanx_simt as simt;
 pub use phalanx_target as target;
 pub use phalanx_transform as transform;
 pub use read::{Invalid, ReadError, parse_for};
-pub use session::{FunctionId, ModuleId, Session};
+pub use session::{FunctionId, ModuleId, Session, Verifying};
 pub use view::{DivergenceView, VarianceView};
 
 /// The analyses, and what stands below them in `phalanx-core`: divergence and what follows from it.

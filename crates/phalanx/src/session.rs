@@ -1,15 +1,20 @@
 //! A [`Session`]: modules, their functions, and every fact about them.
 
 mod facts;
+mod handles;
+mod ids;
 
 use std::sync::Arc;
 
+pub use self::ids::{FunctionId, ModuleId};
+
 use phalanx_db::{
-    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
+    Database, FunctionInput, ModuleEditError, ReloadReport, TargetOverrides,
     queries::{self},
 };
 use phalanx_ir::{
-    BuildError, Context, Function, InstId, Module, edit::Transaction, function::FunctionRef,
+    BuildError, Context, Function, InstId, Module, ModuleBuilder, edit::Transaction,
+    function::FunctionRef,
 };
 use phalanx_llvm::{ModulePrinter, SourceMap};
 use phalanx_target::{LaunchStatement, Target, library::Extension};
@@ -24,28 +29,19 @@ use crate::read::{ReadError, parse_for, state_target, verified};
 pub struct Session {
     db: Database,
     context: Arc<Context>,
+    verifying: Verifying,
 }
 
-/// A module of a session.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct ModuleId(pub(crate) ModuleInput);
-
-impl ModuleId {
-    /// The input of the database.
-    pub fn input(self) -> ModuleInput {
-        self.0
-    }
-}
-
-/// A function of a session.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct FunctionId(pub(crate) FunctionInput);
-
-impl FunctionId {
-    /// The input of the database.
-    pub fn input(self) -> FunctionInput {
-        self.0
-    }
+/// When the rules of the IR are checked.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Verifying {
+    /// A module that is read, read again or added; and edits where debug assertions are on.
+    #[default]
+    Modules,
+    /// The same, and every edit.
+    Everything,
+    /// Nothing. Facts about code that breaks rules mean nothing.
+    Nothing,
 }
 
 impl Session {
@@ -56,7 +52,7 @@ impl Session {
 
     /// A session that records which queries run and which answers are found to be still good: see [`Database::take_log`].
     pub fn with_event_log() -> Self {
-        Session { db: Database::with_event_log(), context: Arc::default() }
+        Session { db: Database::with_event_log(), ..Session::default() }
     }
 
     /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made over.
@@ -92,8 +88,8 @@ impl Session {
         text: &[u8],
         target: TargetOverrides,
     ) -> Result<ModuleId, ReadError> {
-        let (module, source_map) = verified(self.parse(text, &target)?)?;
-        Ok(ModuleId(self.db.load(module, source_map, target)))
+        let (module, source_map) = self.verified(self.parse(text, &target)?)?;
+        Ok(self.loaded(module, source_map, target))
     }
 
     /// As [`Session::read_for`] without the verifier: for text that is known to be good, or meant to be looked at anyway.
@@ -107,7 +103,7 @@ impl Session {
         target: TargetOverrides,
     ) -> Result<ModuleId, ReadError> {
         let (module, source_map) = self.parse(text, &target)?;
-        Ok(ModuleId(self.db.load(module, source_map, target)))
+        Ok(self.loaded(module, source_map, target))
     }
 
     fn parse(
@@ -126,8 +122,9 @@ impl Session {
     /// # Errors
     /// As [`Session::read`]; the session is then as it was.
     pub fn reread(&mut self, module: ModuleId, text: &[u8]) -> Result<ReloadReport, ReadError> {
-        let (new, source_map) = verified(self.parse(text, module.0.overrides(&self.db))?)?;
-        Ok(self.db.reload(module.0, new, source_map))
+        let input = self.module_there(module);
+        let (new, source_map) = self.verified(self.parse(text, input.overrides(&self.db))?)?;
+        Ok(self.db.reload(input, new, source_map))
     }
 
     /// Adds a module that was built over [`Session::context`], and verifies it. As text that is read, it has the driver's triple, if there
@@ -148,8 +145,60 @@ impl Session {
             "a module is built over the context of the session that it is added to"
         );
         state_target(&mut module, &target);
-        let (module, source_map) = verified((module, None))?;
-        Ok(ModuleId(self.db.load(module, source_map, target)))
+        let (module, source_map) = self.verified((module, None))?;
+        Ok(self.loaded(module, source_map, target))
+    }
+
+    fn verified(
+        &self,
+        module: (Module, Option<SourceMap>),
+    ) -> Result<(Module, Option<SourceMap>), ReadError> {
+        match self.verifying {
+            Verifying::Nothing => Ok(module),
+            Verifying::Modules | Verifying::Everything => verified(module),
+        }
+    }
+
+    fn loaded(
+        &mut self,
+        module: Module,
+        source_map: Option<SourceMap>,
+        target: TargetOverrides,
+    ) -> ModuleId {
+        let input = self.db.load(module, source_map, target);
+        self.module_id(input).expect("it was loaded just now")
+    }
+
+    /// Says when the rules of the IR are checked: of this handle, and of its clones from now on.
+    pub fn set_verifying(&mut self, verifying: Verifying) {
+        self.verifying = verifying;
+        self.db.set_verifying_edits(match verifying {
+            Verifying::Modules => cfg!(debug_assertions),
+            Verifying::Everything => true,
+            Verifying::Nothing => false,
+        });
+    }
+
+    /// A builder of a module for [`Session::add`]. It leaves verification to that, so that the module
+    /// is verified once: what is checked at each step (operands, their types) is checked, what takes
+    /// a whole function (dominance, phis) is found when the module is added.
+    pub fn builder(&self) -> ModuleBuilder {
+        let mut builder = ModuleBuilder::new(Arc::clone(&self.context));
+        builder.verifying(false);
+        builder
+    }
+
+    /// Removes a module with all of its functions, and gives their memory back. Their ids name nothing
+    /// from then on. Returns whether the module was there.
+    ///
+    /// What stays is an empty place per function, which the functions of later modules get, and one
+    /// entry in [`Session::context`] for each type, constant and name that was ever used.
+    pub fn remove_module(&mut self, module: ModuleId) -> bool {
+        let is_there = self.has_module(module);
+        if is_there {
+            self.db.remove_module(module.input);
+        }
+        is_there
     }
 
     /// Adds a function to a module, at the end: see [`Database::add_function`]. It need not have its code yet. One without code is made of a header
@@ -186,36 +235,56 @@ impl Session {
         module: ModuleId,
         function: Function,
     ) -> Result<FunctionId, ModuleEditError> {
-        self.db.add_function(module.0, function).map(FunctionId)
+        let module = self.module_there(module);
+        let function = self.db.add_function(module, function)?;
+        Ok(self.function_id(function).expect("it was added just now"))
+    }
+
+    /// Removes functions from their modules, if nothing refers to them but each other and metadata.
+    /// Their ids name nothing from then on.
+    ///
+    /// # Errors
+    /// When one was removed already, or something that stays refers to one; nothing is removed then.
+    pub fn remove_functions(
+        &mut self,
+        module: ModuleId,
+        functions: &[FunctionId],
+    ) -> Result<(), ModuleEditError> {
+        let module = self.module_there(module);
+        let there = functions.iter().map(|&function| self.function_to_change(function));
+        let there: Vec<FunctionInput> = there.collect::<Result<_, _>>()?;
+        self.db.remove_functions(module, &there)
     }
 
     /// Functions of a module that have a body, in order.
     pub fn functions(&self, module: ModuleId) -> impl Iterator<Item = FunctionId> + '_ {
-        let entries = module.0.functions(&self.db).iter();
-        entries.filter(|entry| entry.is_definition).map(|entry| FunctionId(entry.input))
+        let entries = self.module_there(module).functions(&self.db).iter();
+        let definitions = entries.filter(|entry| entry.is_definition);
+        definitions.filter_map(|entry| self.function_id(entry.input))
     }
 
     /// The function with this name, declaration or definition. O(functions) once, then O(1).
     pub fn function(&self, module: ModuleId, name: &str) -> Option<FunctionId> {
         let symbol = self.context.find_symbol(name.as_bytes())?;
-        let symbols = queries::symbols(&self.db, module.0);
-        symbols.get(&phalanx_ir::GlobalName::Named(symbol)).copied().map(FunctionId)
+        let symbols = queries::symbols(&self.db, self.module_there(module));
+        let found = symbols.get(&phalanx_ir::GlobalName::Named(symbol)).copied()?;
+        self.function_id(found)
     }
 
     /// The module's target.
     pub fn target(&self, module: ModuleId) -> &Target {
-        queries::target(&self.db, module.0)
+        queries::target(&self.db, self.module_there(module))
     }
 
     /// The parts of a function: header, flow, body, extras.
     pub fn code(&self, function: FunctionId) -> FunctionRef<'_> {
-        function.0.view(&self.db)
+        self.function_there(function).view(&self.db)
     }
 
     /// The name of a function.
     pub fn name(&self, function: FunctionId) -> String {
         let mut out = Vec::new();
-        match function.0.header(&self.db).name {
+        match self.function_there(function).header(&self.db).name {
             phalanx_ir::GlobalName::Named(symbol) => {
                 out.extend_from_slice(self.context.bytes(symbol));
             }
@@ -228,7 +297,7 @@ impl Session {
 
     /// Whether threads start in the function.
     pub fn is_kernel(&self, function: FunctionId) -> bool {
-        queries::is_kernel(&self.db, function.0)
+        queries::is_kernel(&self.db, self.at(function))
     }
 
     /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
@@ -243,7 +312,8 @@ impl Session {
         function: FunctionId,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.db.edit(function.0, edit)
+        let function = self.function_to_edit(function)?;
+        self.db.edit(function, edit)
     }
 
     /// States how a function is launched, where the module does not say. See [`Database::set_launch`].
@@ -255,13 +325,14 @@ impl Session {
         function: FunctionId,
         launch: LaunchStatement,
     ) -> Result<(), ModuleEditError> {
-        self.db.set_launch(function.0, launch)
+        let function = self.function_to_change(function)?;
+        self.db.set_launch(function, launch)
     }
 
     /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says. Then what is passed to
     /// functions is known. See [`Database::set_whole`].
     pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
-        self.db.set_whole(module.0, is_whole);
+        self.db.set_whole(self.module_there(module), is_whole);
     }
 
     /// States what functions do that a module only declares, besides those that are known by name.
@@ -299,7 +370,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_extension(&mut self, module: ModuleId, extension: Extension) {
-        self.db.set_extension(module.0, extension);
+        self.db.set_extension(self.module_there(module), extension);
     }
 
     /// The text of a module. O(size).
@@ -311,14 +382,15 @@ impl Session {
 
     /// What prints a module and parts of it, and what reports are made with. O(functions and globals).
     pub fn printer(&self, module: ModuleId) -> ModulePrinter<'_> {
-        let functions = module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db));
-        ModulePrinter::with_functions(module.0.shell(&self.db), functions.collect())
+        let module = self.module_there(module);
+        let functions = module.functions(&self.db).iter().map(|entry| entry.input.view(&self.db));
+        ModulePrinter::with_functions(module.shell(&self.db), functions.collect())
     }
 
     /// The text of one instruction, without indentation; empty where the function has none of this number, or has it no more.
     pub fn print_inst(&self, function: FunctionId, inst: InstId) -> String {
-        let module = function.0.module(&self.db);
-        let code = self.code(function);
+        let function = self.at(function);
+        let (module, code) = (function.module(&self.db), function.view(&self.db));
         if !code.body.has(inst) {
             return String::new();
         }

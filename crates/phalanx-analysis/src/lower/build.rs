@@ -4,6 +4,7 @@ use phalanx_core::{
     affect::Value,
     divergence::{self, ValueTable, ValueTableBuilder},
 };
+use phalanx_fixpoint::interrupt;
 use phalanx_graph::Node;
 use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
 
@@ -30,6 +31,7 @@ pub(super) fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableB
     }
     let mut seen = 0;
     for &block in flow.order() {
+        interrupt::poll();
         let node = node_of(block);
         for inst in body.block_insts(block) {
             seen += 1;

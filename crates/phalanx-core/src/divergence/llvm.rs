@@ -14,6 +14,7 @@
 //! With [`LlvmFixes::NONE`] values and terminators are LLVM 22.1.8's wherever one source is concerned.
 
 use crate::SourceSet;
+use phalanx_fixpoint::interrupt;
 use phalanx_graph::sync::{LabelPropagation, LlvmFixes, ModifiedPostOrder, unreliable_cycle};
 use phalanx_graph::{CycleId, Cycles, Node};
 
@@ -122,6 +123,7 @@ impl<'a> Rules<'a> {
 
     fn run(&mut self) {
         while let Some((user, new)) = self.marks.pop() {
+            interrupt::poll();
             match user.kind() {
                 UserKind::Value(value) => self.marks.tell_users(value, new),
                 UserKind::Terminator(block) => self.divergent_terminator(block, new),

@@ -23,6 +23,7 @@ pub(super) mod omitted;
 mod scratch;
 
 use crate::SourceSet;
+use phalanx_fixpoint::interrupt;
 use phalanx_graph::sync::{Answer, Consequence, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use rustc_hash::FxHashMap;
@@ -58,6 +59,7 @@ pub(crate) fn solve_without(
     let mut control: Option<Control<'_>> = None;
     loop {
         while let Some((user, new)) = marks.pop() {
+            interrupt::poll();
             match user.kind() {
                 UserKind::Value(value) => marks.tell_users(value, new),
                 UserKind::Terminator(block) if flow.cfg.is_branch(block) => {

@@ -327,7 +327,10 @@ impl<'m> FunctionBuilder<'m> {
         self.function.flow.shrink_to_fit();
         self.function.extras.shrink_to_fit();
         let module = &self.module.module;
-        let mut errors = verify::function(module, &self.module.index, &self.function);
+        let mut errors = match self.module.verifies {
+            true => verify::function(module, &self.module.index, &self.function),
+            false => Vec::new(),
+        };
         let name = module.functions[self.at].header.name;
         if self.function.header.name != name {
             errors.push(self.error("Function was renamed while it was built!"));

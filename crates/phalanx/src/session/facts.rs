@@ -28,50 +28,50 @@ use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet};
 
 impl Session {
-    /// The control-flow graph; none for a declaration or a function that was removed, as for all facts below. What is asked of a value, an
+    /// The control-flow graph; none for a declaration or an id that [names nothing](FunctionId), as for all facts below. What is asked of a value, an
     /// instruction or a block that the function does not have, or has no more, is answered as if nothing were known of it.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
-        queries::cfg(&self.db, function.0)
+        queries::cfg(&self.db, self.at(function))
     }
 
     /// Depth-first numbers and reverse post-order.
     pub fn dfs(&self, function: FunctionId) -> Option<&Dfs> {
-        queries::dfs(&self.db, function.0)
+        queries::dfs(&self.db, self.at(function))
     }
 
     /// The dominator tree.
     pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
-        queries::dom_tree(&self.db, function.0)
+        queries::dom_tree(&self.db, self.at(function))
     }
 
     /// The post-dominator tree.
     pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
-        queries::postdom_tree(&self.db, function.0)
+        queries::postdom_tree(&self.db, self.at(function))
     }
 
     /// Dominance frontiers.
     pub fn dom_frontier(&self, function: FunctionId) -> Option<&DominanceFrontier> {
-        queries::dom_frontier(&self.db, function.0)
+        queries::dom_frontier(&self.db, self.at(function))
     }
 
     /// Control dependence.
     pub fn control_dependence(&self, function: FunctionId) -> Option<&ControlDependence> {
-        queries::control_dependence(&self.db, function.0)
+        queries::control_dependence(&self.db, self.at(function))
     }
 
     /// The cycle hierarchy.
     pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
-        queries::cycles(&self.db, function.0)
+        queries::cycles(&self.db, self.at(function))
     }
 
     /// What affects what, and what each definition contributes by itself.
     pub fn affect_map(&self, function: FunctionId) -> Option<&ValueTable> {
-        queries::affect_map(&self.db, function.0).as_ref()
+        queries::affect_map(&self.db, self.at(function)).as_ref()
     }
 
     /// Which memories each pointer may lead to. None for a declaration.
     pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
-        queries::memory_kinds(&self.db, function.0).as_deref()
+        queries::memory_kinds(&self.db, self.at(function)).as_deref()
     }
 
     /// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Costs as much as
@@ -82,23 +82,23 @@ impl Session {
         subject: SpaceSubject,
         memories: SpaceSet,
     ) -> Vec<SpaceChain> {
-        queries::explain_spaces(&self.db, function.0, subject, memories)
+        queries::explain_spaces(&self.db, self.at(function), subject, memories)
     }
 
     /// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Each
     /// question looks at what the addresses are made from; [`queries::with_aliases`] shares that among several.
     pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
-        queries::alias(&self.db, function.0, a, b)
+        queries::alias(&self.db, self.at(function), a, b)
     }
 
     /// What the lanes of a wave touch at each load, store and atomic operation. None for a declaration.
     pub fn memory_accesses(&self, function: FunctionId) -> Option<&Accesses> {
-        queries::memory_accesses(&self.db, function.0).as_deref()
+        queries::memory_accesses(&self.db, self.at(function)).as_deref()
     }
 
     /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
     pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
-        queries::memory_ssa(&self.db, function.0).as_deref()
+        queries::memory_ssa(&self.db, self.at(function)).as_deref()
     }
 
     /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs a look at all calls in its callers.
@@ -106,10 +106,13 @@ impl Session {
         &self,
         function: FunctionId,
     ) -> Vec<Specialization<(FunctionId, InstId)>> {
-        let found = queries::space_specializations(&self.db, function.0);
+        let found = queries::space_specializations(&self.db, self.at(function));
         let id = |Specialization { arguments, calls }: Specialization<_>| Specialization {
             arguments,
-            calls: calls.into_iter().map(|(of, call)| (FunctionId(of), call)).collect(),
+            calls: calls
+                .into_iter()
+                .filter_map(|(of, call)| Some((self.function_id(of)?, call)))
+                .collect(),
         };
         found.into_iter().map(id).collect()
     }
@@ -117,36 +120,36 @@ impl Session {
     /// Loops in which threads wait for others, in vain for all that is known: see
     /// [`phalanx_analysis::check::spins`].
     pub fn waiting_loops(&self, function: FunctionId) -> &[Finding] {
-        queries::waiting_loops(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::waiting_loops(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// Races in workgroup memory, and accesses of it that cannot be right: see
     /// [`phalanx_analysis::check::races`]. Empty for what is no kernel.
     pub fn workgroup_memory(&self, function: FunctionId) -> &[Finding] {
-        let found = queries::workgroup_memory(&self.db, function.0).as_ref();
+        let found = queries::workgroup_memory(&self.db, self.at(function)).as_ref();
         found.map_or(&[], |found| &found.findings)
     }
 
     /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
-        queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::space_conflicts(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// What anything directly influences, memory included: Kong's affect map in full.
     pub fn data_flow(&self, function: FunctionId) -> Option<DataFlow<'_>> {
-        queries::data_flow(&self.db, function.0)
+        queries::data_flow(&self.db, self.at(function))
     }
 
     /// What diverges, by everything we know.
     pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
-        let facts = queries::divergence(&self.db, function.0).as_ref()?;
-        Some(DivergenceView::new(&self.db, function.0, facts, None))
+        let facts = queries::divergence(&self.db, self.at(function)).as_ref()?;
+        Some(DivergenceView::new(&self.db, self.at(function), facts, None))
     }
 
     /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
     /// when it is uniform. The first question about a function costs as much as its divergence from scratch, others their chain.
     pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
-        queries::explain(&self.db, function.0, subject, scope)
+        queries::explain(&self.db, self.at(function), subject, scope)
     }
 
     /// As [`Session::explain`], for sources of one's choice.
@@ -156,7 +159,7 @@ impl Session {
         subject: Subject,
         sources: SourceSet,
     ) -> Vec<Link> {
-        queries::explain_sources(&self.db, function.0, subject, sources)
+        queries::explain_sources(&self.db, self.at(function), subject, sources)
     }
 
     /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With assumptions, what
@@ -168,7 +171,7 @@ impl Session {
         sources: SourceSet,
         assumed: Option<Assumptions>,
     ) -> Vec<CallLink> {
-        queries::explain_through_calls(&self.db, function.0, subject, sources, assumed)
+        queries::explain_through_calls(&self.db, self.at(function), subject, sources, assumed)
     }
 
     /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
@@ -219,28 +222,28 @@ impl Session {
     /// # Ok::<(), phalanx::ReadError>(())
     /// ```
     pub fn diagnostics(&self, function: FunctionId) -> &[Finding] {
-        queries::diagnostics(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::diagnostics(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one bank.
     pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
-        queries::slow_accesses(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::slow_accesses(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// Loads that would take a cheaper way but for one obstacle.
     pub fn slow_loads(&self, function: FunctionId) -> &[Finding] {
-        queries::slow_loads(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::slow_loads(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// Branches that part threads of a wave, and would not for some launches that could be stated.
     pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
-        queries::launch_suggestions(&self.db, function.0).as_deref().unwrap_or_default()
+        queries::launch_suggestions(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
     /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
-        queries::uniformity(&self.db, function.0).as_deref()
+        queries::uniformity(&self.db, self.at(function)).as_deref()
     }
 
     /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_core::legality`], also on
@@ -279,30 +282,30 @@ impl Session {
     /// # Ok::<(), phalanx::ReadError>(())
     /// ```
     pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
-        queries::legality(&self.db, function.0, scope)
+        queries::legality(&self.db, self.at(function), scope)
     }
 
     /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
     /// [`phalanx_analysis::convergence`].
     pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
-        queries::convergence(&self.db, function.0).as_deref()
+        queries::convergence(&self.db, self.at(function)).as_deref()
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
     /// Kong's variance analysis. After an edit it costs what [`Session::divergence`] costs.
     pub fn variance(&self, function: FunctionId) -> Option<VarianceView<'_>> {
-        VarianceView::new(&self.db, function.0)
+        VarianceView::new(&self.db, self.at(function))
     }
 
     /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
     /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
     pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
-        queries::is_truly_uniform(&self.db, function.0, value)
+        queries::is_truly_uniform(&self.db, self.at(function), value)
     }
 
     /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
     pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
-        let nodes = queries::invariant_branches(&self.db, function.0, model).as_deref();
+        let nodes = queries::invariant_branches(&self.db, self.at(function), model).as_deref();
         nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
     }
 
@@ -314,8 +317,9 @@ impl Session {
         function: FunctionId,
         assumptions: Assumptions,
     ) -> Option<DivergenceView<'_>> {
-        let facts = queries::assumed_divergence(&self.db, function.0, assumptions).as_ref()?;
-        Some(DivergenceView::new(&self.db, function.0, facts, Some(assumptions)))
+        let facts =
+            queries::assumed_divergence(&self.db, self.at(function), assumptions).as_ref()?;
+        Some(DivergenceView::new(&self.db, self.at(function), facts, Some(assumptions)))
     }
 
     /// Loads that give one value to more threads than those of a wave that read one address together, and what of
@@ -325,21 +329,21 @@ impl Session {
         function: FunctionId,
         assumptions: Assumptions,
     ) -> &[(InstId, SourceSet)] {
-        queries::stable_loads(&self.db, function.0, assumptions)
+        queries::stable_loads(&self.db, self.at(function), assumptions)
     }
 
     /// Which loads may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`].
     pub fn load_classes(&self, function: FunctionId) -> Option<&LoadClasses> {
-        queries::load_classes(&self.db, function.0).as_ref()
+        queries::load_classes(&self.db, self.at(function)).as_ref()
     }
 
     /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.
     pub fn ldu_candidates(&self, function: FunctionId) -> &[InstId] {
-        queries::ldu_candidates(&self.db, function.0)
+        queries::ldu_candidates(&self.db, self.at(function))
     }
 
     /// Where a kernel, with all that it calls, writes through an argument or a variable, and where it loses sight of it.
     pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
-        queries::written_by_kernel(&self.db, kernel.0, root)
+        queries::written_by_kernel(&self.db, self.at(kernel), root)
     }
 }

@@ -4,6 +4,7 @@
 
 mod accesses;
 mod barriers;
+mod contract;
 mod convergence;
 mod data_flow;
 mod data_layouts;
