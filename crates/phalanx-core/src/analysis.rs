@@ -16,6 +16,7 @@
 //! ```
 //!
 //! Private variables in memory are [slots](SlotEvent): a load reads the stores that reach it.
+//! A [`Region`] is a part of a function that is analysed by itself.
 //!
 //! A whole compiler of this kind is in `examples/toy.rs`.
 //!
@@ -26,6 +27,7 @@
 //! builds the graph anew, O(blocks + edges). A function that cannot be followed
 //! ([`Unfit`](crate::divergence::repair::Unfit)) is solved from scratch after each change.
 
+mod region;
 mod rules;
 mod said;
 mod slots;
@@ -37,6 +39,8 @@ use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Node, PostDomTree};
 use rustc_hash::FxHashSet;
 
+use self::region::Around as AroundRegion;
+pub use self::region::Region;
 pub use self::rules::Rule;
 use self::said::Said;
 pub use self::said::Sink;
@@ -172,12 +176,27 @@ impl Analysis {
     /// If what is said does not fit together: a block that is none, an edge that brings too little.
     #[must_use]
     pub fn new(source: &dyn Source) -> Self {
-        let (said, graphs, table) = all(source);
+        Self::of(source, None)
+    }
+
+    /// As [`new`](Self::new), of a [part](Region) of the function: what differs among threads that
+    /// arrive at its entry together, until they leave it or come to its entry again. Answers about
+    /// blocks outside mean nothing.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[must_use]
+    pub fn of_region(source: &dyn Source, region: &Region) -> Self {
+        Self::of(source, Some(AroundRegion::new(region, source.block_count())))
+    }
+
+    fn of(source: &dyn Source, around: Option<AroundRegion>) -> Self {
+        let (said, graphs, table) = all(source, around.clone());
         let answer = match Retained::of(graphs.flow(), table) {
             Ok(retained) => Answer::Kept(Box::new(retained)),
             Err(_) => {
                 // The table is used up.
-                let table = all(source).2.to_table();
+                let table = all(source, around).2.to_table();
                 let answer = solve(graphs.flow(), &table, Rules::Precise);
                 Answer::Anew(Box::new((table, answer)))
             }
@@ -195,17 +214,46 @@ impl Analysis {
             false => self.follow(source, changes),
         };
         followed.unwrap_or_else(|| {
-            *self = Self::new(source);
+            *self = self.anew(source);
             Outcome::Rebuilt
+        })
+    }
+
+    /// The same from scratch.
+    fn anew(&self, source: &dyn Source) -> Self {
+        match &self.said.around {
+            None => Self::new(source),
+            Some(around) => Self::of_region(source, &around.region),
+        }
+    }
+
+    /// The block that threads come from.
+    fn entry(&self, source: &dyn Source) -> Block {
+        self.said.around.as_ref().map_or_else(|| source.entry(), |around| around.before)
+    }
+
+    /// Whether a region has to be said anew after these changes.
+    fn is_other_region(&self, source: &dyn Source, changes: &[Change]) -> bool {
+        self.said.around.as_ref().is_some_and(|around| {
+            around.before.index() != source.block_count()
+                || changes
+                    .iter()
+                    .any(|change| matches!(change, Change::Slots(_) | Change::Block(_)))
         })
     }
 
     /// None if everything has to be said anew.
     fn follow(&mut self, source: &dyn Source, changes: &[Change]) -> Option<Outcome> {
+        if self.is_other_region(source, changes) {
+            return None;
+        }
+        let entry = self.entry(source);
         let Answer::Kept(retained) = &mut self.answer else { return None };
         (self.control, self.edges) = (OnceLock::new(), OnceLock::new());
         let said = &mut self.said;
-        said.grow(source.block_count());
+        if said.around.is_none() {
+            said.grow(source.block_count());
+        }
         if retained.edited_table().room() < source.value_count() {
             return None;
         }
@@ -214,7 +262,7 @@ impl Analysis {
         for change in changes {
             match *change {
                 Change::Value(value) => source.say_value(value, &mut sink),
-                Change::Gone(value) => sink.gone(value, source.entry()),
+                Change::Gone(value) => sink.gone(value, entry),
                 Change::End(block) => source.say_end(block, &mut sink),
                 Change::Block(block) => {
                     sink.block_anew(block);
@@ -233,12 +281,12 @@ impl Analysis {
         }
         let touched = said.graph.take_touched();
         if !touched.is_empty() {
-            self.graphs = Graphs::new(said.graph.cfg(source.entry()));
+            self.graphs = Graphs::new(said.graph.cfg(entry));
         }
         for block in sorted(behind) {
             said.state_arguments(block, &self.graphs.cfg, retained.table());
         }
-        settle_slots(said, &self.graphs, source.entry(), retained.table(), !touched.is_empty());
+        settle_slots(said, &self.graphs, entry, retained.table(), !touched.is_empty());
         let flow = self.graphs.flow();
         match touched.is_empty() {
             true => retained.repair(flow).ok(),
@@ -252,7 +300,7 @@ impl Analysis {
     /// what [`new`](Self::new) does, and a look at each value.
     #[must_use]
     pub fn difference(&self, source: &dyn Source) -> Option<Reader> {
-        let anew = Self::new(source);
+        let anew = self.anew(source);
         let known = self.answer().values().len();
         let values = (0..source.value_count()).map(Value::new);
         let mut values = values
@@ -354,21 +402,31 @@ impl Analysis {
     }
 }
 
-/// What an IR says of everything.
-fn all(source: &dyn Source) -> (Said, Graphs, EditableTable) {
-    let (blocks, values) = (source.block_count(), source.value_count());
+/// What an IR says of everything, or of a part.
+fn all(source: &dyn Source, around: Option<AroundRegion>) -> (Said, Graphs, EditableTable) {
+    let (own, values) = (source.block_count(), source.value_count());
+    let blocks = around.as_ref().map_or(own, |around| around.behind.index() + 1);
+    let first = around.as_ref().map_or_else(|| source.entry(), |around| around.before);
     let mut said = Said::new(blocks);
-    let entry = said.graph.node(source.entry());
+    let is_said = |block: &Block| {
+        let around = around.as_ref();
+        around.is_none_or(|around| around.is_outside_said() || around.region.contains(*block))
+    };
+    let all: Vec<Block> = (0..own).map(Block::new).filter(is_said).collect();
+    said.around = around;
+    let entry = said.graph.node(first);
     let empty = ValueTableBuilder::with_values(blocks, values, entry).finish();
     let mut table = EditableTable::new(empty);
     let mut sink = said.sink(&mut table);
-    for block in (0..blocks).map(Block::new) {
+    sink.say_given();
+    for block in all {
         sink.slots_anew(block);
         source.say_block(block, &mut sink);
     }
+    sink.say_before();
     let behind = sink.settle();
     said.graph.take_touched();
-    let graphs = Graphs::new(said.graph.cfg(source.entry()));
+    let graphs = Graphs::new(said.graph.cfg(first));
     table.grow(values, graphs.cfg.node_count());
     for block in sorted(behind) {
         said.state_arguments(block, &graphs.cfg, &mut table);
@@ -377,7 +435,7 @@ fn all(source: &dyn Source) -> (Said, Graphs, EditableTable) {
         // A quarter for values that come later: when it is used up, everything is said anew.
         table.leave_room(values + values / 4 + 64);
     }
-    settle_slots(&mut said, &graphs, source.entry(), &mut table, true);
+    settle_slots(&mut said, &graphs, first, &mut table, true);
     (said, graphs, table)
 }
 

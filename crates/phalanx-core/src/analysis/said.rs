@@ -3,9 +3,12 @@
 //! Values go into the table at once. Edges and slots wait until everything is said: what an
 //! argument takes depends on the nodes that stand on edges, and what a load reads on all stores.
 
+use std::collections::BTreeSet;
+
 use phalanx_graph::Cfg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::region::Around;
 use super::rules::{Parts, Rule};
 use super::slots::{Slot, SlotEvent, Slots};
 use super::{Brought, incoming};
@@ -28,6 +31,8 @@ pub(super) struct Said {
     /// Where an argument stands.
     place: FxHashMap<Value, (Block, usize)>,
     pub(super) slots: Slots,
+    /// What is around the blocks that are analysed, if these are not all.
+    pub(super) around: Option<Around>,
 }
 
 /// Where an IR says its function. See the [module documentation](super).
@@ -37,6 +42,8 @@ pub struct Sink<'a> {
     table: &'a mut EditableTable,
     /// The block whose end is being said.
     at: Option<Block>,
+    /// That block is none of those that are analysed.
+    is_outside: bool,
     /// Blocks whose ends were said, with the edges that they had.
     ended: Vec<(Block, Vec<SaidEdge>)>,
     /// Blocks with arguments that take something else.
@@ -57,9 +64,23 @@ impl Sink<'_> {
         reads: &[Value],
     ) {
         self.forget_argument(value);
+        let (at, given) = match &self.said.around {
+            Some(around) => around.place(value, at),
+            None => (at, None),
+        };
+        if let Some(sources) = given {
+            return self.given(value, at, sources);
+        }
         let loads = self.said.slots.reads(value, reads);
         let reads = loads.as_deref().unwrap_or(reads);
         self.table.set_value(value, self.said.graph.node(at), definition, image, reads);
+    }
+
+    /// A value of which no definition counts.
+    fn given(&mut self, value: Value, at: Block, sources: SourceSet) {
+        self.said.slots.forget_load(value);
+        let node = self.said.graph.node(at);
+        self.table.set_value(value, node, Definition::source(sources), None, &[]);
     }
 
     /// A value that is computed in a block by an operation with this rule.
@@ -75,6 +96,11 @@ impl Sink<'_> {
     pub fn argument(&mut self, value: Value, at: Block, position: usize) {
         self.forget_argument(value);
         self.said.slots.forget_load(value);
+        if let Some(around) = &self.said.around
+            && let (at, Some(sources)) = around.place_argument(value, at)
+        {
+            return self.given(value, at, sources);
+        }
         let arguments = &mut self.said.arguments[at.index()];
         if arguments.len() <= position {
             arguments.resize(position + 1, None);
@@ -87,6 +113,10 @@ impl Sink<'_> {
     /// The end of a block: what it reads to decide on an edge, and sources that decide besides.
     /// Its edges follow.
     pub fn end(&mut self, at: Block, sources: SourceSet, reads: &[Value]) {
+        self.is_outside = self.said.is_outside(at);
+        if self.is_outside {
+            return;
+        }
         self.table.set_terminator(self.said.graph.node(at), false, sources, reads);
         let old = std::mem::take(&mut self.said.edges[at.index()]);
         if self.ended.iter().all(|(block, _)| *block != at) {
@@ -101,6 +131,10 @@ impl Sink<'_> {
     /// # Panics
     /// If no end was said before.
     pub fn edge(&mut self, to: Block, brings: &[Brought]) {
+        if self.is_outside {
+            return;
+        }
+        let to = self.said.around.as_ref().map_or(to, |around| around.target(to));
         let at = self.at.expect("an edge is said after the end of its block");
         self.said.edges[at.index()].push((to, brings.to_vec()));
     }
@@ -111,6 +145,9 @@ impl Sink<'_> {
     /// # Panics
     /// If the slots of this block are not being said.
     pub fn slot(&mut self, at: Block, slot: Slot, event: SlotEvent) {
+        if self.said.is_outside(at) {
+            return;
+        }
         let of = self.slots.iter_mut().rev().find(|(block, _)| *block == at);
         let of = of.unwrap_or_else(|| panic!("the slots of {at:?} are not being said"));
         of.1.push((slot, event));
@@ -122,6 +159,30 @@ impl Sink<'_> {
             Some((_, events)) => events.clear(),
             None => self.slots.push((block, Vec::new())),
         }
+    }
+
+    /// Says the values that are given, as if they came from outside, before anything inside is said.
+    pub(super) fn say_given(&mut self) {
+        let Some(around) = &self.said.around else { return };
+        let before = around.before;
+        for (value, sources) in around.given() {
+            self.given(value, before, sources);
+        }
+    }
+
+    /// Says the block that stands for all that is outside, once everything inside is said: it leads
+    /// to the entry, and slots hold something that comes from there.
+    pub(super) fn say_before(&mut self) {
+        let Some(around) = &self.said.around else { return };
+        let (before, entry, outside) = (around.before, around.entry(), around.outside());
+        let events = self.slots.iter().flat_map(|(_, events)| events);
+        let used: BTreeSet<Slot> = events.map(|(slot, _)| *slot).collect();
+        self.slots_anew(before);
+        for slot in used {
+            self.slot(before, slot, SlotEvent::Update(outside, Vec::new()));
+        }
+        self.end(before, SourceSet::EMPTY, &[]);
+        self.said.edges[before.index()].push((entry, Vec::new()));
     }
 
     fn forget_argument(&mut self, value: Value) {
@@ -175,7 +236,15 @@ impl Said {
             edges: vec![Vec::new(); blocks],
             place: FxHashMap::default(),
             slots: Slots::default(),
+            around: None,
         }
+    }
+
+    /// Whether a block is none of those that are analysed.
+    fn is_outside(&self, block: Block) -> bool {
+        self.around.as_ref().is_some_and(|around| {
+            block != around.before && block != around.behind && !around.region.contains(block)
+        })
     }
 
     pub(super) fn grow(&mut self, blocks: usize) {
@@ -188,7 +257,8 @@ impl Said {
 
     pub(super) fn sink<'a>(&'a mut self, table: &'a mut EditableTable) -> Sink<'a> {
         let (ended, slots) = (Vec::new(), Vec::new());
-        Sink { said: self, table, at: None, ended, behind: FxHashSet::default(), slots }
+        let behind = FxHashSet::default();
+        Sink { said: self, table, at: None, is_outside: false, ended, behind, slots }
     }
 
     /// States what the arguments of a block take, by the edges of the graph.

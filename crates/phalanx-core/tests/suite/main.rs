@@ -9,6 +9,7 @@ mod llvm;
 mod parallel_edges;
 mod precise;
 mod public;
+mod regions;
 mod repair;
 mod rules;
 mod slots;
