@@ -52,7 +52,7 @@
 //! # }
 //! ```
 //!
-//! Loops take a phi whose values come later:
+//! Loops take a phi whose values come later, or [variables](variables), for which the builder makes phis:
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -95,6 +95,7 @@ mod module;
 pub(crate) mod names;
 mod new_inst;
 mod shorthand;
+pub mod variables;
 
 pub use self::{
     call::{CallSpec, Callee},
@@ -103,6 +104,7 @@ pub use self::{
     inst::InstBuilder,
     module::{FunctionHandle, FunctionSpec, ModuleBuilder},
     new_inst::{Modifiers, NewInst},
+    variables::Variable,
 };
 
 #[cfg(test)]

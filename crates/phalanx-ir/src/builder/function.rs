@@ -11,6 +11,7 @@ use crate::{
         inst::InstBuilder,
         module::{FunctionHandle, ModuleBuilder},
         new_inst::{Modifiers, NewInst},
+        variables::Variables,
     },
     context::Context,
     describe,
@@ -25,7 +26,7 @@ use crate::{
 
 /// Where the next instruction goes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Cursor {
+pub(super) enum Cursor {
     Nowhere,
     End(BlockId),
     Before(InstId),
@@ -37,15 +38,18 @@ pub struct FunctionBuilder<'m> {
     module: &'m mut ModuleBuilder,
     /// Place of the function's declaration in the module.
     at: usize,
-    function: Function,
-    cursor: Cursor,
-    next: Modifiers,
+    pub(super) function: Function,
+    pub(super) cursor: Cursor,
+    pub(super) next: Modifiers,
     /// Where the instructions that are made now come from: their `!dbg`.
-    location: Option<MetadataId>,
+    pub(super) location: Option<MetadataId>,
     /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each time.
-    incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
+    pub(super) incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
     /// Phis in the order they were made.
-    phis: Vec<InstId>,
+    pub(super) phis: Vec<InstId>,
+    /// By block: where edges come from, one entry for each.
+    predecessors: Vec<Vec<BlockId>>,
+    pub(super) variables: Variables,
 }
 
 impl<'m> FunctionBuilder<'m> {
@@ -59,6 +63,8 @@ impl<'m> FunctionBuilder<'m> {
             location: None,
             incoming: FxHashMap::default(),
             phis: Vec::new(),
+            predecessors: Vec::new(),
+            variables: Variables::default(),
         };
         // Parameters may have been given the same name twice.
         for position in 0..builder.function.header.params.len() as u32 {
@@ -116,6 +122,7 @@ impl<'m> FunctionBuilder<'m> {
     pub fn block(&mut self, name: &str) -> BlockId {
         let block = self.function.flow.create_block();
         self.function.flow.append_block(block);
+        self.predecessors.push(Vec::new());
         let names = &mut self.function.extras.names;
         let name = names.unique(name.as_bytes());
         names.set_block(block, &name);
@@ -305,9 +312,23 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(block) = self.function.body.block_of(inst)
             && self.function.body.terminator(block) == Some(inst)
         {
-            self.function.flow.set_successors(block, &[]);
+            self.set_edges(block, &[]);
         }
         self.function.body.unlink(inst);
+    }
+
+    /// Where the edges into a block come from, one entry for each.
+    pub(super) fn predecessors(&self, block: BlockId) -> &[BlockId] {
+        &self.predecessors[block.into_raw().into_u32() as usize]
+    }
+
+    fn set_edges(&mut self, block: BlockId, to: &[BlockId]) {
+        let number = |block: BlockId| block.into_raw().into_u32() as usize;
+        for old in self.function.flow.successors(block) {
+            self.predecessors[number(*old)].retain(|&from| from != block);
+        }
+        to.iter().for_each(|&to| self.predecessors[number(to)].push(block));
+        self.function.flow.set_successors(block, to);
     }
 
     /// The function, once all of it satisfies the verifier; it is in the module then. O(function).
@@ -315,6 +336,7 @@ impl<'m> FunctionBuilder<'m> {
     /// # Errors
     /// All broken rules. The module keeps the declaration.
     pub fn finish(mut self) -> Result<FunctionHandle, BuildError> {
+        self.finish_variables()?;
         for &phi in &self.phis {
             let pairs = self.incoming.get(&phi).map_or(&[][..], |pairs| pairs);
             let values = pairs.iter().map(|&(value, _)| value);
@@ -360,11 +382,18 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    fn stray(&self, value: Value) -> BuildError {
+    pub(super) fn stray(&self, value: Value) -> BuildError {
         self.entity(value, "is not a value of this function")
     }
 
-    fn entity(&self, entity: Value, message: &'static str) -> BuildError {
+    /// The builder does what it may not.
+    pub(super) fn misuse(&self, message: &'static str) -> BuildError {
+        let context = &self.module.module.context;
+        let function = describe::global(context, self.function.header.name);
+        BuildError::Entity { function, entity: "the builder".into(), message }
+    }
+
+    pub(super) fn entity(&self, entity: Value, message: &'static str) -> BuildError {
         let context = &self.module.module.context;
         BuildError::Entity {
             function: describe::global(context, self.function.header.name),
@@ -421,6 +450,10 @@ impl InstBuilder for FunctionBuilder<'_> {
                 operands: new.operands.iter().map(typed).collect(),
             }
         })?;
+        let sealed = |to: &&BlockId| self.variables.is_sealed(**to);
+        if let Some(&to) = new.successors.iter().find(sealed) {
+            return Err(self.entity(Value::block(to), "is sealed: no edge may lead to it any more"));
+        }
         let body = &mut self.function.body;
         let inst = check::create(body, data, &new);
         match before {
@@ -428,7 +461,7 @@ impl InstBuilder for FunctionBuilder<'_> {
             None => body.append(block, inst),
         }
         if new.opcode.is_terminator() {
-            self.function.flow.set_successors(block, new.successors);
+            self.set_edges(block, new.successors);
         }
         if new.opcode == Opcode::Phi {
             self.phis.push(inst);

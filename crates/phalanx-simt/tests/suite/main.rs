@@ -12,4 +12,5 @@ mod reconverge;
 mod semantics;
 mod spirv;
 mod unknown;
+mod variables;
 mod work_groups;
