@@ -106,7 +106,11 @@ impl Database {
         Err(ModuleEditError::Invalid { name: text(module.context(self), name), messages })
     }
 
-    fn broken_rules(&self, module: ModuleInput, function: FunctionRef<'_>) -> Vec<String> {
+    pub(crate) fn broken_rules(
+        &self,
+        module: ModuleInput,
+        function: FunctionRef<'_>,
+    ) -> Vec<String> {
         let headers = InputHeaders(self, module);
         let around = (module.shell(self), queries::module_index(self, module), &headers as _);
         let convergent = phalanx_target::intrinsics::is_convergent;
@@ -193,7 +197,7 @@ impl Database {
     }
 
     /// Whether a function is still in its module.
-    fn check_present(&self, function: FunctionInput) -> Result<(), ModuleEditError> {
+    pub(crate) fn check_present(&self, function: FunctionInput) -> Result<(), ModuleEditError> {
         match self.is_removed(function) {
             true => Err(self.stranger(function)),
             false => Ok(()),
@@ -221,10 +225,7 @@ impl Database {
         }
         let name = text(module.context(self), old.name);
         // Constants name it, and have its type; calls pass what it takes.
-        let is_same = (new.name, new.ty, new.address_space)
-            == (old.name, old.ty, old.address_space)
-            && (new.ret, &new.params, new.vararg) == (old.ret, &old.params, old.vararg);
-        if !is_same {
+        if !old.is_same_entity(&new) {
             return Err(ModuleEditError::Identity(name));
         }
         let view = FunctionRef { header: &new, ..function.view(self) };
@@ -278,8 +279,9 @@ impl Database {
             return;
         }
         let known = Arc::clone(queries::library(self, module));
+        let target = queries::target(self, module).clone();
         module.set_extension(self).with_durability(Durability::HIGH).to(extension);
-        if *queries::library(self, module) != known {
+        if *queries::library(self, module) != known || *queries::target(self, module) != target {
             self.trim(module);
         }
     }

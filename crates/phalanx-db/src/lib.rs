@@ -18,8 +18,9 @@ mod load;
 mod mentions;
 mod presence;
 pub mod queries;
-mod retained;
 mod remove;
+mod replace;
+mod retained;
 
 pub use database::{Database, Did, LogEntry};
 pub use edit_module::ModuleEditError;

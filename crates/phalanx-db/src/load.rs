@@ -117,7 +117,7 @@ impl Database {
     }
 
     /// Sets the parts that differ; whether there were any.
-    fn update_function(&mut self, input: FunctionInput, new: Function) -> bool {
+    pub(crate) fn update_function(&mut self, input: FunctionInput, new: Function) -> bool {
         let mut changed = false;
         macro_rules! update {
             ($part:ident, $set:ident $(, $held:path)?) => {

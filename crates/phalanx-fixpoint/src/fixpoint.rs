@@ -264,7 +264,7 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
 
     fn count<R: Rules>(&mut self, rules: &R) -> Result<(), TooMuch> {
         self.visited += 1;
-        if self.visited % 256 == 0 {
+        if self.visited.is_multiple_of(256) {
             interrupt::poll();
         }
         match self.visited > self.limits.visited || rules.work() > self.limits.work {

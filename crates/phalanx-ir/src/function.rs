@@ -76,6 +76,13 @@ pub struct FunctionHeader {
 }
 
 impl FunctionHeader {
+    /// Whether another header is what others know this function by: name, type, address space.
+    #[must_use]
+    pub fn is_same_entity(&self, other: &FunctionHeader) -> bool {
+        (self.name, self.ty, self.address_space) == (other.name, other.ty, other.address_space)
+            && (self.ret, &self.params, self.vararg) == (other.ret, &other.params, other.vararg)
+    }
+
     /// A header of external linkage and C convention, without attributes.
     pub fn new(
         context: &Context,

@@ -65,6 +65,8 @@ pub(crate) enum Collective {
     ReduceMasked(Reduce),
     /// A sub-group function of OpenCL C.
     SubGroup(SubGroup),
+    /// The function of this number, which the driver executes.
+    Driver(u32),
     /// `shfl.sync`
     Shuffle {
         /// How the other lane is found.
@@ -109,6 +111,7 @@ pub(crate) fn perform(
     let is_named = |mask: u128, lane: &Lane| mask >> lane.number & 1 == 1;
     match kind {
         Collective::Meet | Collective::MeetMasked => all(&Value::Unit),
+        Collective::Driver(_) => Err(FaultKind::unsupported("a function of a driver")),
         Collective::Active => all(&Value::Bits(bits_of(&|_| true))),
         Collective::Ballot => {
             if lanes.iter().any(|l| number(l, 0).is_none()) {

@@ -15,6 +15,7 @@
 //! | [`program`] | a module made ready to run |
 //! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
 //! | [`fault`] | what can go wrong, and where |
+//! | [`Functions`] | who executes functions of a driver |
 //! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective`, `sub_groups`, `library_memory` | what instructions compute |
 //! | [`thread`], `coordinates`, `world` | one thread: frames and steps; where it is; what it sees |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
@@ -31,6 +32,7 @@ mod built_ins;
 mod collective;
 pub mod convergence;
 mod coordinates;
+mod driver;
 pub mod fault;
 mod float;
 mod intrinsic;
@@ -57,6 +59,7 @@ pub mod value;
 pub mod versions;
 mod world;
 
+pub use driver::Functions;
 pub use fault::{Failure, Fault, FaultKind};
 pub use launch::{Arg, Geometry, Launch, Report};
 pub use memory::Memory;

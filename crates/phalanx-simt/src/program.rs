@@ -7,6 +7,8 @@ mod build;
 mod callees;
 mod constants;
 
+use std::sync::Arc;
+
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{
     BlockId, Const, Context, Function, GlobalName, InstData, InstId, Module, Opcode, SyncScope,
@@ -19,6 +21,7 @@ use phalanx_target::{
 use rustc_hash::FxHashMap;
 
 use crate::{
+    driver::Functions,
     fault::FaultKind,
     intrinsic::{Intrinsic, Place},
     memory::{Apertures, Region, Segment},
@@ -36,7 +39,7 @@ pub struct Program<'m> {
     target: Target,
     pub(crate) apertures: Apertures,
     pub(crate) functions: Vec<Code<'m>>,
-    by_name: FxHashMap<GlobalName, usize>,
+    pub(crate) by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
     /// Bits of `undef`: any will do. None where it is followed.
     undef: Option<u128>,
@@ -47,8 +50,10 @@ pub struct Program<'m> {
     /// Where workgroup memory goes that a launch sizes.
     dynamic: u64,
     global_variables: Vec<usize>,
-    /// Functions that the driver knows, which are not executed.
+    /// Functions that the driver knows.
     extension: Extension,
+    /// Who executes them.
+    pub(crate) driver: Option<Arc<dyn Functions>>,
     /// Those of these that tell a thread where it is.
     built_ins: Vec<BuiltIn>,
 }
@@ -100,6 +105,8 @@ impl BuiltIn {
 pub(crate) enum Callee {
     Function(usize),
     Intrinsic(Intrinsic),
+    /// The function of this number, which the driver executes.
+    Driver(u32),
     /// Empty inline assembly: nothing happens.
     Nothing,
     Indirect,

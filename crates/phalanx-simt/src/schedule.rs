@@ -522,8 +522,15 @@ impl Run<'_, '_> {
             lanes.push(Lane { number: thread.at.lane, args });
             types = arg_types;
         }
-        let results = collective::perform(kind, &self.program.shapes, &types, width, &lanes)
-            .map_err(fault)?;
+        let results = match kind {
+            Collective::Driver(number) => {
+                let at = |&member: &usize| seats[member].thread.at;
+                let threads: Vec<_> = members.iter().map(at).collect();
+                self.program.call_driver_together(number, &threads, &lanes)
+            }
+            _ => collective::perform(kind, &self.program.shapes, &types, width, &lanes),
+        };
+        let results = results.map_err(fault)?;
         self.report.groups += 1;
         if self.wants_accesses && matches!(kind, Collective::Meet | Collective::MeetMasked) {
             self.tell_meeting(seats, members);

@@ -75,7 +75,7 @@ impl AddressSpace {
     }
 
     /// What it is for, and its usual name on the target.
-    const fn describe(self) -> (SpaceKind, &'static str) {
+    fn describe(self) -> (SpaceKind, &'static str) {
         use SpaceKind::{
             Buffer, Cluster, Constant, Generic, Global, Input, Parameter, Private, Region, Unknown,
             Workgroup,
@@ -121,6 +121,7 @@ impl AddressSpace {
                 13 => (Constant, "PushConstant"),
                 _ => (Unknown, "unknown"),
             },
+            (Architecture::Described(machine), number) => machine.space(number),
             (Architecture::Generic, 0) => (Generic, "default"),
             (Architecture::Generic, _) => (Unknown, "unknown"),
         }
@@ -128,19 +129,19 @@ impl AddressSpace {
 
     /// What it is for.
     #[must_use]
-    pub const fn kind(self) -> SpaceKind {
+    pub fn kind(self) -> SpaceKind {
         self.describe().0
     }
 
     /// Its usual name on the target.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.describe().1
     }
 
     /// Who sees the same memory at the same address.
     #[must_use]
-    pub const fn sharing(self) -> Sharing {
+    pub fn sharing(self) -> Sharing {
         match self.kind() {
             SpaceKind::Private | SpaceKind::Input => Sharing::PerThread,
             SpaceKind::Global | SpaceKind::Constant | SpaceKind::Buffer | SpaceKind::Region => {
@@ -156,7 +157,7 @@ impl AddressSpace {
     /// Whether equal addresses can be different memory in different threads. `in_kernel` says that the access is in
     /// a kernel itself, whose arguments are the same for every thread.
     #[must_use]
-    pub const fn may_be_private(self, in_kernel: bool) -> bool {
+    pub fn may_be_private(self, in_kernel: bool) -> bool {
         match (self.sharing(), self.kind()) {
             (Sharing::SharedBy(_), _) => false,
             (_, SpaceKind::Parameter) => !in_kernel,
@@ -166,7 +167,7 @@ impl AddressSpace {
 
     /// Whether the memory does not change while a kernel runs.
     #[must_use]
-    pub const fn is_constant(self) -> bool {
+    pub fn is_constant(self) -> bool {
         matches!(self.kind(), SpaceKind::Constant)
     }
 
@@ -192,7 +193,8 @@ impl AddressSpace {
             (SpaceKind::Cluster, SpaceKind::Workgroup) => true,
             // The 32-bit constant space is the low end of the 64-bit one.
             (SpaceKind::Constant, SpaceKind::Constant) => {
-                self.architecture != Architecture::Spirv && self.number < inner.number
+                !matches!(self.architecture, Architecture::Spirv | Architecture::Described(_))
+                    && self.number < inner.number
             }
             _ => false,
         }

@@ -31,6 +31,9 @@ pub enum Entry {
 /// A kernel convention of another target is an ordinary function, as in LLVM.
 #[must_use]
 pub fn entry(convention: CallConv, architecture: Architecture) -> Entry {
+    if let Architecture::Described(machine) = architecture {
+        return if machine.is_kernel(convention) { Entry::Kernel } else { Entry::Call };
+    }
     let name = convention.text().unwrap_or_default();
     match (architecture, name) {
         (Architecture::Amdgcn | Architecture::R600, "amdgpu_kernel" | "spir_kernel")
@@ -73,7 +76,10 @@ pub fn llvm_argument_is_uniform(
             Entry::Call => inreg || (byval && convention.text() == Some("amdgpu_gfx")),
         },
         Architecture::Nvptx => entry(convention, architecture) == Entry::Kernel,
-        Architecture::R600 | Architecture::Spirv | Architecture::Generic => true,
+        Architecture::R600
+        | Architecture::Spirv
+        | Architecture::Generic
+        | Architecture::Described(_) => true,
     }
 }
 

@@ -59,11 +59,13 @@ pub mod inline_asm;
 pub mod intrinsics;
 pub mod library;
 pub mod llvm_rules;
+pub mod machine;
 pub mod target;
 pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
+pub use machine::Machine;
 pub use phalanx_core::{
     Extent, LaunchFacts, LaunchStatement, Scope, SourceSet, launch, sources, varying,
 };

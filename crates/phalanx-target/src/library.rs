@@ -39,7 +39,8 @@
 //! # Functions of a driver
 //!
 //! A driver that knows more gives an [`Extension`], in the syntax of the tables
-//! (`intrinsics/table.rs`). Its rows are looked at first.
+//! (`intrinsics/table.rs`). Its rows are looked at first. It may also describe a target of the
+//! driver's own: [`machine`](crate::machine).
 //!
 //! # Cost
 //!
@@ -54,6 +55,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Architecture;
 use crate::intrinsics::{Family, Intrinsic, table::Table};
+use crate::machine::Machine;
 
 /// What a program was written in, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +122,14 @@ pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Opti
 ///
 /// Rows are kept for the life of the process, equal texts once.
 #[derive(Clone, Copy, Default)]
-pub struct Extension(Option<&'static Table>);
+pub struct Extension(Option<&'static Known>);
+
+/// What was read.
+#[derive(Debug)]
+struct Known {
+    functions: Table,
+    machine: Option<Machine>,
+}
 
 impl Extension {
     /// Reads rows. O(length).
@@ -128,13 +137,22 @@ impl Extension {
     /// # Errors
     /// The first line that cannot be read, names an intrinsic, or says what cannot be.
     pub fn parse(text: &str) -> Result<Extension, ExtensionError> {
-        static KNOWN: LazyLock<Mutex<FxHashMap<Box<str>, &'static Table>>> =
+        static KNOWN: LazyLock<Mutex<FxHashMap<Box<str>, &'static Known>>> =
             LazyLock::new(Mutex::default);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&table) = known.get(text) {
-            return Ok(Extension(Some(table)));
+        if let Some(&known) = known.get(text) {
+            return Ok(Extension(Some(known)));
         }
-        let table = Table::parse(text)
+        let of_machine = |line: &str| line.trim_start().starts_with('!');
+        let described = text.lines().enumerate().filter_map(|(number, line)| {
+            let line = line.split('#').next().unwrap_or_default();
+            Some((number + 1, line.trim().strip_prefix('!')?.trim()))
+        });
+        let machine = Machine::parse(&described.collect::<Vec<_>>())
+            .map_err(|(line, message)| ExtensionError { line: Some(line), message })?;
+        let rows: Vec<&str> =
+            text.lines().map(|line| if of_machine(line) { "" } else { line }).collect();
+        let table = Table::parse(&rows.join("\n"))
             .map_err(|error| ExtensionError { line: Some(error.line), message: error.message })?;
         for (name, is_overloaded, info) in table.entries() {
             let wrong = match () {
@@ -149,15 +167,21 @@ impl Extension {
             };
             return Err(ExtensionError { line: None, message: format!("`{name}` {wrong}") });
         }
-        let table: &'static Table = Box::leak(Box::new(table));
-        known.insert(text.into(), table);
-        Ok(Extension(Some(table)))
+        let read: &'static Known = Box::leak(Box::new(Known { functions: table, machine }));
+        known.insert(text.into(), read);
+        Ok(Extension(Some(read)))
+    }
+
+    /// The target that it describes.
+    #[must_use]
+    pub fn machine(&self) -> Option<Machine> {
+        self.0?.machine
     }
 
     /// What is said of a function of this name.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<Intrinsic> {
-        let table = self.0?;
+        let table = &self.0?.functions;
         let of = |name: &str| {
             let (base, info) = table.lookup(name)?;
             Some(Intrinsic { family: Family::Library, base, info })
@@ -180,7 +204,7 @@ impl Eq for Extension {}
 
 impl fmt::Debug for Extension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.map(Table::entries).unwrap_or_default();
+        let names = self.0.map(|known| known.functions.entries()).unwrap_or_default();
         f.debug_set().entries(names.iter().map(|(name, ..)| name)).finish()
     }
 }

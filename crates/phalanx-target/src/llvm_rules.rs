@@ -64,7 +64,10 @@ pub fn call_of(
             }
             Callee::Function(_) | Callee::Indirect => LlvmUniformity::NeverUniform,
         },
-        Architecture::R600 | Architecture::Spirv | Architecture::Generic => LlvmUniformity::Default,
+        Architecture::R600
+        | Architecture::Spirv
+        | Architecture::Generic
+        | Architecture::Described(_) => LlvmUniformity::Default,
     }
 }
 

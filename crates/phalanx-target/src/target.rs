@@ -23,6 +23,8 @@ use std::{fmt, sync::LazyLock};
 
 use memchr::memmem::Finder;
 
+use crate::machine::Machine;
+
 /// The instruction set family, as far as divergence is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Architecture {
@@ -36,6 +38,8 @@ pub enum Architecture {
     Spirv,
     /// Anything else. Threads are whatever the program makes of them.
     Generic,
+    /// One that a driver describes.
+    Described(Machine),
 }
 
 impl Architecture {
@@ -56,8 +60,9 @@ impl Architecture {
 
     /// Lower-case name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
+            Architecture::Described(machine) => machine.name(),
             Architecture::Amdgcn => "amdgcn",
             Architecture::R600 => "r600",
             Architecture::Nvptx => "nvptx",
@@ -111,6 +116,15 @@ impl Target {
             architecture: Architecture::from_triple(triple),
             processor: processor.into(),
         }
+    }
+
+    /// The same target, as a driver describes it where the triple names none that is known.
+    #[must_use]
+    pub fn described(mut self, machine: Option<Machine>) -> Target {
+        if let (Architecture::Generic, Some(machine)) = (self.architecture, machine) {
+            self.architecture = Architecture::Described(machine);
+        }
+        self
     }
 
     /// The triple as written.
@@ -205,6 +219,7 @@ impl Target {
         match self.architecture {
             Architecture::Amdgcn => Some(amdgpu_wave_width(processor, function_features)),
             Architecture::Nvptx => Some(32),
+            Architecture::Described(machine) => machine.wave(),
             Architecture::R600 | Architecture::Spirv | Architecture::Generic => None,
         }
     }
@@ -218,7 +233,7 @@ impl Target {
         match self.architecture {
             Architecture::Amdgcn | Architecture::R600 => true,
             Architecture::Nvptx => sm_version(processor).is_some_and(|version| version < 70),
-            Architecture::Spirv | Architecture::Generic => false,
+            Architecture::Spirv | Architecture::Generic | Architecture::Described(_) => false,
         }
     }
 

@@ -68,7 +68,7 @@ pub mod redundant_barriers;
 mod registry;
 pub mod simplify_cfg;
 mod speculated;
-mod ssa;
+pub mod ssa;
 mod stacks;
 mod statistics;
 

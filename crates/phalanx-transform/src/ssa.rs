@@ -7,6 +7,41 @@
 //! iterated dominance frontier of the definitions: then it is a phi of what reaches the ends of its predecessors (Cytron, Ferrante, Rosen,
 //! Wegman and Zadeck, *Efficiently computing static single assignment form and the control dependence graph*, 1991).
 //!
+//! ```
+//! use std::sync::Arc;
+//! use phalanx_ir::{*, builder::*, edit::{InModule, Transaction}, inst::IntPredicate};
+//! use phalanx_transform::ssa::{Variable, repair};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // v = n + 1; if (n < 10) { } return v;
+//! let context = Arc::new(Context::new());
+//! let mut module = ModuleBuilder::new(Arc::clone(&context));
+//! let mut f = module.define_function("f", &FunctionSpec::new(Type::I32).param(Type::I32, "n"))?;
+//! let [n] = f.args();
+//! let [entry, then, exit] = ["entry", "then", "exit"].map(|name| f.block(name));
+//! f.switch_to(entry);
+//! let v = f.add(n, context.const_i32(1))?;
+//! let low = f.icmp(IntPredicate::Slt, n, context.const_i32(10))?;
+//! f.cond_br(low, then, exit)?;
+//! f.switch_to(then);
+//! f.br(exit)?;
+//! f.switch_to(exit);
+//! f.ret(v)?;
+//! f.finish()?;
+//! let mut module = module.finish()?;
+//!
+//! // In `then`, v becomes v * 2: what returns it reads one or the other.
+//! let mut function = InModule::new(&mut module, 0);
+//! let mut edit = Transaction::new(&mut function);
+//! let twice = edit.at_start(then).mul(v, context.const_i32(2))?;
+//! let original = v.as_inst().expect("it is computed");
+//! let made = repair(&mut edit, &[Variable { original, definitions: vec![(entry, v), (then, twice)] }])?;
+//! assert_eq!(made.len(), 1, "a phi where both meet");
+//! edit.commit()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Phis are made where somebody asks only, so none is dead. What no definition reaches is unreachable, or never read: poison.
 //!
 //! O(blocks) for the dominator tree and its frontiers, once for all values; then the blocks between definitions and uses.
@@ -23,11 +58,11 @@ use crate::pass::PassError;
 
 /// A value that is defined in several blocks.
 #[derive(Debug)]
-pub(crate) struct Variable {
+pub struct Variable {
     /// What uses read now. Its own block has a definition, too.
-    pub(crate) original: InstId,
+    pub original: InstId,
     /// What the value is at the end of a block.
-    pub(crate) definitions: Vec<(BlockId, Value)>,
+    pub definitions: Vec<(BlockId, Value)>,
 }
 
 /// Whether a use reads a value behind the block that it is defined in: at the end of this block, or within it.
@@ -50,7 +85,10 @@ pub(crate) fn is_read_outside(
 
 /// Gives every use of the originals the definition that reaches it, and returns the phis that were made. See the
 /// [module documentation](self).
-pub(crate) fn repair(
+///
+/// # Errors
+/// When a phi cannot be made.
+pub fn repair(
     edit: &mut Transaction<'_>,
     variables: &[Variable],
 ) -> Result<Vec<InstId>, PassError> {

@@ -50,25 +50,40 @@
 //! | ask what influences what | [`Session::data_flow`], [`Session::affect_map`] |
 //! | say what functions do that are only declared | [`Session::set_extension`] |
 //! | build a function in a module that is there | [`Session::add_function`] |
-//! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
+//! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction); facts for it: [`Session::known`] |
+//! | put a function back as it was | [`Session::replace_function`] |
+//! | remove a module | [`Session::remove_module`] |
+//! | ask beside edits of other threads | [`Session::try_ask`], [`Session::try_edit`] |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!
-//! The crates below are re-exported whole, for drivers that want a part by itself.
+//! The crates below are re-exported whole, for drivers that want a part by itself. Three of them are
+//! features that are on unless a driver says otherwise:
+//!
+//! | feature | gives | without it |
+//! |---|---|---|
+//! | `report` | [`report`], `ReadError::render` | no JSON, no demangling, no terminal colours among the dependencies |
+//! | `simt` | [`simt`] | |
+//! | `transform` | [`transform`] | |
 
+mod known;
 mod read;
 mod session;
 mod view;
 
+pub use known::Known;
 pub use phalanx_db as db;
 pub use phalanx_db::{Busy, Cancelled};
 pub use phalanx_graph as graph;
 pub use phalanx_ir as ir;
 pub use phalanx_llvm as llvm;
+#[cfg(feature = "report")]
 pub use phalanx_report as report;
+#[cfg(feature = "simt")]
 pub use phalanx_simt as simt;
 pub use phalanx_target as target;
+#[cfg(feature = "transform")]
 pub use phalanx_transform as transform;
 pub use read::{Invalid, ReadError, parse_for};
 pub use session::{FunctionId, ModuleId, Session, Verifying};

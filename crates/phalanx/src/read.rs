@@ -8,6 +8,7 @@ use phalanx_ir::{
     verify::{Verifier, VerifyError},
 };
 use phalanx_llvm::{ParseError, Parsed, SourceMap};
+#[cfg(feature = "report")]
 use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
 use phalanx_target::Target;
 
@@ -33,6 +34,7 @@ pub struct Invalid {
 
 impl ReadError {
     /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text is called.
+    #[cfg(feature = "report")]
     pub fn render(&self, name: &str, text: &[u8]) -> String {
         let source = SourceText { name, text };
         match self {

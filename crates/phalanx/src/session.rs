@@ -316,6 +316,40 @@ impl Session {
         self.db.edit(function, edit)
     }
 
+    /// Replaces the code, names and attributes of a function. What is equal stays as it is, with what
+    /// is known of it.
+    ///
+    /// So a commit is taken back: keep the function as it was, and put it back.
+    ///
+    /// ```
+    /// use phalanx::{ir::BuildError, prelude::*};
+    ///
+    /// let mut session = Session::new();
+    /// let module = session.read(b"define i32 @f(i32 %n) {\n  %a = add i32 %n, 1\n  ret i32 %a\n}\n")?;
+    /// let function = session.function(module, "f").expect("it is defined");
+    /// let (before, text) = (session.code(function).to_function(), session.print(module));
+    /// session.edit(function, |edit| {
+    ///     let add = edit.body().all_ids().next().expect("it is there");
+    ///     edit.replace(add, Value::arg(0))
+    /// })?;
+    /// assert_ne!(session.print(module), text);
+    /// session.replace_function(function, before)?;
+    /// assert_eq!(session.print(module), text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the id names nothing, the function is called otherwise or has another type, or it breaks
+    /// a rule. Nothing was changed then.
+    pub fn replace_function(
+        &mut self,
+        function: FunctionId,
+        new: Function,
+    ) -> Result<(), ModuleEditError> {
+        let function = self.function_to_change(function)?;
+        self.db.replace_function(function, new)
+    }
+
     /// States how a function is launched, where the module does not say. See [`Database::set_launch`].
     ///
     /// # Errors

@@ -188,8 +188,9 @@ impl SpaceModel {
 
     /// The space that contains others, where there is one.
     #[must_use]
-    pub const fn generic(self) -> Option<u32> {
+    pub fn generic(self) -> Option<u32> {
         match self.architecture {
+            Architecture::Described(machine) => machine.generic(),
             Architecture::Amdgcn | Architecture::R600 | Architecture::Nvptx => Some(0),
             Architecture::Spirv => Some(4),
             Architecture::Generic => None,
@@ -200,10 +201,21 @@ impl SpaceModel {
     #[must_use]
     pub fn of(self, number: u32) -> SpaceSet {
         // Where constant memory is device memory that nobody writes.
-        let is_one = matches!(self.architecture, Architecture::Amdgcn | Architecture::R600);
+        let is_one = matches!(
+            self.architecture,
+            Architecture::Amdgcn | Architecture::R600 | Architecture::Described(_)
+        );
         let device = SpaceSet::GLOBAL | SpaceSet::CONSTANT;
         match AddressSpace::of(self.architecture, number).kind() {
             SpaceKind::Generic => match self.architecture {
+                Architecture::Described(_) => {
+                    device
+                        | SpaceSet::SHARED
+                        | SpaceSet::PEERS
+                        | SpaceSet::PRIVATE
+                        | SpaceSet::PARAMETER
+                        | SpaceSet::INPUT
+                }
                 Architecture::Nvptx => {
                     device
                         | SpaceSet::SHARED
@@ -223,6 +235,9 @@ impl SpaceModel {
             SpaceKind::Constant => SpaceSet::CONSTANT,
             SpaceKind::Private => SpaceSet::PRIVATE,
             SpaceKind::Parameter => SpaceSet::PARAMETER,
+            SpaceKind::Buffer if matches!(self.architecture, Architecture::Described(_)) => {
+                SpaceSet::BUFFER
+            }
             SpaceKind::Buffer => match number {
                 8 => SpaceSet::RESOURCE,
                 9 => SpaceSet::STRIDED,
@@ -266,6 +281,11 @@ impl SpaceModel {
             Architecture::Nvptx => &[3, 5, 4, 1, 101, 7, 0],
             Architecture::Spirv => &[3, 0, 2, 1, 4],
             Architecture::Generic => &[],
+            Architecture::Described(machine) => {
+                let set = self.accessed(set);
+                let fitting = machine.spaces().filter(|&number| self.of(number).contains(set));
+                return fitting.min_by_key(|&number| self.of(number).bits().count_ones());
+            }
         };
         let set = self.accessed(set);
         candidates.iter().copied().find(|&number| self.of(number).contains(set))

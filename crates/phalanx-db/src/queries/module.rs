@@ -17,13 +17,15 @@ use salsa::Database as Db;
 
 /// The target of a module: the driver's triple and processor, or else the module's own.
 ///
-/// *Reads* `shell`, `overrides`. *Changes when* the triple or the processor do. *Cost* O(1).
+/// *Reads* `shell`, `overrides`, `extension`. *Changes when* the triple or the processor do, or what a
+/// driver says of its own target. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
     let overrides = module.overrides(db);
     let own = module.shell(db).triple.map(|triple| module.context(db).text(triple).into_owned());
     let triple = overrides.triple.clone().or(own).unwrap_or_default();
     Target::new(&triple, overrides.cpu.as_deref().unwrap_or_default())
+        .described(module.extension(db).machine())
 }
 
 /// Other names of entities: aliases that nobody can replace, and what each stands for in the end.

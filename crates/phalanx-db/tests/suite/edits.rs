@@ -272,11 +272,11 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
             .map(|_| {
                 let db = fixture.db.clone();
                 std::thread::spawn(move || {
-                    let asked = phalanx_db::Cancelled::catch(AssertUnwindSafe(|| {
-                        queries::divergence(&db, function);
-                        queries::uniformity(&db, function);
-                        queries::control_divergence(&db, function);
-                    }));
+                    let asked = db.try_ask(|db| {
+                        queries::divergence(db, function);
+                        queries::uniformity(db, function);
+                        queries::control_divergence(db, function);
+                    });
                     asked.is_err()
                 })
             })

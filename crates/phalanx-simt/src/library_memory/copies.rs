@@ -17,12 +17,13 @@ use phalanx_ir::{InstData, Type};
 
 use super::{Result, arg};
 use crate::{
+    coordinates::Coordinates,
     fault::FaultKind,
     memory::Region,
     ops,
     shape::Shape,
-    thread::{Coordinates, World, place},
     value::Value,
+    world::{World, place},
 };
 
 /// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an

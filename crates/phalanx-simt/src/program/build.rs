@@ -27,8 +27,9 @@ impl<'m> Program<'m> {
         Program::with_extension(module, target, Extension::default())
     }
 
-    /// The same, where the driver knows more functions than the table does. A thread that calls one
-    /// ends in a fault that names it: what the function computes nobody says.
+    /// The same, where the driver knows more functions than the table does. Barriers among them are
+    /// executed; a thread that calls another one ends in a fault that names it, unless the driver
+    /// [executes it](Program::with_functions).
     ///
     /// # Errors
     /// As [`Program::new`].
@@ -61,6 +62,7 @@ impl<'m> Program<'m> {
             dynamic: 0,
             global_variables: Vec::new(),
             extension,
+            driver: None,
             built_ins: Vec::new(),
         };
         program.place_variables()?;
@@ -74,8 +76,13 @@ impl<'m> Program<'m> {
             }
         }
         program.evaluate_constants();
-        program.functions = module.functions.iter().map(|f| program.prepare(f)).collect();
+        program.read_callees();
         Ok(program)
+    }
+
+    /// Finds out what calls call.
+    pub(crate) fn read_callees(&mut self) {
+        self.functions = self.module.functions.iter().map(|f| self.prepare(f)).collect();
     }
 
     /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend on the seed.

@@ -65,6 +65,10 @@ impl Program<'_> {
                 }
                 Some(_) => {
                     let text = name.symbol().map(|s| context.text(s)).unwrap_or_default();
+                    let row = name.symbol().and_then(|s| self.extension.find(context.bytes(s)));
+                    if let Some(row) = row {
+                        return self.callee_of_driver(*name, row);
+                    }
                     let known = Intrinsic::from_name(&text)
                         .or_else(|| self.of_library(function, call, *name, &text));
                     known.map_or(Callee::Unknown, Callee::Intrinsic)

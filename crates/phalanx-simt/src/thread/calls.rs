@@ -57,6 +57,7 @@ impl Thread {
                 return self.enter(world, inst, number, args).map(|()| Step::Call);
             }
             Callee::Nothing => Value::Unit,
+            Callee::Driver(number) => program.call_driver(number, &self.at, &args)?,
             Callee::Unknown | Callee::Indirect => {
                 let name = body.const_callee(inst).map(|c| name_of(program, c)).unwrap_or_default();
                 return Err(FaultKind::unsupported(format!("a call of {name}")));

@@ -4,6 +4,7 @@
 //! each reads and costs.
 
 use super::{FunctionId, Session};
+use crate::known::Known;
 use crate::view::{DivergenceView, VarianceView};
 use phalanx_analysis::{
     Convergence,
@@ -144,6 +145,32 @@ impl Session {
     pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
         let facts = queries::divergence(&self.db, self.at(function)).as_ref()?;
         Some(DivergenceView::new(&self.db, self.at(function), facts, None))
+    }
+
+    /// What is known of a function as it is now, to be asked while it is edited. Later edits do not
+    /// change it. O(values) for a small function; for one whose facts follow edits, a few addresses.
+    ///
+    /// ```
+    /// use phalanx::{ir::{BuildError, Opcode}, prelude::*};
+    ///
+    /// # let text = b"define i32 @f(i32 %n) {\n  %a = add i32 %n, %n\n  %b = mul i32 %a, %n\n  ret i32 %b\n}\n";
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// let function = session.function(module, "f").expect("it is defined");
+    /// let known = session.known(function).expect("it has a body");
+    /// session.edit(function, |edit| {
+    ///     for inst in edit.body().all_ids().collect::<Vec<_>>() {
+    ///         // Of what is made in the edit nothing is known: it is divergent.
+    ///         if known.is_uniform(inst, Scope::Wave) && edit.body().inst(inst).opcode == Opcode::Mul {
+    ///             edit.set_name(inst, "scalar")?;
+    ///         }
+    ///     }
+    ///     Ok::<_, BuildError>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn known(&self, function: FunctionId) -> Option<Known> {
+        Known::new(&self.db, self.at(function))
     }
 
     /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty

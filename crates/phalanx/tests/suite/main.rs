@@ -18,6 +18,7 @@ mod masks;
 mod null;
 mod null_and_grids;
 mod odd_edges;
+mod own_target;
 mod shapes;
 mod strangers;
 mod true_uniformity;
