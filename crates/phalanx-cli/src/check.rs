@@ -2,6 +2,7 @@
 
 mod baseline;
 mod config;
+mod fixes;
 mod rules;
 mod stored;
 mod units;
@@ -71,14 +72,11 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
     if args.watch {
         return watch::run(&check);
     }
-    let mut worst = Status::Fine;
-    let mut all = Vec::new();
-    for outcome in work_off(&items, terminal, |item| check.item(item)) {
-        terminal.err(&outcome.messages);
-        match outcome.checked {
-            Some(checked) => all.push(checked),
-            None => worst = Status::Bad,
-        }
+    let (mut all, mut worst) = check.all(&items, terminal);
+    if args.fix && check.write_fixes(&all)? {
+        check.reader.forget();
+        check.files.forget();
+        (all, worst) = check.all(&items, terminal);
     }
     if let Some((cache, _)) = check.reader.cache() {
         cache.trim();
@@ -142,6 +140,20 @@ impl<'a> Check<'a> {
         })
     }
 
+    /// Checks everything, and says how bad it is that something could not be checked.
+    fn all(&self, items: &[Item], terminal: &Terminal) -> (Vec<Checked>, Status) {
+        let mut worst = Status::Fine;
+        let mut all = Vec::new();
+        for outcome in work_off(items, terminal, |item| self.item(item)) {
+            terminal.err(&outcome.messages);
+            match outcome.checked {
+                Some(checked) => all.push(checked),
+                None => worst = Status::Bad,
+            }
+        }
+        (all, worst)
+    }
+
     /// Checks one of several.
     fn item(&self, item: &Item) -> Outcome {
         let mut messages = String::new();
@@ -175,7 +187,8 @@ impl<'a> Check<'a> {
         let (found, judged) = match known {
             Some(known) => known,
             None => {
-                let (mut found, judged) = self.found(&source)?;
+                let (mut found, judged) = self.found(&source, &self.files)?;
+                self.add_fixes(&source, &mut found, &judged);
                 self.add_unoptimized(&source, &mut found)?;
                 if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
                     let reads = source.compiled.as_ref().map(|origin| origin.reads.clone());
@@ -197,10 +210,10 @@ impl<'a> Check<'a> {
     }
 
     /// What is found in a module, whatever levels and baseline make of it.
-    fn found(&self, source: &Source) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
+    fn found(&self, source: &Source, files: &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
         let module = self.read(&mut session, source)?;
-        self.examine(&session, module, source)
+        self.examine(&session, module, (source, files))
     }
 
     /// Writes to constant memory are undefined, so optimization may delete them: they are looked
@@ -217,7 +230,7 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let plain = self.reader.unit(&origin.unit, Some("-O0"))?;
-        let (more, _) = self.found(&plain)?;
+        let (more, _) = self.found(&plain, &self.files)?;
         let is_new = |one: &Diagnostic| {
             one.code == Rule::ConstantStore.code()
                 && one.location.source.is_some()
@@ -273,7 +286,7 @@ impl<'a> Check<'a> {
         &self,
         session: &Session,
         module: ModuleId,
-        source: &Source,
+        (source, files): (&Source, &Files),
     ) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let entries = functions::select(session, module.input(), &self.args.function)?;
         let db = session.database();
@@ -322,7 +335,7 @@ impl<'a> Check<'a> {
             return Ok((Vec::new(), judged));
         }
         let printer = session.printer(module);
-        let (text, files) = (LinedText::new(&source.text[..]), self.files_of(source));
+        let (text, files) = (LinedText::new(&source.text[..]), files.of(source));
         let mut found = Vec::new();
         for (entry, coverage, has_findings) in concerned {
             let checker = Checker::new(db, entry.input, &printer, &text, &files);
@@ -475,15 +488,19 @@ impl<'a> Check<'a> {
 
 /// Names files below a folder by what follows it.
 fn below(root: &Path, diagnostic: &mut Diagnostic) {
-    let shorten = |place: &mut SourceFile| {
-        let full = normal(&Path::new(&place.folder).join(&place.file));
+    let shorten_name = |file: &mut String, folder: &mut String| {
+        let full = normal(&Path::new(folder).join(&*file));
         if let Ok(rest) = full.strip_prefix(root)
             && let Some(rest) = rest.to_str()
         {
-            place.file = rest.to_owned();
-            place.folder = root.display().to_string();
+            *file = rest.to_owned();
+            *folder = root.display().to_string();
         }
     };
+    for edit in diagnostic.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
+        shorten_name(&mut edit.file, &mut edit.folder);
+    }
+    let shorten = |place: &mut SourceFile| shorten_name(&mut place.file, &mut place.folder);
     let reasons = diagnostic.reasons.iter_mut().map(|reason| &mut reason.location);
     for location in reasons.chain([&mut diagnostic.location]) {
         let Location { source, inlined, inlined_at, .. } = location;

@@ -19,6 +19,8 @@ const MAX_BYTES: u64 = 1 << 26;
 #[derive(Default)]
 pub(crate) struct Files {
     known: Mutex<BTreeMap<(String, String), Option<Known>>>,
+    /// A file by its full name, and what is taken for its text.
+    changed: Option<(PathBuf, Vec<u8>)>,
 }
 
 #[derive(Clone)]
@@ -37,6 +39,25 @@ impl Files {
         FilesOf { files: self, made }
     }
 
+    /// Files of which one has another text.
+    pub(crate) fn with_changed(path: PathBuf, text: Vec<u8>) -> Files {
+        Files { changed: Some((path, text)), ..Files::default() }
+    }
+
+    /// What is in a file, where that is a file and not too large.
+    fn read(&self, path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
+        let metadata = std::fs::metadata(path).ok()?;
+        if !metadata.is_file() || metadata.len() > MAX_BYTES {
+            return None;
+        }
+        let full = self.changed.as_ref().and_then(|_| std::fs::canonicalize(path).ok());
+        let bytes = match &self.changed {
+            Some((changed, text)) if Some(changed) == full.as_ref() => text.clone(),
+            _ => std::fs::read(path).ok()?,
+        };
+        Some((bytes, metadata.modified().ok()))
+    }
+
     /// Files may have changed.
     pub(crate) fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -52,14 +73,9 @@ impl Files {
         // As named from here, or from where the compiler ran.
         let paths = [PathBuf::from(&place.file), Path::new(&place.folder).join(&place.file)];
         let found = paths.iter().find_map(|path| {
-            let metadata = std::fs::metadata(path).ok()?;
-            let is_text = metadata.is_file() && metadata.len() <= MAX_BYTES;
-            let bytes = std::fs::read(path).ok().filter(|_| is_text)?;
-            Some(Known {
-                checksum: md5(&bytes).into(),
-                text: Arc::new(LinedText::new(bytes)),
-                modified: metadata.modified().ok(),
-            })
+            let (bytes, modified) = self.read(path)?;
+            let checksum = md5(&bytes).into();
+            Some(Known { checksum, text: Arc::new(LinedText::new(bytes)), modified })
         });
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert(found).clone()

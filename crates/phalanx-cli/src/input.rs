@@ -10,8 +10,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use phalanx_source::{
-    About, Cache, Compiler, Defaults, Digest, FileDigests, Headers, Language, SourceError, Unit,
-    compile, disassemble,
+    About, Cache, Compiled, Compiler, Defaults, Digest, FileDigests, Headers, Language,
+    SourceError, Unit, compile, compile_changed, disassemble,
 };
 
 use crate::{
@@ -138,16 +138,22 @@ impl Reader {
         let level = level.map(str::to_owned);
         let defaults = Defaults { level, ..self.defaults.clone() };
         let compiled = compile(self.compiler()?, unit, &defaults, &self.headers, self.cache())?;
+        Ok(Self::compiled(unit, compiled))
+    }
+
+    /// Compiles a unit with another text in its file.
+    pub(crate) fn changed(&self, unit: &Unit, text: &[u8]) -> anyhow::Result<Source> {
+        let compiler = self.compiler()?;
+        let compiled = compile_changed(compiler, unit, &self.defaults, &self.headers, text)?;
+        Ok(Self::compiled(unit, compiled))
+    }
+
+    fn compiled(unit: &Unit, compiled: Compiled) -> Source {
         let name = unit.file.display().to_string();
         let digest = compiled.digest();
         let (about, reads) = (compiled.about, compiled.reads);
         let origin = Origin { about, digest, reads, unit: unit.clone() };
-        Ok(Source {
-            module: format!("{name} (IR)"),
-            name,
-            text: compiled.text,
-            compiled: Some(origin),
-        })
+        Source { module: format!("{name} (IR)"), name, text: compiled.text, compiled: Some(origin) }
     }
 }
 

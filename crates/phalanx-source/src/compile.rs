@@ -129,6 +129,39 @@ pub fn compile(
     Ok(compiled)
 }
 
+/// Compiles a source as it would be with another text in its file, which is left as it is.
+///
+/// The compiler is told to read the text in place of the file, so names in debug information, and
+/// headers that are relative to the file, stay what they are.
+///
+/// # Errors
+/// If the compiler cannot be run or refuses the text.
+pub fn compile_changed(
+    compiler: &Compiler,
+    unit: &Unit,
+    defaults: &Defaults,
+    headers: &Headers,
+    text: &[u8],
+) -> Result<Compiled, SourceError> {
+    let scratch = Scratch::new();
+    let write = |extension: &str, bytes: &[u8]| {
+        let path = scratch.path(extension);
+        fs::write(&path, bytes).map_err(|error| SourceError::Read { path, error })
+    };
+    write("text", text)?;
+    let quoted = |path: &Path| format!("{:?}", path.display().to_string());
+    let overlay = format!(
+        "{{\"version\": 0, \"case-sensitive\": \"true\", \"use-external-names\": false, \"roots\": \
+         [{{\"type\": \"file\", \"name\": {}, \"external-contents\": {}}}]}}",
+        quoted(&unit.path()),
+        quoted(&scratch.path("text")),
+    );
+    write("yaml", overlay.as_bytes())?;
+    let mut unit = unit.clone();
+    unit.flags.kept.extend(["-ivfsoverlay".to_owned(), scratch.name("yaml")]);
+    compile(compiler, &unit, defaults, headers, None)
+}
+
 fn arguments(
     compiler: &Compiler,
     unit: &Unit,
@@ -294,7 +327,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        for extension in ["ll", "d"] {
+        for extension in ["ll", "d", "text", "yaml"] {
             let _ = fs::remove_file(self.path(extension));
         }
     }

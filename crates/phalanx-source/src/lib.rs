@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 
 pub use cache::{Cache, Entry};
 pub use clang::Compiler;
-pub use compile::{About, Compiled, Defaults, compile, disassemble};
+pub use compile::{About, Compiled, Defaults, compile, compile_changed, disassemble};
 pub use database::{Units, units};
 pub use digest::{Digest, FileDigests, Hasher};
 pub use error::SourceError;

@@ -125,7 +125,7 @@ fn of_check() {
         "check --format json --performance --loads --suggest-launch ll/protocol_debug.nvptx.ll",
         "check --format json --against check/against/unreached.before.ll check/against/unreached.after.ll",
     ];
-    const INLINED: [&str; 12] = [
+    const INLINED: [&str; 17] = [
         "[].diagnostics[].location.inlined[]",
         "[].diagnostics[].location.inlined_at[]",
         "[].diagnostics[].reasons[].location.inlined[]",
@@ -134,6 +134,11 @@ fn of_check() {
         "[].judged.not_judged[].location.inlined_at[]",
         "[].judged.not_judged[].location.source",
         // Of sources: see `source.rs`, where the schema is held against them.
+        "[].diagnostics[].fix.message",
+        "[].diagnostics[].fix.edits[].file",
+        "[].diagnostics[].fix.edits[].start",
+        "[].diagnostics[].fix.edits[].end",
+        "[].diagnostics[].fix.edits[].text",
         "[].compiled.compiler",
         "[].compiled.language",
         "[].compiled.level",

@@ -5,6 +5,7 @@ mod accesses;
 mod analyze;
 mod check;
 mod explain;
+mod fixes;
 mod generic;
 mod json;
 mod kernels;

@@ -356,8 +356,11 @@ fn the_schema_of_the_json() {
     let arguments: Vec<&str> = modules.split(' ').collect();
     let run_there = crate::phalanx().run_in(Some(&folder), &arguments, &[], TIME_LIMIT);
     let mut written = vec![json(&run_there.expect("it starts"))];
-    if let Some(folder) = project(&[("k.cu", WRONG)]) {
+    let braced = WRONG.replace("    __syncthreads();", "{ __syncthreads(); }");
+    if let Some(folder) = project(&[("k.cu", &braced)]) {
         written.push(json(&run(folder.path(), "check --format json k.cu")));
+        let fix = &written[1][0]["diagnostics"][0]["fix"];
+        assert!(fix.is_object(), "a fix is held against the schema, too");
     }
     for value in written {
         let errors: Vec<String> = schema.iter_errors(&value).map(|e| e.to_string()).collect();

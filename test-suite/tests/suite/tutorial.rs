@@ -49,5 +49,5 @@ fn the_tutorial_works_as_written() {
             run += 1;
         }
     }
-    assert_eq!((files, run), (4, 6), "files and commands of the page");
+    assert_eq!((files, run), (3, 6), "files and commands of the page");
 }

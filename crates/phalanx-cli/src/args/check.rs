@@ -21,6 +21,7 @@ Examples:
   phalanx check --write-baseline known.json kernel.ll     then: --baseline known.json
   phalanx check --against before.ll after.ll              what a transform made worse
   phalanx check --watch kernel.ll                         again on each save
+  phalanx check --fix kernel.cu                           make the fixes that were tried and work
   phalanx check --explain PHX001                          what a code means
 
 Sources are compiled for the device, with debug information, at -O2 unless flags say otherwise. LLVM IR needs
@@ -42,6 +43,9 @@ pub(crate) struct CheckArgs {
     /// Output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub(crate) format: CheckFormat,
+    /// Change sources: make the fixes that are shown below findings, and check again.
+    #[arg(long, conflicts_with_all = ["watch", "against", "write_baseline"])]
+    pub(crate) fix: bool,
     /// Report findings of a rule as errors; a code, a name, `all` rules, or `not-judged`.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,

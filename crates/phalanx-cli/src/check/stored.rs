@@ -6,7 +6,8 @@
 use phalanx::{
     analysis::check::Rule,
     report::check::{
-        Diagnostic, Judged, Location, Place, REASONS, Reason, SourceFile, Suppression, Unjudged,
+        Diagnostic, Edit, Fix, Judged, Location, Place, REASONS, Reason, SourceFile, Suppression,
+        Unjudged,
     },
 };
 use serde_json::{Value, json};
@@ -57,7 +58,8 @@ fn diagnostic(d: &Diagnostic) -> Value {
         reasons,
         d.help,
         d.fingerprint,
-        is_suppressed
+        is_suppressed,
+        d.fix.as_ref().map(fix)
     ])
 }
 
@@ -79,9 +81,38 @@ fn read_diagnostic(v: &Value) -> Option<Diagnostic> {
         label: text(&v[7])?,
         reasons: reasons.collect::<Option<_>>()?,
         help: v[9].as_array()?.iter().map(text).collect::<Option<_>>()?,
+        fix: match &v[12] {
+            Value::Null => None,
+            fix => Some(read_fix(fix)?),
+        },
         fingerprint: text(&v[10])?,
         suppression: is_suppressed.then_some(Suppression::InSource),
     })
+}
+
+fn fix(fix: &Fix) -> Value {
+    let edit = |e: &Edit| {
+        let places = [e.start.line, e.start.column, e.end.line, e.end.column];
+        json!([e.file, e.folder, e.checksum, places, e.text])
+    };
+    json!([fix.message, fix.edits.iter().map(edit).collect::<Vec<Value>>()])
+}
+
+fn read_fix(v: &Value) -> Option<Fix> {
+    let edit = |v: &Value| {
+        let place =
+            |at: usize| Some(Place { line: number(&v[3][at])?, column: number(&v[3][at + 1])? });
+        Some(Edit {
+            file: text(&v[0])?,
+            folder: text(&v[1])?,
+            checksum: text(&v[2])?,
+            start: place(0)?,
+            end: place(2)?,
+            text: text(&v[4])?,
+        })
+    };
+    let edits = v[1].as_array()?.iter().map(edit).collect::<Option<_>>()?;
+    Some(Fix { message: text(&v[0])?, edits })
 }
 
 fn unjudged(one: &Unjudged) -> Value {
@@ -191,6 +222,17 @@ mod tests {
             label: "here".to_owned(),
             reasons: vec![reason("part"), reason("because")],
             help: vec!["a".to_owned(), "b".to_owned()],
+            fix: Some(Fix {
+                message: "m".to_owned(),
+                edits: vec![Edit {
+                    file: "k.cu".to_owned(),
+                    folder: "folder".to_owned(),
+                    checksum: "00".to_owned(),
+                    start: Place { line: 1, column: 2 },
+                    end: Place { line: 3, column: 4 },
+                    text: "t".to_owned(),
+                }],
+            }),
             fingerprint: "12".to_owned(),
             suppression: Some(Suppression::InSource),
         };

@@ -108,7 +108,7 @@ impl Watched<'_> {
         }
         let Some(module) = self.module else { return Ok(()) };
         let parsed = start.elapsed();
-        let (found, judged) = check.examine(&self.session, module, &source)?;
+        let (found, judged) = check.examine(&self.session, module, (&source, &check.files))?;
         let found = check.keep(found);
         let checked = start.elapsed();
         let mut text = String::new();

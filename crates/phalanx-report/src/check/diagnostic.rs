@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Fix;
 use crate::source::Location;
 
 /// A finding, ready to be told.
@@ -29,6 +30,9 @@ pub struct Diagnostic {
     pub reasons: Vec<Reason>,
     /// What could be done, and for which launches nothing has to be.
     pub help: Vec<String>,
+    /// A change of the source after which the finding is gone: it was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
     /// The same for the same finding in a later version of a program, as long as its line stays as
     /// it is.
     pub fingerprint: String,

@@ -138,6 +138,7 @@ mod tests {
             label: String::new(),
             reasons: vec![part],
             help: Vec::new(),
+            fix: None,
             fingerprint: String::new(),
             suppression: None,
         }

@@ -12,8 +12,8 @@ use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
 
 use super::{
-    Diagnostic, Judged, LinedText, Location, Reason, Sources, Suppression, Unjudged, page_of,
-    text::calls,
+    Diagnostic, Edit, Fix, Judged, LinedText, Location, Place, Reason, SourceFile, Sources,
+    Suppression, Unjudged, page_of, text::calls,
 };
 use crate::diagnostics::word_end;
 
@@ -158,6 +158,9 @@ impl Writer<'_> {
             "relatedLocations": related,
             "partialFingerprints": { "phalanx/v1": diagnostic.fingerprint },
         });
+        if let Some(fix) = &diagnostic.fix {
+            result["fixes"] = json!([self.fix(fix)]);
+        }
         if diagnostic.reasons.iter().any(is_step) {
             result["codeFlows"] = json!([{ "threadFlows": [self.flow(diagnostic)] }]);
         }
@@ -169,6 +172,41 @@ impl Writer<'_> {
             result["suppressions"] = json!([{ "kind": kind }]);
         }
         result
+    }
+
+    /// The changes of a fix, which are all of one file.
+    fn fix(&self, fix: &Fix) -> Value {
+        let file = fix.edits.first().map(|edit| SourceFile {
+            file: edit.file.clone(),
+            folder: edit.folder.clone(),
+            checksum: edit.checksum.clone(),
+            ..SourceFile::default()
+        });
+        let file = file.unwrap_or_default();
+        let text = self.run.sources.text(&file);
+        let column = |at: Place| {
+            let line = text.as_deref().and_then(|text| text.line(at.line));
+            columns(line, at.column).0
+        };
+        let replacement = |edit: &Edit| {
+            json!({
+                "deletedRegion": {
+                    "startLine": edit.start.line,
+                    "startColumn": column(edit.start),
+                    "endLine": edit.end.line,
+                    "endColumn": column(edit.end),
+                },
+                "insertedContent": { "text": edit.text },
+            })
+        };
+        let replacements: Vec<Value> = fix.edits.iter().map(replacement).collect();
+        json!({
+            "description": { "text": fix.message },
+            "artifactChanges": [{
+                "artifactLocation": artifact(&file.file, true),
+                "replacements": replacements,
+            }],
+        })
     }
 
     /// From the source of divergence to where threads part, or from where an address comes, then to the operation.
@@ -189,10 +227,7 @@ impl Writer<'_> {
             Some(place) => (place.file.as_str(), place.line, place.column),
             None => (self.run.module, location.ir.line, location.ir.column),
         };
-        let mut artifact = json!({ "uri": uri(file) });
-        if location.source.is_some() && !is_absolute(file) {
-            artifact["uriBaseId"] = json!(BASE);
-        }
+        let artifact = artifact(file, location.source.is_some());
         let mut place = json!({ "artifactLocation": artifact });
         if line > 0 && (location.source.is_some() || !self.run.is_compiled) {
             place["region"] = json!({ "startLine": line });
@@ -213,6 +248,14 @@ impl Writer<'_> {
             place["message"] = json!({ "text": message });
         }
         place
+    }
+}
+
+/// A file by its name, which may be relative to the folder in which the compiler ran.
+fn artifact(file: &str, is_source: bool) -> Value {
+    match is_source && !is_absolute(file) {
+        true => json!({ "uri": uri(file), "uriBaseId": BASE }),
+        false => json!({ "uri": uri(file) }),
     }
 }
 

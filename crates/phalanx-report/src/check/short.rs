@@ -88,6 +88,7 @@ mod tests {
             label: "here".to_owned(),
             reasons: Vec::new(),
             help: vec!["move it".to_owned()],
+            fix: None,
             fingerprint: String::new(),
             suppression: None,
         }

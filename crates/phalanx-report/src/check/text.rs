@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
-use super::{Diagnostic, LinedText, Location, SourceFile, Sources};
+use super::{Diagnostic, Fix, LinedText, Location, SourceFile, Sources, fixes::bytes_of};
 use crate::diagnostics::{window_of, word_end};
 
 /// How many further places are shown.
@@ -75,7 +75,37 @@ pub fn write_text(
     for text in &diagnostic.help {
         groups.push(Group::with_title(Level::HELP.secondary_title(text.as_str())));
     }
+    let changed = diagnostic.fix.as_ref().and_then(|fix| Some((fix, text_of(fix, sources)?)));
+    if let Some((fix, text)) = &changed {
+        groups.push(with_changes(fix, text));
+    }
     writeln!(out, "{}\n", Renderer::styled().render(&groups))
+}
+
+/// The text that a fix changes.
+fn text_of(fix: &Fix, sources: &dyn Sources) -> Option<String> {
+    let edit = fix.edits.first()?;
+    let file = SourceFile {
+        file: edit.file.clone(),
+        folder: edit.folder.clone(),
+        checksum: edit.checksum.clone(),
+        ..SourceFile::default()
+    };
+    String::from_utf8(sources.text(&file)?.bytes().to_vec()).ok()
+}
+
+/// The changed lines of a fix.
+fn with_changes<'a>(fix: &'a Fix, text: &'a str) -> Group<'a> {
+    let title = format!("{}: with this change the finding is gone", fix.message);
+    let group = Group::with_title(Level::HELP.secondary_title(title));
+    let patch = |edit: &'a super::Edit| {
+        Some(Patch::new(bytes_of(text.as_bytes(), edit)?, edit.text.as_str()))
+    };
+    let Some(patches) = fix.edits.iter().map(patch).collect::<Option<Vec<_>>>() else {
+        return group;
+    };
+    let file = fix.edits.first().map(|edit| edit.file.clone());
+    group.element(Snippet::source(text).path(file).patches(patches))
 }
 
 /// What was inlined on the way to a place, and where: code of the user in functions that are called

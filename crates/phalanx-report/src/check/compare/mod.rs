@@ -158,6 +158,7 @@ fn nothing_in_common(is_empty: bool) -> Diagnostic {
         label: String::new(),
         reasons: Vec::new(),
         help: vec!["compare two versions of one module: functions are matched by name".to_owned()],
+        fix: None,
         fingerprint: format!("{:016x}", fxhash::hash64(&Rule::NothingInCommon.code())),
         suppression: None,
     }

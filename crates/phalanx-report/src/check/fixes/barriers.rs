@@ -1,0 +1,150 @@
+//! Where a missing barrier may go, and where one may be moved out of a branch.
+//!
+//! | what is wrong | proposals, in this order |
+//! |---|---|
+//! | two statements race | a barrier before the second one, in the block that holds both |
+//! | statements of a round race with those of the next | at the end of the loop, the outermost loop first |
+//! | both | both |
+//! | a barrier in a branch | behind the `if` where it is the last of its block; before it where it is the first |
+//!
+//! ```text
+//! tile[t] = in[t];
+//! __syncthreads();            // before the second statement
+//! out[t] = tile[t ^ 1];
+//! ```
+
+use super::{
+    Change,
+    statements::{Code, Loop},
+};
+
+/// Ways to put a barrier between two places of a text; each is a list of changes.
+pub(super) fn between(code: &Code<'_>, places: [usize; 2], call: &str) -> Vec<Vec<Change>> {
+    let [first, second] = [places[0].min(places[1]), places[0].max(places[1])];
+    let (Some(first), Some(second)) = (code.token_at(first), code.token_at(second)) else {
+        return Vec::new();
+    };
+    let split = split(code, first, second, call);
+    let mut loops = code.loops(first, second);
+    loops.reverse();
+    let ends: Vec<Vec<Change>> =
+        loops.into_iter().filter_map(|of| at_end(code, of, call)).collect();
+    let mut ways: Vec<Vec<Change>> = split.iter().map(|one| vec![one.clone()]).collect();
+    ways.extend(ends.iter().cloned());
+    if let Some(split) = split {
+        ways.extend(ends.into_iter().map(|end| [vec![split.clone()], end].concat()));
+    }
+    ways
+}
+
+/// A barrier before the statement of the second place, in the innermost block around both.
+fn split(code: &Code<'_>, first: usize, second: usize, call: &str) -> Option<Change> {
+    let others = code.blocks(second);
+    let open = code.blocks(first).into_iter().find(|open| others.contains(open))?;
+    let statements = code.statements(open);
+    let of = |token: usize| statements.iter().position(|s| s.contains(&token));
+    let (one, other) = (of(first)?, of(second)?);
+    (one < other).then(|| before(code, statements[other].start, call))
+}
+
+/// A statement before another one.
+fn before(code: &Code<'_>, token: usize, call: &str) -> Change {
+    let at = code.start(token);
+    let text = match code.indent(at) {
+        Some(indent) => format!("{call}\n{indent}"),
+        None => format!("{call} "),
+    };
+    Change { range: at..at, text }
+}
+
+/// A statement behind another one, which ends before a token.
+fn behind(code: &Code<'_>, start: usize, end: usize, call: &str) -> Option<Change> {
+    let last = code.range(end.checked_sub(1)?).end;
+    let text = match code.indent(code.start(start)) {
+        Some(indent) => format!("\n{indent}{call}"),
+        None => format!(" {call}"),
+    };
+    Some(Change { range: last..last, text })
+}
+
+/// A barrier at the end of the rounds of a loop.
+fn at_end(code: &Code<'_>, of: Loop, call: &str) -> Option<Vec<Change>> {
+    match of {
+        Loop::Block(open) => {
+            let last = code.statements(open).last()?.clone();
+            Some(vec![behind(code, last.start, last.end, call)?])
+        }
+        Loop::Statement(start, end) => {
+            let head = code.range(start.checked_sub(1)?).end;
+            let last = code.range(end - 1).end;
+            let of_loop = code.line_start(head);
+            let text = &code.text()[of_loop..];
+            let spaces = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let outer = std::str::from_utf8(&text[..spaces]).ok()?;
+            let closing = match code.indent(code.start(start)) {
+                Some(indent) => format!("\n{indent}{call}\n{outer}}}"),
+                None => format!(" {call} }}"),
+            };
+            Some(vec![
+                Change { range: head..head, text: " {".to_owned() },
+                Change { range: last..last, text: closing },
+            ])
+        }
+    }
+}
+
+/// Ways to take a barrier at a place of a text out of the branches around it, nearest first.
+pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
+    let Some(token) = code.token_at(place) else { return Vec::new() };
+    let blocks = code.blocks(token);
+    let Some(&open) = blocks.first() else { return Vec::new() };
+    let Some(barrier) = code.statements(open).into_iter().find(|s| s.contains(&token)) else {
+        return Vec::new();
+    };
+    let text = &code.text()[code.range(barrier.start).start..code.range(barrier.end - 1).end];
+    // Only a call of its own is moved: not one with a condition before it.
+    let (Ok(call), true) = (std::str::from_utf8(text), barrier.start == token) else {
+        return Vec::new();
+    };
+    let removal = removal(code, barrier.start, barrier.end);
+    let mut ways = Vec::new();
+    let mut inner = barrier;
+    for pair in blocks.windows(2) {
+        let (block, outer) = (pair[0], pair[1]);
+        let statements = code.statements(block);
+        let Some(branch) = code.statements(outer).into_iter().find(|s| s.contains(&block)) else {
+            break;
+        };
+        // An `if` of its own, without an `else`, with this block.
+        let is_plain = code.word(branch.start) == b"if"
+            && code.head(branch.start).is_some_and(|(_, body)| body == block)
+            && code.partner(block).is_some_and(|close| close + 1 == branch.end);
+        if !is_plain {
+            break;
+        }
+        let is_last = statements.last().is_some_and(|last| last.start == inner.start);
+        let is_first = statements.first().is_some_and(|first| first.start == inner.start);
+        if is_last && let Some(change) = behind(code, branch.start, branch.end, call) {
+            ways.push(vec![removal.clone(), change]);
+        }
+        if is_first {
+            ways.push(vec![before(code, branch.start, call), removal.clone()]);
+        }
+        if !is_last && !is_first {
+            break;
+        }
+        inner = branch;
+    }
+    ways
+}
+
+/// Takes a statement away, with its line where it is alone there.
+fn removal(code: &Code<'_>, start: usize, end: usize) -> Change {
+    let (mut from, mut to) = (code.range(start).start, code.range(end - 1).end);
+    let rest = &code.text()[to..];
+    let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+    if code.indent(from).is_some() && rest.get(spaces) == Some(&b'\n') {
+        (from, to) = (code.line_start(from), to + spaces + 1);
+    }
+    Change { range: from..to, text: String::new() }
+}
