@@ -130,6 +130,9 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             if let Some(races) = watch.races() {
                 all["races"] = watch::json(races, &places);
             }
+            if let Some(broken) = watch.broken() {
+                all["broken"] = watch::json_broken(broken, &places);
+            }
             if let Some(reads) = watch.unwritten() {
                 all["unwritten"] = watch::json_unwritten(reads, &places);
             }

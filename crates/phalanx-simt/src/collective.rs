@@ -76,6 +76,25 @@ pub(crate) enum Collective {
     },
 }
 
+impl Collective {
+    /// Which of its arguments is a mask of the lanes that take part.
+    pub(crate) const fn mask(self) -> Option<usize> {
+        match self {
+            Collective::MeetMasked
+            | Collective::BallotMasked
+            | Collective::All
+            | Collective::Any
+            | Collective::Same
+            | Collective::MatchAny
+            | Collective::MatchAll
+            | Collective::Elect
+            | Collective::Shuffle { .. } => Some(0),
+            Collective::ReduceMasked(_) => Some(1),
+            _ => None,
+        }
+    }
+}
+
 /// How `shfl.sync` finds the other lane.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Shuffle {

@@ -3,7 +3,12 @@
 use phalanx_ir::{BlockId, InstId, inst::Ordering};
 
 use crate::{
-    convergence::Key, coordinates::Coordinates, memory::Region, reach::Reach, value::Value,
+    convergence::Key,
+    coordinates::Coordinates,
+    memory::Region,
+    reach::Reach,
+    together::{MaskedLane, Place},
+    value::Value,
 };
 
 /// Where and when something happened.
@@ -76,7 +81,7 @@ pub trait Observer {
         false
     }
 
-    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`] and [`Observer::pass`] are wanted.
+    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`], [`Observer::pass`], [`Observer::apart`] and [`Observer::masked`] are wanted.
     fn wants_accesses(&self) -> bool {
         false
     }
@@ -95,6 +100,13 @@ pub trait Observer {
 
     /// A thread has waited for those that arrived in a phase.
     fn pass(&mut self, _thread: u32, _phase: Phase) {}
+
+    /// Two threads, by number in the launch, pass one barrier at which they wait at two places.
+    fn apart(&mut self, _one: (u32, Place), _other: (u32, Place)) {}
+
+    /// Lanes execute an operation with masks; `absent` are threads of the wave, each with its lane,
+    /// that have not ended and do not.
+    fn masked(&mut self, _place: Place, _lanes: &[MaskedLane], _absent: &[(u32, u32)]) {}
 
     /// An instruction reads the result of another.
     fn operand(&mut self, _at: Moment<'_>, _position: usize, _of: InstId, _value: &Value) {}

@@ -17,6 +17,7 @@ use phalanx_graph::Reconvergence;
 use phalanx_ir::{BlockId, InstFlags, InstId, Opcode, ValueKind, inst::Ordering};
 use phalanx_target::Architecture;
 use rand_like::Sequence;
+use rustc_hash::FxHashMap;
 
 use crate::{
     collective::{self, Collective, Lane},
@@ -30,6 +31,7 @@ use crate::{
     reconverge::Paths,
     split::{Extent, Splits},
     thread::{Frame, Group, Step, Thread},
+    together::{MaskedLane, Place},
     unknown::Frozen,
     value::Value,
     world::{Ordered, World},
@@ -94,6 +96,9 @@ struct Run<'a, 'o> {
     frozen: Frozen,
     geometry: Geometry,
     splits: Splits,
+    /// Where each thread stood when it came to a barrier that counts arrivals: calls, then the
+    /// barrier.
+    arrived: FxHashMap<u32, Vec<Place>>,
 }
 
 #[allow(clippy::too_many_arguments, reason = "called once, by the launch that owns all of it")]
@@ -126,6 +131,7 @@ pub(crate) fn run(
         },
         geometry,
         splits: Splits::default(),
+        arrived: FxHashMap::default(),
     };
     let mut groups: Vec<(Vec<Seat>, Segment)> = Vec::new();
     for block in 0..geometry.blocks() {
@@ -457,6 +463,28 @@ impl Run<'_, '_> {
         self.observer.meet(&threads);
     }
 
+    /// Tells with which masks lanes come, and which live lanes of their wave do not come.
+    fn tell_masks(
+        &mut self,
+        seats: &[Seat],
+        members: &[usize],
+        (lanes, position): (&[Lane], usize),
+    ) {
+        let Some(frame) = seats[members[0]].thread.top() else { return };
+        let place = (frame.code, frame.inst);
+        let masked = |(lane, &member): (&Lane, &usize)| {
+            let mask = lane.args.get(position).and_then(Value::bits)?;
+            Some(MaskedLane { thread: seats[member].thread.at.number, lane: lane.number, mask })
+        };
+        let masked: Vec<MaskedLane> = lanes.iter().zip(members).filter_map(masked).collect();
+        let others = seats.iter().enumerate().filter(|(index, seat)| {
+            !members.contains(index) && !matches!(seat.state, State::Ended)
+        });
+        let absent: Vec<(u32, u32)> =
+            others.map(|(_, seat)| (seat.thread.at.number, seat.thread.at.lane)).collect();
+        self.observer.masked(place, &masked, &absent);
+    }
+
     fn tell_operands(&mut self, seat: &Seat) {
         let Some(frame) = seat.thread.top() else { return };
         let body = &self.program.functions[frame.code].function.body;
@@ -532,8 +560,13 @@ impl Run<'_, '_> {
         };
         let results = results.map_err(fault)?;
         self.report.groups += 1;
-        if self.wants_accesses && matches!(kind, Collective::Meet | Collective::MeetMasked) {
-            self.tell_meeting(seats, members);
+        if self.wants_accesses {
+            if let Some(position) = kind.mask() {
+                self.tell_masks(seats, members, (&lanes, position));
+            }
+            if matches!(kind, Collective::Meet | Collective::MeetMasked) {
+                self.tell_meeting(seats, members);
+            }
         }
         for (&member, result) in members.iter().zip(results) {
             self.resume(&mut seats[member], result);

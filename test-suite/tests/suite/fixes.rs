@@ -235,7 +235,7 @@ __global__ void pairs(int *p) {
 }
 ";
     let launch = "pairs --group 64 --arg buf:i32:iota*64";
-    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: false };
+    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: true };
     fixed(
         &case,
         &expect![[r#"

@@ -150,7 +150,8 @@ fn of_check() {
 
 #[test]
 fn of_run() {
-    const COMMANDS: [&str; 6] = [
+    const COMMANDS: [&str; 7] = [
+        "run --format json semantics/rules.ll @two_barriers --group 64 --arg buf:i32:0",
         "run --format json semantics/unwritten.ll @but_one --group 4 --arg buf:i32:zero*4",
         "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:iota*4 --arg buf:f32:0 --arg i32:4",
         "run --format json ll/reduce.amdgcn.ll @reduce_sum --group 4 --arg buf:f32:inf,0,0,0 --arg buf:f32:0 --arg i32:4",
@@ -159,7 +160,12 @@ fn of_run() {
         "run --format json --races semantics/race.ll @neighbours --group 64 --arg buf:i32:zero*64 --arg i1:0 --order turns:1",
     ];
     // Of sources: see `run.rs`.
-    const SOURCES: [&str; 3] =
-        ["races[].first.source", "races[].second.source", "unwritten[].source"];
+    const SOURCES: [&str; 5] = [
+        "races[].first.source",
+        "races[].second.source",
+        "broken[].at.source",
+        "broken[].other.source",
+        "unwritten[].source",
+    ];
     check("run --format json", &COMMANDS, &SOURCES);
 }

@@ -16,6 +16,7 @@ mod memory_ssa;
 mod numbers;
 mod readme;
 mod report;
+mod rules;
 mod run;
 mod sarif_format;
 mod source;

@@ -82,6 +82,7 @@ fn results_for_programs() {
                 }
               ],
               "races": [],
+              "broken": [],
               "unwritten": []
             }
         "#]],
@@ -208,6 +209,7 @@ fn a_race_has_threads_and_places() {
                   }
                 }
               ],
+              "broken": [],
               "unwritten": []
             }
         "#]],

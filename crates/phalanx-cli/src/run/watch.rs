@@ -4,10 +4,11 @@
 use phalanx::{
     ir::{BlockId, inst::Ordering},
     simt::{
-        Observer, Races, Unwritten,
+        Observer, Races, Together, Unwritten,
         memory::Region,
         observe::{Access, Moment, Phase},
         races::{Party, Race},
+        together::{Broken, MaskedLane, Place, Rule},
         trace::Trace,
         unwritten::UnwrittenRead,
     },
@@ -24,12 +25,14 @@ pub(super) struct Watch {
     pub(super) trace: Option<Trace>,
     races: Option<Races>,
     unwritten: Option<Unwritten>,
+    together: Option<Together>,
 }
 
 impl Watch {
     pub(super) fn new(trace: bool, races: Option<Races>) -> Watch {
         let unwritten = races.is_some().then(Unwritten::default);
-        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races, unwritten }
+        let together = races.is_some().then(Together::default);
+        Watch { trace: trace.then(|| Trace::new(COLUMNS)), races, unwritten, together }
     }
 
     /// Races that were found; none if they were not looked for.
@@ -42,10 +45,16 @@ impl Watch {
         self.unwritten.as_ref().map(Unwritten::found)
     }
 
+    /// Broken rules of operations that threads execute together, likewise.
+    pub(super) fn broken(&self) -> Option<&[Broken]> {
+        self.together.as_ref().map(Together::found)
+    }
+
     /// Whether there is anything to say.
     pub(super) fn is_silent(&self) -> bool {
         self.races().unwrap_or_default().is_empty()
             && self.unwritten().unwrap_or_default().is_empty()
+            && self.broken().unwrap_or_default().is_empty()
     }
 }
 
@@ -75,7 +84,22 @@ impl Observer for Watch {
         }
     }
 
+    fn apart(&mut self, one: (u32, Place), other: (u32, Place)) {
+        if let Some(together) = &mut self.together {
+            together.apart(one, other);
+        }
+    }
+
+    fn masked(&mut self, place: Place, lanes: &[MaskedLane], absent: &[(u32, u32)]) {
+        if let Some(together) = &mut self.together {
+            together.masked(place, lanes, absent);
+        }
+    }
+
     fn meet(&mut self, threads: &[u32]) {
+        if let Some(together) = &mut self.together {
+            threads.iter().for_each(|&thread| together.comes(thread));
+        }
         if let Some(races) = &mut self.races {
             races.meet(threads);
         }
@@ -122,6 +146,13 @@ pub(super) fn explain(watch: &Watch, places: &Places<'_>) -> String {
         let message = format!("thread {} {} here{times}", first.thread, does(first));
         out += &places.note(at(first), &message);
     }
+    for broken in watch.broken().unwrap_or_default() {
+        out += &places.error(Some(broken.place), &sentence(broken));
+        if let Some(other) = broken.other {
+            let message = format!("thread {} waits here", broken.threads[1]);
+            out += &places.note(Some(other), &message);
+        }
+    }
     for read in watch.unwritten().unwrap_or_default() {
         let what = places.memory(Region::Shared, read.address);
         let times = match read.count {
@@ -133,6 +164,55 @@ pub(super) fn explain(watch: &Watch, places: &Places<'_>) -> String {
         out += &places.error(Some((read.function, read.inst)), &message);
     }
     out
+}
+
+/// What is wrong with an operation that threads execute together.
+fn sentence(broken: &Broken) -> String {
+    let ([thread, other], [mask, others]) = (broken.threads, broken.masks);
+    match broken.rule {
+        Rule::OneBarrier => {
+            format!("threads of a workgroup wait at different barriers: thread {thread} waits here")
+        }
+        Rule::OwnMask => {
+            format!("thread {thread} executes this with the mask {mask:#010x}, which it is not in")
+        }
+        Rule::OneMask => format!(
+            "threads {thread} and {other} execute this with different masks: {mask:#010x} and \
+             {others:#010x}"
+        ),
+        Rule::NamedLanes => format!(
+            "the mask {mask:#010x} of thread {thread} includes thread {other}, which does not \
+             execute this and has not ended"
+        ),
+    }
+}
+
+/// Broken rules for programs.
+pub(super) fn json_broken(broken: &[Broken], places: &Places<'_>) -> Value {
+    let place = |(function, inst): Place| {
+        let (line, source) = places.json(function, inst);
+        let mut out = json!({ "line": line });
+        add_source(&mut out, source);
+        out
+    };
+    let one = |broken: &Broken| {
+        let mut out = json!({
+            "rule": match broken.rule {
+                Rule::OneBarrier => "one-barrier",
+                Rule::OwnMask => "own-mask",
+                Rule::OneMask => "one-mask",
+                Rule::NamedLanes => "named-lanes",
+            },
+            "message": sentence(broken),
+            "threads": broken.threads,
+            "at": place(broken.place),
+        });
+        if let Some(other) = broken.other {
+            out["other"] = place(other);
+        }
+        out
+    };
+    broken.iter().map(one).collect()
 }
 
 /// Races for programs.

@@ -11,6 +11,7 @@ use crate::{
     intrinsic::{Barrier, Gives},
     split::{self, Extent, Half, Split},
     thread::{Group, Thread},
+    together::Place,
     value::{self, Value},
 };
 
@@ -42,6 +43,11 @@ impl Run<'_, '_> {
             self.report.barriers += 1;
             if self.wants_accesses {
                 self.tell_meeting(seats, &members);
+                if !barrier.is_counted {
+                    let threads = members.iter().map(|&index| &seats[index].thread);
+                    let places = threads.map(|thread| (thread.at.number, places_of(thread)));
+                    self.tell_places(&places.collect::<Vec<_>>());
+                }
             }
             self.open(seats, &members, barrier)?;
         }
@@ -116,6 +122,9 @@ impl Run<'_, '_> {
         }
         let wave = (seat.thread.at.workgroup(), seat.thread.at.wave);
         let is_whole = split.half == Half::Both;
+        if is_whole && self.wants_accesses {
+            self.arrived.insert(number, places_of(&seat.thread));
+        }
         let arrival = self.splits.arrive(name, number, wave, threads, is_whole);
         let is_told = !matches!(split.half, Half::Both | Half::Arrive { relaxed: true });
         if self.wants_accesses && is_told {
@@ -136,9 +145,23 @@ impl Run<'_, '_> {
         self.report.early += u64::from(opened.missing > 0);
         if self.wants_accesses && !opened.meeting.is_empty() {
             self.observer.meet(&opened.meeting);
+            let place = |thread: &u32| Some((*thread, self.arrived.remove(thread)?));
+            let places: Vec<_> = opened.meeting.iter().filter_map(place).collect();
+            self.tell_places(&places);
         }
         for thread in opened.waited.into_iter().filter(|_| self.wants_accesses) {
             self.observer.arrive(thread, opened.phase);
+        }
+    }
+
+    /// Tells of two threads that pass a barrier at different places, if there are such.
+    fn tell_places(&mut self, places: &[(u32, Vec<Place>)]) {
+        let Some((first, rest)) = places.split_first() else { return };
+        let Some(other) = rest.iter().find(|(_, place)| *place != first.1) else { return };
+        // The outermost difference: where they stand, or calls of what they stand in.
+        let different = first.1.iter().zip(&other.1).find(|(one, other)| one != other);
+        if let Some((&one, &there)) = different {
+            self.observer.apart((first.0, one), (other.0, there));
         }
     }
 
@@ -170,6 +193,11 @@ impl Run<'_, '_> {
             None => Err(fault(FaultKind::undefined("an argument of a barrier is poison"))),
         }
     }
+}
+
+/// Where a thread stands: its calls, the outermost first, then the instruction.
+fn places_of(thread: &Thread) -> Vec<Place> {
+    thread.frames.iter().map(|frame| (frame.code, frame.inst)).collect()
 }
 
 /// Of the threads that wait at a barrier of so many the first waves that are as many; nobody if waves are more, or too few.
