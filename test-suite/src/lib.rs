@@ -3,7 +3,7 @@
 //! - [`kernels`]: the sources under `kernels/`, as `kernels.toml` lists them, compiled by clang where it is installed;
 //! - [`giants`]: all of these, inlined into one function by LLVM where it is installed;
 //! - [`marks`]: the right answers that the hand-written functions under `ll/` carry in their comments;
-//! - [`readme`]: the commands that the README tells people to type.
+//! - [`pages`]: what documents tell people to type, and the code that they show.
 //!
 //! The tests of this crate run the `phalanx` binary on all of them; `cargo xtask conformance` takes the kernels from
 //! here.
@@ -12,7 +12,7 @@
 pub mod giants;
 pub mod kernels;
 pub mod marks;
-pub mod readme;
+pub mod pages;
 
 use std::path::{Path, PathBuf};
 

@@ -13,10 +13,7 @@ use anyhow::{Context as _, bail};
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = crate::tidy::workspace_root()?;
     step(&root, "fmt", &["fmt", "--all", "--check"], &[])?;
-    let started = Instant::now();
-    println!("== tidy");
-    crate::tidy::run()?;
-    println!("== tidy: {:.0} s", started.elapsed().as_secs_f64());
+    timed("tidy", crate::tidy::run)?;
     step(
         &root,
         "clippy",
@@ -24,6 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         &[],
     )?;
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
+    timed("docs", crate::docs::run)?;
     step(&root, "test", &["test", "--workspace"], &[])?;
     let itself = env::current_exe()?;
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
@@ -43,6 +41,15 @@ fn llvm_tests(root: &Path, itself: &Path) -> anyhow::Result<()> {
     let (tree, seed) = (tree.to_string_lossy(), day.to_string());
     let args = ["conformance", "--llvm-tests", &tree, "--sample", "1000", "--seed", &seed];
     program(root, "llvm-tests", itself, &args, &[])
+}
+
+/// A check that is a part of this program.
+fn timed(name: &str, check: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    println!("== {name}");
+    let started = Instant::now();
+    check()?;
+    println!("== {name}: {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn step(root: &Path, name: &str, args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {

@@ -1,11 +1,12 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | faults | fuzz | oracle
-//! | edits | precision | refine | validate`.
+//! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | docs | faults | fuzz
+//! | oracle | edits | precision | refine | validate`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
 mod circles;
 mod conformance;
+mod docs;
 mod edits;
 mod faults;
 mod fuzz;
@@ -35,6 +36,8 @@ enum Chore {
     Circles(circles::Options),
     /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
     Conformance(Box<conformance::Options>),
+    /// Render the book of `docs/` to `target/book`, and check its links.
+    Docs,
     /// Faults of repairs, switched on one by one: does a test notice each?
     Faults(faults::Options),
     /// libFuzzer on every target for a while each.
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Ci => ci::run(),
         Chore::Circles(options) => circles::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Docs => docs::run(),
         Chore::Faults(options) => faults::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),

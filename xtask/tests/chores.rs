@@ -7,7 +7,7 @@ use phalanx_testing::llvm_tools::Program;
 fn chores_are_listed() {
     let output = Program::new(env!("CARGO_BIN_EXE_xtask")).run(["--help"], &[]).expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    for chore in ["tidy", "ci", "conformance", "fuzz", "oracle", "edits", "precision"] {
+    for chore in ["tidy", "ci", "conformance", "docs", "fuzz", "oracle", "edits", "precision"] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(chore)), "{text}");
     }
 }

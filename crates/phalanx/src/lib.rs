@@ -95,6 +95,11 @@ pub mod analysis {
     pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
     pub use phalanx_core::{affect, control, divergence, legality};
 }
+/// The code of the pages: it compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../docs/explain.md")]
+struct Pages;
 
 /// What most drivers need.
 pub mod prelude {

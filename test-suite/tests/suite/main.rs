@@ -14,14 +14,13 @@ mod loads;
 mod marks;
 mod memory_ssa;
 mod numbers;
-mod readme;
+mod pages;
 mod report;
 mod rules;
 mod run;
 mod sarif_format;
 mod source;
 mod spaces;
-mod tutorial;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

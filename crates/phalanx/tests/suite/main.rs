@@ -3,6 +3,7 @@
 //! `cargo test -p phalanx --test suite NAME` runs those of a module.
 
 mod accesses;
+mod again;
 mod barriers;
 mod contract;
 mod convergence;
