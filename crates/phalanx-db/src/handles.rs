@@ -1,9 +1,10 @@
 //! Handles on one database: who waits for whom, and questions that end because of an edit.
 //!
 //! A clone of a [`Database`] is another handle on it, usually for another thread. An edit needs the
-//! database for itself: it waits until all other handles are dropped. So that this is soon, the edit
+//! database for itself: it waits until all other handles are dropped. To have that soon, the edit
 //! raises a flag, and questions that were asked in [`Database::try_ask`] end with [`Cancelled`]: at
-//! the next query, or in the middle of a long loop ([`interrupt`]).
+//! the next query, or in the middle of a long loop
+//! ([`interrupt`](phalanx_fixpoint::interrupt)).
 //!
 //! ```text
 //!   editor                          asker, with a handle of its own
@@ -14,7 +15,7 @@
 //! ```
 //!
 //! A thread that holds two handles and edits by one of them would wait for itself for ever.
-//! [`Database::wait_until_alone`] waits for a bounded time instead, and says that handles are alive.
+//! [`Database::wait_until_alone`] waits for a bounded time, and says how many handles are alive.
 //!
 //! Cost: a question reads the flag a few times in each query, two nanoseconds each.
 
@@ -32,8 +33,8 @@ use phalanx_fixpoint::interrupt::{Interrupted, watch};
 
 use crate::Database;
 
-/// A question was broken off because somebody edits, or waits to edit. Asked again after the edit, on
-/// a new handle, it is answered.
+/// A question was broken off because another handle edits, or waits to edit. Asked again after the
+/// edit, on a new handle, it is answered.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the question was broken off, because the modules are being edited")]
 pub struct Cancelled;
@@ -81,8 +82,8 @@ impl Database {
     }
 
     /// Waits until no other handle is alive, for so long at most. Questions of
-    /// [`Database::try_ask`] on others end meanwhile. After that, no edit waits until this handle is
-    /// cloned.
+    /// [`Database::try_ask`] on others end meanwhile. After that, no edit waits until this handle
+    /// is cloned.
     ///
     /// # Errors
     /// When others are still alive.

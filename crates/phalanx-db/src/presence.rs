@@ -1,10 +1,10 @@
 //! What is in a database: which inputs stand for something now, and which are free.
 //!
-//! salsa gives no input back, so the inputs of functions and modules that were removed are used again.
-//! A number alone therefore does not say which function is meant: the same one may be given to another
-//! function later, and another database has functions of the same numbers. Each use of an input has a
-//! [`Stamp`] of its own, which is given once in a process. An input with its stamp names one function
-//! of one database, and nothing else ever.
+//! salsa gives no input back, so the inputs of functions and modules that were removed are used
+//! again. A number alone therefore does not say which function is meant: another function may get it
+//! later, and another database has functions of the same numbers. Each use of an input has a
+//! [`Stamp`] of its own, which is given once in a process. An input with its stamp names one
+//! function of one database, and nothing else ever.
 //!
 //! Cost: a look-up in a table, some twenty nanoseconds.
 

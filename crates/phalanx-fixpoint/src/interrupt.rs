@@ -1,8 +1,8 @@
 //! Long computations that end early because their answer is no longer wanted.
 //!
-//! A thread that asks [`watch`]es a flag while it asks. Long loops call [`poll`], which unwinds with
-//! an [`Interrupted`] once the flag is set; whoever began to watch catches that. A thread that
-//! watches nothing is never interrupted.
+//! A thread that asks [`watch`]es a flag while it asks. Long loops call [`poll`], which unwinds
+//! with an [`Interrupted`] once the flag is set. The code that began to watch catches that. A
+//! thread that watches nothing is never interrupted.
 //!
 //! ```
 //! use std::sync::{Arc, atomic::{AtomicBool, Ordering}};

@@ -155,7 +155,7 @@ impl ModuleBuilder {
     }
 
     /// Whether functions and the module are verified when they are finished, as they are unless this
-    /// says otherwise. A module that is verified by whoever gets it need not be verified here.
+    /// says otherwise. A session verifies what it is given, so that it need not be done here.
     pub fn verifying(&mut self, verifies: bool) -> &mut Self {
         self.verifies = verifies;
         self

@@ -1,8 +1,8 @@
 //! Ids of modules and functions: what they name, and what holds of those that name nothing.
 //!
-//! An id is a number and a stamp. The number is where the function is kept; when a function is removed
-//! another one may get its place. The stamp is given once in a process. So an id names one function of
-//! one session and its clones, and after that function was removed it names nothing.
+//! An id is a number and a stamp. The number is where the function is kept; when a function is
+//! removed another one may get its place. The stamp is given once in a process. So an id names one
+//! function of one session and its clones, and after that function was removed it names nothing.
 
 use phalanx_db::{FunctionInput, ModuleEditError, ModuleInput, Stamp};
 use phalanx_ir::BuildError;

@@ -1,7 +1,6 @@
 //! What an edited function is asked, and whether its facts are those that a new database finds.
 
 use std::{
-    panic::AssertUnwindSafe,
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use phalanx::{
         stable::Assumptions,
         variance::BarrierModel,
     },
-    db::{Cancelled, Database, FunctionInput, ModuleInput, TargetOverrides, queries},
+    db::{Database, FunctionInput, ModuleInput, TargetOverrides, queries},
     ir::{Body, Flow, GlobalName, InstId, Module, Opcode, Value, edit::Use},
     target::SourceSet,
 };
@@ -67,8 +66,7 @@ pub(super) fn ask_elsewhere(
         let mut queries = REPAIRED;
         queries.shuffle(rng);
         thread::spawn(move || {
-            let asked = AssertUnwindSafe(|| queries.iter().for_each(|query| query(&db, f)));
-            Cancelled::catch(asked).is_err()
+            db.try_ask(|db| queries.iter().for_each(|query| query(db, f))).is_err()
         })
     };
     let workers = (0..2).map(worker).collect();
