@@ -11,6 +11,7 @@ mod json;
 mod kernels;
 mod library;
 mod loads;
+mod lost;
 mod marks;
 mod memory_ssa;
 mod numbers;

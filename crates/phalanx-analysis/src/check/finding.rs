@@ -142,6 +142,8 @@ rules! {
     ReadBeforeWritten "PHX052" "read-before-written" "workgroup memory is read that no thread has written",
     /// An access outside of an array.
     OutOfBounds "PHX053" "out-of-bounds" "a thread accesses an array outside of its bounds",
+    /// Threads that write different values to one address of global memory.
+    LostIndex "PHX054" "lost-index" "threads write different values to one address of global memory",
 }
 
 impl Rule {
@@ -176,6 +178,7 @@ impl Rule {
             | Rule::WaveSynchronous
             | Rule::ReadBeforeWritten
             | Rule::OutOfBounds
+            | Rule::LostIndex
             | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
@@ -412,6 +415,8 @@ pub struct Clash {
     pub threads: [[u32; 3]; 2],
     /// Whether each writes.
     pub writes: [bool; 2],
+    /// Whether they are sure to be at odds: what they write may be the same.
+    pub is_certain: bool,
     /// The object.
     pub object: Object,
     /// Which element of it, dimension by dimension; empty where that is not known.

@@ -23,7 +23,8 @@ use salsa::Database as Db;
 /// Races in workgroup memory, and accesses of it that cannot be right, of a kernel: see
 /// [`phalanx_analysis::check::races`]. Empty for other functions, none for a declaration.
 ///
-/// *Reads* variables of the module; where there is workgroup memory or an array also `header`,
+/// *Reads* variables of the module; where there is workgroup memory, an array, or a plain store of
+/// what is no constant also `header`,
 /// `flow`, `body`, [`cfg`], [`postdom_tree`], [`cycles`], [`divergence`] of the kernel and of all it
 /// calls, [`synchronizes`], [`launch_facts`]. *Changes when* a finding does. *Cost* O(threads ×
 /// instructions) up to a limit.
@@ -49,21 +50,32 @@ pub fn workgroup_memory(db: &dyn Db, function: FunctionInput) -> Option<Found> {
         })
     };
     let has_arrays = || races::has_arrays(code(db, function), architecture());
-    if variables.is_empty() && !has_arrays() {
+    let has_arrays = !variables.is_empty() || has_arrays();
+    let stores = has_arrays || races::has_plain_stores(code(db, function));
+    if !stores {
         return Some(Found::default());
     }
     let kernel = unit(function)?;
+    let launch = launch_facts(db, function);
+    if !has_arrays && !races::may_lose_index(kernel, launch, architecture()) {
+        return Some(Found::default());
+    }
     let called = |name: GlobalName| unit(*symbols(db, module).get(&name)?);
-    Some(races::findings(Program {
+    let mut found = races::findings(Program {
         kernel,
         function: &called,
         variables,
         calls: Calls { callee: &callee, architecture: &architecture },
-        launch: launch_facts(db, function),
+        launch,
         target: target(db, module),
         layout: type_layout(db, module),
         lockstep: with_code(db, function, NO_CALLEES, |_, around| around.lockstep)?,
-    }))
+    });
+    if !has_arrays {
+        // There is no workgroup memory to be compared.
+        (found.gave_up, found.left_out) = (false, Vec::new());
+    }
+    Some(found)
 }
 
 /// Accesses of workgroup memory by a kernel that are not judged. Not a query.

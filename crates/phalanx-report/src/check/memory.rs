@@ -67,6 +67,10 @@ pub(super) fn message(finding: &Finding, element: &str) -> String {
             let verb = verb(clash.writes[0]);
             format!("thread {one} {verb} `{element}`, which is outside of the array")
         }
+        Rule::LostIndex => {
+            let may = if clash.is_certain { "" } else { "may " };
+            format!("threads {one} and {other} {may}write different values to `{element}`")
+        }
         _ => {
             let may = if finding.level == Level::Error { "" } else { "may " };
             format!("threads {one} and {other} {may}access `{element}` with no barrier in between")
@@ -107,6 +111,9 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         }
         Rule::ReadBeforeWritten => "let a thread write it first, and put a barrier behind that",
         Rule::OutOfBounds => "make the array larger, or guard the access",
+        Rule::LostIndex => {
+            "let the index tell threads apart, let one thread write, or use an atomic operation"
+        }
         _ if finding.other.is_none() => "let one thread write it, or let each write its own",
         _ => "put a barrier between the two accesses that all threads of the workgroup execute",
     };

@@ -52,6 +52,7 @@ pages! {
     WaveSynchronous "PHX051",
     ReadBeforeWritten "PHX052",
     OutOfBounds "PHX053",
+    LostIndex "PHX054",
 }
 
 /// The page of the rule with a code or a name.

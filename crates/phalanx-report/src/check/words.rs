@@ -128,7 +128,8 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         Rule::WorkgroupRace
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
-        | Rule::OutOfBounds => memory::message(finding, what),
+        | Rule::OutOfBounds
+        | Rule::LostIndex => memory::message(finding, what),
         Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
         Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
         Rule::BarrierBecameDivergent => {
@@ -226,7 +227,8 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         Rule::WorkgroupRace
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
-        | Rule::OutOfBounds => return memory::label(finding, &what.text),
+        | Rule::OutOfBounds
+        | Rule::LostIndex => return memory::label(finding, &what.text),
         Rule::UnpairedBarrier => match what.phase {
             Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
             _ => "nobody waited since the last arrival",
@@ -378,7 +380,8 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::WorkgroupRace
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
-        | Rule::OutOfBounds => return memory::help(finding),
+        | Rule::OutOfBounds
+        | Rule::LostIndex => return memory::help(finding),
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
         Rule::MissingMembers => {
             "compute the mask before the branch, with a ballot over its condition, or move the operation out of it"

@@ -15,6 +15,7 @@
 //! | [`Rule::WaveSynchronous`] | the same of two lanes of a wave, which lockstep would order |
 //! | [`Rule::ReadBeforeWritten`] | a read of what no thread has written |
 //! | [`Rule::OutOfBounds`] | an access outside of its variable |
+//! | [`Rule::LostIndex`] | threads that write different values to one address of global memory |
 //!
 //! # How
 //!
@@ -22,7 +23,8 @@
 //! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads are
 //! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with one
 //! are known where they can be only one place of their object ([`settle`]), those with data are
-//! held against others of the whole array ([`scattered`]), and where a branch
+//! held against others of the whole array ([`scattered`]), stores to global memory with one address for
+//! all threads are compared with themselves ([`lost`]), and where a branch
 //! does, both ways are tried ([`assume`]). Data is not followed: where a condition depends on it,
 //! what is executed under it is left out. So each access that is looked at is executed.
 //!
@@ -39,6 +41,7 @@ mod conflicts;
 mod execute;
 mod launches;
 mod left_out;
+mod lost;
 mod objects;
 mod program;
 mod scattered;
@@ -47,7 +50,7 @@ mod terms;
 mod thread;
 
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
-use phalanx_target::{AddressSpace, Architecture, Scope, SpaceKind};
+use phalanx_target::{AddressSpace, Architecture, LaunchFacts, Scope, SpaceKind};
 use rustc_hash::FxHashMap;
 
 pub use super::finding::{Clash, Object};
@@ -134,6 +137,25 @@ fn in_all(mut all: Vec<ByPlace>) -> ByPlace {
         found.retain(|key, _| other.contains_key(key));
     }
     found
+}
+
+/// Whether a function has plain stores of what is no constant, to other than stack slots.
+/// O(instructions).
+#[must_use]
+pub fn has_plain_stores(code: Code<'_>) -> bool {
+    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    insts.any(|inst| {
+        let &[value, pointer] = code.body.operands(inst) else { return false };
+        let is_slot =
+            pointer.as_inst().is_some_and(|inst| code.body.inst(inst).opcode == Opcode::Alloca);
+        code.body.inst(inst).opcode == Opcode::Store && value.as_const().is_none() && !is_slot
+    })
+}
+
+/// Whether a function has stores whose index may have lost the thread. O(instructions).
+#[must_use]
+pub fn may_lose_index(unit: Unit<'_>, launch: &LaunchFacts, architecture: Architecture) -> bool {
+    !lost::stores(unit, launch, architecture).is_empty()
 }
 
 /// Whether a kernel is given workgroup memory, or has arrays of its own. O(instructions).
@@ -260,6 +282,12 @@ impl<'a, 'f> Search<'a, 'f> {
         for access in outside {
             self.report(machine, indices, Rule::OutOfBounds, [access; 2], true);
         }
+        let mut stored = std::mem::take(&mut machine.lost);
+        // Where the size is not stated, nobody knows whether there is more than a row of threads.
+        stored.retain(|(access, _)| self.is_exact || access.thread < self.size[0]);
+        for (pair, is_certain) in lost::pairs(stored) {
+            self.report(machine, indices, Rule::LostIndex, pair, is_certain);
+        }
         let mut accesses = std::mem::take(&mut machine.accesses);
         settled.settle(machine, &mut accesses);
         left_out::leave_unsettled(machine, &accesses);
@@ -316,7 +344,7 @@ impl<'a, 'f> Search<'a, 'f> {
     ) {
         let is_error = self.is_exact
             && is_certain
-            && rule != Rule::WaveSynchronous
+            && !matches!(rule, Rule::WaveSynchronous | Rule::LostIndex)
             && machine.assumed.is_likely();
         let level = if is_error { Level::Error } else { Level::Warning };
         if machine.assumed.is_doubtful {
@@ -344,6 +372,7 @@ impl<'a, 'f> Search<'a, 'f> {
             (function > 0).then_some((name, inst))
         };
         let clash = Clash {
+            is_certain,
             threads: [at(&second), at(&first)],
             writes: [second.writes, first.writes],
             object,

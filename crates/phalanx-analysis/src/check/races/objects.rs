@@ -64,6 +64,11 @@ impl Machine<'_, '_> {
         }
         if !self.is_workgroup(root) {
             if !matches!(self.terms.get(root), Some(Term::Slot { .. })) {
+                let is_loaded = self.functions.all[function].lost.get(&access.inst.1);
+                // Of a loop the first round is enough.
+                if let (Some(&is_loaded), 0) = (is_loaded, count) {
+                    self.lost.push((access, is_loaded));
+                }
                 self.left_out.leave(access.inst, Why::Index);
             }
             return;

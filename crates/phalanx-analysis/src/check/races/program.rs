@@ -25,7 +25,10 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
-use super::super::sites::{self, Calls, SiteKind, called, integer, sites_at};
+use super::{
+    super::sites::{self, Calls, SiteKind, called, integer, sites_at},
+    lost::{self, Stores},
+};
 use crate::code::{Code, TypeLayout, TypeSizes};
 
 /// A function, and what is known of it.
@@ -122,6 +125,8 @@ pub(super) struct Steps {
 pub(super) struct Function<'a> {
     pub(super) unit: Unit<'a>,
     slice: Vec<bool>,
+    /// Stores whose index may have lost the thread.
+    pub(super) lost: Stores,
     /// It may wait for others in a loop that reads memory.
     pub(super) spins: bool,
     calls: FxHashMap<InstId, Called>,
@@ -175,7 +180,8 @@ impl<'a> Functions<'a> {
             let calls = calls(program, unit.code, &mut number);
             let steps = all_steps(program, unit.code);
             let slice = slice(unit.code);
-            all.push(Function { unit, slice, spins: spins(unit), calls, steps });
+            let lost = lost::stores(unit, program.launch, program.target.architecture());
+            all.push(Function { unit, slice, lost, spins: spins(unit), calls, steps });
         }
         Functions { program, all }
     }

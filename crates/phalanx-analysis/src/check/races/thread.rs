@@ -100,6 +100,9 @@ pub(super) struct Machine<'a, 'f> {
     pub(super) accesses: Vec<Access>,
     /// Accesses outside of their objects.
     pub(super) outside: Vec<Access>,
+    /// Stores to global memory whose index may have lost the thread, and whether they write what was
+    /// loaded.
+    pub(super) lost: Vec<(Access, bool)>,
     /// Somebody may have written workgroup memory in a way that is not put down.
     pub(super) is_incomplete: bool,
     pub(super) left_out: LeftOut,
@@ -174,6 +177,7 @@ impl<'a, 'f> Machine<'a, 'f> {
             fuel: 0,
             accesses: Vec::new(),
             outside: Vec::new(),
+            lost: Vec::new(),
             is_incomplete: false,
             left_out: LeftOut::default(),
             choices: FxHashMap::default(),

@@ -1,0 +1,118 @@
+//! Stores to global memory whose index has lost the thread (PHX054): found in kernels that are called
+//! wrong, at each level, and shown by execution; their twins are silent.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use phalanx_testing::llvm_tools::{self, TIME_LIMIT};
+use serde_json::Value;
+
+const CUDA: &str = "\
+__global__ void wrong_constant(int *out) { out[0] = threadIdx.x; }
+__global__ void wrong_block(const float *in, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[blockIdx.x] = in[i];
+}
+__global__ void wrong_behind_bounds(const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[0] = in[i] * 2.0f + 1.0f;
+}
+__global__ void right_guard(const float *in, float *out) {
+  if (threadIdx.x == 0)
+    out[blockIdx.x] = in[blockIdx.x];
+}
+__global__ void right_lane(const float *in, float *out) {
+  int lane = threadIdx.x % 32;
+  float x = in[threadIdx.x];
+  if (lane == 0 && threadIdx.x / 32 == 0)
+    out[blockIdx.x] = x;
+}
+__global__ void right_one_value(int *out, int n) { out[0] = n; out[blockIdx.x] = blockDim.x; }
+__global__ void right_search(const int *in, int *out, int key) {
+  if (in[threadIdx.x] == key)
+    *out = threadIdx.x;
+}
+__global__ void right_reduction(const float *in, float *out) {
+  float x = in[threadIdx.x];
+  for (int by = 16; by > 0; by /= 2)
+    x += __shfl_xor_sync(0xffffffff, x, by);
+  out[blockIdx.x] = x;
+}
+__global__ void right_shared(const float *in, float *out) {
+  __shared__ float all[256];
+  all[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[blockIdx.x] = all[0] + all[255];
+}
+__global__ void right_atomic(int *out) { atomicExch(&out[0], threadIdx.x); }
+__global__ void right_index(const float *in, float *out) { out[threadIdx.x] = in[threadIdx.x]; }
+";
+
+const OPENCL: &str = "\
+kernel void wrong_constant(global int *out) { out[0] = get_local_id(0); }
+kernel void wrong_group(global const float *in, global float *out) {
+  out[get_group_id(0)] = in[get_global_id(0)];
+}
+kernel void right_guard(global const float *in, global float *out) {
+  if (get_local_id(0) == 0)
+    out[get_group_id(0)] = in[get_global_id(0)];
+}
+kernel void right_index(global const float *in, global float *out) {
+  out[get_global_id(0)] = in[get_global_id(0)];
+}
+kernel void right_search(global const float *in, global int *out) {
+  if (in[get_global_id(0)] > 0)
+    out[0] = get_global_id(0);
+}
+";
+
+/// Kernels, how they are launched, and whether `run --races` shows a race. A write of one value by
+/// all threads is a race to it, so nothing is said of those.
+const LAUNCHES: [(&str, &str, bool); 12] = [
+    ("k.cu wrong_constant", "--arg buf:i32:0", true),
+    ("k.cu wrong_block", "--arg buf:f32:iota*64 --arg buf:f32:0", true),
+    ("k.cu wrong_behind_bounds", "--arg buf:f32:iota*64 --arg buf:f32:0 --arg i32:64", true),
+    ("k.cu right_guard", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
+    ("k.cu right_lane", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
+    ("k.cu right_atomic", "--arg buf:i32:0", false),
+    ("k.cu right_index", "--arg buf:f32:iota*128 --arg buf:f32:zero*128", false),
+    ("k.cl wrong_constant", "--arg buf:i32:0", true),
+    ("k.cl wrong_group", "--arg buf:f32:iota*128 --arg buf:f32:0", true),
+    ("k.cl right_guard", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
+    ("k.cl right_index", "--arg buf:f32:iota*128 --arg buf:f32:zero*128", false),
+    ("k.cl right_search", "--arg buf:f32:zero*128 --arg buf:i32:0", false),
+];
+
+fn run(folder: &Path, command: &str) -> llvm_tools::Outcome {
+    let arguments: Vec<&str> = command.split_whitespace().collect();
+    crate::phalanx().run_in(Some(folder), &arguments, &[], TIME_LIMIT).expect("it starts")
+}
+
+#[test]
+fn stores_that_lost_the_thread() {
+    if llvm_tools::require("clang").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("k.cu"), CUDA).expect("file");
+    fs::write(folder.path().join("k.cl"), OPENCL).expect("file");
+    let own = "--cache-dir cache --cuda-path none";
+    for (file, text) in [("k.cu", CUDA), ("k.cl", OPENCL)] {
+        for options in [" -- -O0", " -- -O2", "--group 64 -- -O0", "--group 64 -- -O2"] {
+            let command = format!("check --format json {file} {own} {options}");
+            let outcome = run(folder.path(), &command);
+            let log: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+            let all = log[0]["diagnostics"].as_array().expect("findings");
+            let lost = all.iter().filter(|one| one["code"] == "PHX054");
+            let found: BTreeSet<&str> = lost.filter_map(|one| one["function"].as_str()).collect();
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let wrong: BTreeSet<&str> = words.filter(|word| word.starts_with("wrong_")).collect();
+            assert_eq!(found, wrong, "{file} {options}: {log:#}");
+        }
+    }
+    for (kernel, arguments, is_race) in LAUNCHES {
+        let command = format!("run --races {kernel} --group 64 {arguments} {own}");
+        let outcome = run(folder.path(), &command);
+        assert_eq!(outcome.status, Some(i32::from(is_race)), "{kernel}: {}", outcome.errors());
+    }
+}
