@@ -8,8 +8,8 @@
 //! k.cu: PHX050 at 4:24      try a barrier before line 4: compiles, nothing found: kept
 //! ```
 //!
-//! Only the file of a unit is changed: a header is part of other units, which are not compiled here.
-//! A compilation for each proposal, at most [`TRIALS`] for a unit.
+//! Only the file of a unit is changed: a header is part of other units, which are not compiled
+//! here. A compilation for each proposal, at most [`TRIALS`] for a unit.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

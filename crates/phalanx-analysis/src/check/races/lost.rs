@@ -6,8 +6,8 @@
 //! if (tid == 0) out[0] = n;   one thread writes
 //! ```
 //!
-//! Looked at are plain stores with an address that is one for the workgroup and a value that is not,
-//! by divergence ([`stores`]). The kernel is executed for each thread, so guards such as `tid == 0`
+//! Looked at are plain stores with an address that is one for the workgroup and a value that is
+//! not, by divergence ([`stores`]). The kernel is executed for each thread, so guards such as `tid == 0`
 //! are seen, and what is under a condition on data is left out. Of two threads that write one
 //! address between two barriers
 //!
@@ -67,7 +67,8 @@ pub(super) fn stores(unit: Unit<'_>, launch: &LaunchFacts, architecture: Archite
     insts.filter_map(of).collect()
 }
 
-/// Whether a pointer is to memory of the thread or of the workgroup, by its type or where it begins.
+/// Whether a pointer is to memory of the thread or of the workgroup, by its type or where it
+/// begins.
 fn is_own(code: Code<'_>, pointer: Value, architecture: Architecture) -> bool {
     let ty = match (pointer.as_inst(), pointer.as_arg()) {
         (Some(inst), _) => Some(code.body.inst(inst).ty),
