@@ -3,11 +3,11 @@
 //! ```text
 //! if (t & 1) __syncthreads(); else __syncthreads();      threads wait at different barriers
 //! __shfl_sync(0xffff, x, 0)                              lane 16 is not in its own mask
-//! if (t < 16) __shfl_sync(0xffffffff, x, 0);             lanes 16 to 31 are in the mask and stay away
+//! if (t < 16) __shfl_sync(0xffffffff, x, 0);         lanes 16 to 31 are named and stay away
 //! ```
 //!
-//! The interpreter gives each of these a meaning, and so do some devices; CUDA and OpenCL leave them
-//! undefined. A lane that a mask names may have ended: it is not waited for. So a lane that stays
+//! The interpreter gives each of these a meaning, and so do some devices; CUDA and OpenCL leave
+//! them undefined. A lane that a mask names may have ended: it is not waited for. So a lane that stays
 //! away is put down, and reported when it executes another operation together with others. One that
 //! comes to the same operation later is no case of this.
 //!

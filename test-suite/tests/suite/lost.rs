@@ -1,5 +1,5 @@
-//! Stores to global memory whose index has lost the thread (PHX054): found in kernels that are called
-//! wrong, at each level, and shown by execution; their twins are silent.
+//! Stores to global memory whose index has lost the thread (PHX054): found in kernels that are
+//! called wrong, at each level, and shown by execution; their twins are silent.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Looked at are plain stores with an address that is one for the workgroup and a value that is
-//! not, by divergence ([`stores`]). The kernel is executed for each thread, so guards such as `tid == 0`
+//! not, by divergence ([`stores`]).
+//! The kernel is executed for each thread, so guards such as `tid == 0`
 //! are seen, and what is under a condition on data is left out. Of two threads that write one
 //! address between two barriers
 //!
