@@ -10,6 +10,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 
+use crate::shell::{CompletionsArgs, ManArgs};
 use crate::terminal::Terminal;
 pub(crate) use check::{CheckArgs, CheckFormat, LevelArg};
 pub(crate) use source::SourceArgs;
@@ -20,7 +21,7 @@ pub(crate) use source::SourceArgs;
     name = "phalanx",
     version,
     about = "Which threads move as one, which break rank, and why",
-    long_about = "Phalanx analyses SIMT (GPU) code in LLVM's textual IR: control flow, cycles, divergence.",
+    long_about = "Phalanx tells which threads of a GPU kernel move as one, which break rank, and why. It reads CUDA, HIP, OpenCL and LLVM IR.",
     styles = Styles::styled(),
     after_help = EXAMPLES,
     propagate_version = true
@@ -41,10 +42,10 @@ const MAX_THREADS: i64 = 1024;
 
 const EXAMPLES: &str = "\
 Examples:
+  phalanx check kernel.cu                             barriers that hang, accesses that race
   phalanx analyze kernel.ll                           what diverges, function by function
   phalanx analyze --format json kernel.ll             the same for a program
   phalanx explain kernel.ll @f %v                     why it diverges
-  phalanx check kernel.ll                             what is wrong
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
   phalanx graph --format svg kernel.ll > kernel.svg   a picture
   phalanx report kernel.cu                            a page to look at: report.html
@@ -80,6 +81,10 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Executes a kernel under the maximal-convergence semantics.
     Run(RunArgs),
+    /// Completions of commands and options for a shell.
+    Completions(CompletionsArgs),
+    /// Manual pages.
+    Man(ManArgs),
 }
 
 /// Options of `phalanx run`.
@@ -499,19 +504,27 @@ pub(crate) enum GraphFormat {
 /// Options of `phalanx report`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The page is one file without links to others; any browser shows it, also without a network.
+The page is one file; any browser shows it, also without a network. Of several files each gets a
+page of its own in a folder beside, and the page that is named has links to all functions.
 
 Examples:
   phalanx report kernel.cu                         writes report.html
+  phalanx report a.cu b.cu -o all.html             writes all.html, all/a.cu.html and all/b.cu.html
   phalanx report kernel.ll -o - > page.html        to standard output
-  phalanx report kernel.cl --function scan         one function alone")]
+  phalanx report kernel.cl --function scan         one function alone
+  phalanx report after.ll --against before.ll      what a transform changed, side by side
+
+Exit status: 0 fine, whatever was found; 2 bad usage or bad input.")]
 pub(crate) struct ReportArgs {
-    /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// LLVM IR, bitcode, or sources in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Where the page is written; `-` is standard output.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
+    /// An earlier version: its code is shown beside, with what differs between other threads now.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,

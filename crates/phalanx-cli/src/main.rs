@@ -15,6 +15,7 @@ mod opt;
 mod pipeline;
 mod report;
 mod run;
+mod shell;
 mod status;
 mod terminal;
 
@@ -30,6 +31,10 @@ use status::Status;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    if std::env::args_os().len() <= 1 {
+        Terminal::new(args::ColorChoice::Auto).err(shell::FIRST);
+        return ExitCode::from(Status::Bad as u8);
+    }
     let cli = match Cli::try_parse_from(args::normalize(std::env::args_os())) {
         Ok(cli) => cli,
         Err(said) => return ExitCode::from(say(&said) as u8),
@@ -49,6 +54,8 @@ fn main() -> ExitCode {
         Command::Graph(args) => graph::run(args, &terminal),
         Command::Report(args) => report::run(args, &terminal),
         Command::Run(args) => run::run(args, &terminal),
+        Command::Completions(args) => shell::completions(args, &terminal),
+        Command::Man(args) => shell::man(args, &terminal),
     };
     let status = result.unwrap_or_else(|error| {
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_broken_pipe) {

@@ -3,6 +3,9 @@
 
 use phalanx_testing::llvm_tools::{Outcome, Program};
 
+const COMMANDS: [&str; 9] =
+    ["analyze", "explain", "check", "opt", "graph", "report", "run", "completions", "man"];
+
 fn phalanx(args: &[&str]) -> Outcome {
     Program::new(env!("CARGO_BIN_EXE_phalanx")).run(args, &[]).expect("it starts")
 }
@@ -12,7 +15,7 @@ fn commands_are_listed() {
     let output = phalanx(&["--help"]);
     assert_eq!(output.status, Some(0));
     let text = String::from_utf8_lossy(&output.stdout);
-    for command in ["analyze", "explain", "check", "opt", "graph", "run"] {
+    for command in COMMANDS {
         assert!(text.lines().any(|line| line.trim_start().starts_with(command)), "{text}");
     }
 }
@@ -61,13 +64,14 @@ fn what_is_told_of_passes_cannot_be_written() {
     }
 }
 
-/// Every command says how it ends.
+/// Every command says how it ends, and shows examples.
 #[test]
 fn exit_statuses_are_stated() {
-    for command in ["analyze", "explain", "check", "opt", "graph", "run"] {
+    for command in COMMANDS {
         let output = phalanx(&[command, "--help"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("\nExit status: 0 "), "{command}: {text}");
+        assert!(text.contains("\nExamples:\n  phalanx "), "{command}: {text}");
     }
 }
 
@@ -159,9 +163,57 @@ fn watching_tells_people_only() {
 #[test]
 fn a_watched_file_that_is_not_there() {
     let output = phalanx(&["check", "--watch", "--watch-rounds", "1", "nowhere.ll"]);
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(text.starts_with("error: cannot open nowhere.ll"), "{text}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("UTC, check 1: nowhere.ll\n\nerror: cannot open nowhere.ll"), "{text}");
     assert!(text.ends_with("; waiting for it to change\n"), "{text}");
+}
+
+/// Without arguments it says what to try first, and that this was no command.
+#[test]
+fn nothing_to_do() {
+    let output = phalanx(&[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status, Some(2));
+    for command in ["phalanx check kernel.cu ", "phalanx report ", "`phalanx --help`"] {
+        assert!(text.contains(command), "{text}");
+    }
+}
+
+/// Bash loads the completions, and completes commands and options by them.
+#[test]
+fn completions_of_bash() {
+    let script = phalanx(&["completions", "bash"]);
+    assert_eq!(script.status, Some(0));
+    let complete = "\nCOMP_WORDS=(phalanx ch); COMP_CWORD=1; _phalanx phalanx ch phalanx\n\
+        echo \"${COMPREPLY[@]}\"\n\
+        COMP_WORDS=(phalanx check --wat); COMP_CWORD=2; _phalanx phalanx --wat check\n\
+        echo \"${COMPREPLY[@]}\"\n";
+    let text = format!("{}{complete}", String::from_utf8_lossy(&script.stdout));
+    let bash = Program::new("/bin/bash").named("bash");
+    let Ok(output) = bash.run(["--norc", "-s"], text.as_bytes()) else { return };
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(shown, "check\n--watch --watch-rounds\n", "{}", output.summary());
+}
+
+/// There is a manual page for each command, and groff has nothing to say against them.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "pages are written to a folder")]
+fn manual_pages() {
+    let folder = std::env::temp_dir().join(format!("phalanx-man-{}", std::process::id()));
+    let output = phalanx(&["man", &folder.to_string_lossy()]);
+    assert_eq!(output.status, Some(0), "{}", output.summary());
+    for name in ["phalanx", "phalanx-check", "phalanx-report", "phalanx-run"] {
+        let path = folder.join(format!("{name}.1"));
+        let page = std::fs::read_to_string(&path).expect("the page");
+        assert!(page.contains(".SH") && page.contains("Exit status"), "{page}");
+        let groff = Program::new("/usr/bin/groff").named("groff");
+        let path = path.to_string_lossy().into_owned();
+        let Ok(output) = groff.run(["-man", "-Tutf8", "-ww", &*path], &[]) else { continue };
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains(&format!("{} - ", name.trim_start_matches("phalanx-"))), "{shown}");
+    }
+    std::fs::remove_dir_all(&folder).expect("it is there");
 }
 
 #[test]

@@ -580,16 +580,6 @@ fn barriers_that_leaving_threads_skip() {
     assert!(check(&rounds, &["-g", "-O1"]).starts_with("warning"));
 }
 
-#[test]
-fn watching() {
-    let folder = tempfile::tempdir().expect("folder");
-    guarded(folder.path());
-    let outcome = check_in(folder.path(), &["--watch", "--watch-rounds", "1", "guarded.ll"]);
-    let shown = text(&outcome.stdout);
-    assert!(shown.contains("1 note; judged: 1 kernel, 1 barrier\nguarded.ll: read in "), "{shown}");
-    assert!(shown.contains(" ms, checked in "), "{shown}");
-}
-
 /// What pages show is what is printed, for the kernel that they name.
 #[test]
 fn outputs_that_pages_show() {

@@ -22,6 +22,7 @@ mod run;
 mod sarif_format;
 mod source;
 mod spaces;
+mod watch;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

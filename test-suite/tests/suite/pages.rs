@@ -189,10 +189,8 @@ fn code_is_what_it_is_said_to_be() {
     for page in pages() {
         for block in blocks(&text_of(&page)) {
             let at = format!("{page}:{}", block.line);
-            if let Some(reason) = block.not_run() {
-                if reason.len() < 10 {
-                    wrong.push(format!("{at}: `{reason}` is no reason"));
-                }
+            if let Some(reason) = block.not_run().filter(|reason| reason.len() < 10) {
+                wrong.push(format!("{at}: `{reason}` is no reason"));
             }
             if let Some(name) = block.from() {
                 let files = files(&root.join(name));

@@ -72,10 +72,26 @@ fn chromium() -> Option<Program> {
 /// Opens the page of [`KERNEL`] and lets a script act on it. Checks what it says.
 #[track_caller]
 fn check(address: &str, script: &str, expected: &Expect) {
-    let (Some(browser), Some(_)) = (chromium(), llvm_tools::require("clang")) else { return };
+    if llvm_tools::require("clang").is_some() {
+        let arguments = ["report", "k.cl", "--group", "64", "--no-cache"];
+        check_page(&[("k.cl", KERNEL)], &arguments, address, script, expected);
+    }
+}
+
+/// The same of other files.
+#[track_caller]
+fn check_page(
+    files: &[(&str, &str)],
+    arguments: &[&str],
+    address: &str,
+    script: &str,
+    expected: &Expect,
+) {
+    let Some(browser) = chromium() else { return };
     let folder = tempfile::tempdir().expect("folder");
-    fs::write(folder.path().join("k.cl"), KERNEL).expect("file");
-    let arguments = ["report", "k.cl", "--group", "64", "--no-cache"];
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("file");
+    }
     let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
     let outcome = outcome.expect("it starts");
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
@@ -226,4 +242,94 @@ fn a_function_is_drawn_as_svg() {
         let nodes = if kind == "postdomtree" || kind == "affect" { 4 } else { 3 };
         assert_eq!(drawn.matches("data-node=").count(), nodes, "{kind}: {drawn}");
     }
+}
+
+/// Two versions side by side: a transform asks the thread's index in place of an argument.
+#[test]
+fn two_versions_side_by_side() {
+    let before = "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %n) {
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  %old = mul i32 %n, 3
+  %c = icmp ult i32 %n, 7
+  br i1 %c, label %a, label %b
+a:
+  store i32 %n, ptr addrspace(1) %p
+  br label %b
+b:
+  ret void
+}
+";
+    let now = before.replace("  %old = mul i32 %n, 3\n", "").replace("ult i32 %n", "ult i32 %id");
+    let now = now.replace("store i32 %n", "fence seq_cst\n  store i32 %n");
+    let script = "
+        all('#summary p').slice(-1).forEach((p) => say('summary', p.textContent));
+        say('open', all('[role=tab]').find((t) => t.ariaSelected === 'true').textContent);
+        all('#changes li').forEach((change) => say('change', change.textContent));
+        say('gone', all('#source .gone').map((row) => row.textContent).join('; '));
+        say('new', all('#code .new').map((row) => row.textContent).join('; '));
+        all('#source .row').find((row) => row.textContent.includes('icmp')).click();
+        say('picked', text('#code .row.picked'));
+        say('why', text('#why ol'));";
+    check_page(
+        &[("before.ll", before), ("now.ll", &now)],
+        &["report", "now.ll", "--against", "before.ll"],
+        "",
+        script,
+        &expect![[r#"
+            summary: Against before.ll: 3 lines differ between threads that agreed, 0 the other way round; 1 line is new, 1 line is gone.
+            open: Changes (3)
+            change: %c = icmp ult i32 %id, 7: differs between threads of a wave; before: the same for all threads
+            change: br i1 %c, label %a, label %b: differs between threads of a wave; before: the same for all threads
+            change: a:: some threads of a wave skip this block; before: all threads execute this block
+            gone: 5 %old = mul i32 %n, 3
+            new: 8 fence seq_cst
+            picked: 51 %c = icmp ult i32 %id, 7
+            why: %c is computed from %id%id is the result of a call: the thread's index x
+            error: none"#]],
+    );
+}
+
+/// Of several files each has a page, and one page has links to all functions.
+#[test]
+fn pages_of_several_files() {
+    let folder = tempfile::tempdir().expect("folder");
+    let text =
+        "target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @f() {\n  ret void\n}\n";
+    fs::create_dir(folder.path().join("x")).expect("folder");
+    for name in ["a.ll", "x/a.ll"] {
+        fs::write(folder.path().join(name), text).expect("file");
+    }
+    let run = |arguments: &[&str]| {
+        let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
+        outcome.expect("it starts")
+    };
+    let outcome = run(&["report", "a.ll", "x/a.ll", "-o", "all.html"]);
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let list = fs::read_to_string(folder.path().join("all.html")).expect("the page");
+    for address in ["all/a.ll.html", "all/a.ll.2.html"] {
+        assert!(list.contains(&format!("<a href=\"{address}#f\">f</a>")), "{list}");
+        let page = fs::read_to_string(folder.path().join(address)).expect("a page");
+        assert!(page.contains("id=\"f0\""), "{address}");
+    }
+    assert_eq!(run(&["report", "a.ll", "x/a.ll", "-o", "-"]).status, Some(2));
+    fs::write(folder.path().join("b.ll"), "nothing").expect("file");
+    let outcome = run(&["report", "a.ll", "b.ll"]);
+    assert_eq!(outcome.status, Some(2), "one of them is no module: {outcome:?}");
+}
+
+/// Where something was not judged, the summary says so.
+#[test]
+fn what_was_not_judged_is_in_the_summary() {
+    let folder = tempfile::tempdir().expect("folder");
+    let text = "target triple = \"nvptx64-nvidia-cuda\"\n\
+        declare void @strange() convergent\n\
+        define ptx_kernel void @f() {\n  call void @strange()\n  ret void\n}\n";
+    fs::write(folder.path().join("f.ll"), text).expect("file");
+    let arguments = ["report", "f.ll", "-o", "-"];
+    let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
+    let page = String::from_utf8(outcome.expect("it starts").stdout).expect("text");
+    let words = "finds no error and no warning; 1 operation was not judged, see the head.";
+    assert!(page.contains(words), "{page}");
 }

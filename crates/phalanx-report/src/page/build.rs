@@ -50,8 +50,8 @@ impl<'a> Builder<'a> {
         Builder { db, printer, text, page, files: Files::default() }
     }
 
-    /// Adds a function with a body, and what was found in it.
-    pub fn add(&mut self, entry: FunctionEntry, findings: Vec<Diagnostic>) {
+    /// Adds a function with a body, what was found in it, and how many operations were not judged.
+    pub fn add(&mut self, entry: FunctionEntry, findings: Vec<Diagnostic>, not_judged: usize) {
         let sections =
             Sections { cycles: true, accesses: true, loads: true, ..Sections::default() };
         let asked = (Scope::Wave, sections, None);
@@ -78,11 +78,12 @@ impl<'a> Builder<'a> {
         };
         self.page.functions.push(FunctionPage {
             name,
-            sentences: sentences(&report, &code.rows, &findings, &self.page.sources),
+            sentences: sentences(&report, &code.rows, (&findings, not_judged), &self.page.sources),
             symbol: report.name,
             kernel: report.kernel,
             summary: report.summary,
             rows: code.rows,
+            earlier: None,
             steps: code.steps,
             cycles: report.cycles.unwrap_or_default(),
             accesses: report.accesses.unwrap_or_default(),

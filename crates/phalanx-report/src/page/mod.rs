@@ -8,6 +8,7 @@
 //! function, so that a browser reads a function when it is shown. The script draws it.
 //!
 //! ```text
+//! List ── links to pages of several modules
 //! Page ── files: lines of the program
 //!      └─ functions ── rows: labels, instructions, what each depends on
 //!                   ├─ steps: the links of all chains, each once
@@ -20,12 +21,16 @@
 //! **Cost.** O(instructions), and a search for each chain; functions with more than
 //! [`MAX_CHAINS`] values that differ have chains of their branches only.
 
+mod against;
 mod build;
+mod list;
 mod model;
 mod rows;
 mod sentences;
 
+pub use against::Earlier;
 pub use build::Builder;
+pub use list::List;
 pub use model::{Entry, FilePage, FunctionPage, Page, Row, StepRow};
 
 use std::fmt::{self, Write};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::against::Earlier;
 use crate::analyze::{AccessReport, CycleReport, Summary};
 use crate::check::Diagnostic;
 use crate::loads::LoadReport;
@@ -15,6 +16,9 @@ pub struct Page {
     pub triple: String,
     /// How it was compiled, if it was.
     pub compiled: Option<String>,
+    /// What the earlier version is called, if one is shown beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// Files of the program that rows are about.
     pub files: Vec<FilePage>,
     /// What the names of sources mean: name, and words of the program's language.
@@ -64,6 +68,9 @@ pub struct FunctionPage {
     pub summary: Summary,
     /// Arguments, labels and instructions, in order.
     pub rows: Vec<Row>,
+    /// The earlier version, if one is shown beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
     /// Links of chains.
     pub steps: Vec<StepRow>,
     /// Loops and other cycles.

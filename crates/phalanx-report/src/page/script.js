@@ -62,6 +62,7 @@
     fill($("summary"), ...shown.sentences.map((text) => el("p", {}, ...words(text))));
     drawCode();
     drawSource();
+    drawChanges();
     drawFindings();
     drawMemory();
     drawLoops();
@@ -70,7 +71,7 @@
       shown.without_chains
         ? el("p", {}, "The function is large: only branches have their causes here; " +
             "phalanx explain has those of values.") : null);
-    tab(shown.findings.length ? "findings" : "why");
+    tab(page.against ? "changes" : shown.findings.length ? "findings" : "why");
     search($("search").value);
   }
 
@@ -94,15 +95,23 @@
     return parts;
   }
 
+  // One listener for all lines: a large function has ten thousand.
+  const onLine = (run) => (event) => {
+    const row = event.target.closest("#code > .row");
+    if (row) run(Number(row.id.slice(1)), event);
+  };
+  $("code").addEventListener("click", onLine(pick));
+  $("code").addEventListener("keydown", onLine((at, { key }) => { if (key === "Enter") pick(at); }));
+  $("code").addEventListener("mouseover", onLine((at) => same(shown.rows[at].p)));
+  $("code").addEventListener("mouseleave", () => same(null));
+
   function drawCode() {
     const code = $("code");
     const all = shown.rows.map((row, at) => {
       const title = `${levelWords(row)}${depends(row)}${row.x ? `; variable ${row.x}` : ""}`;
       const line = el("div", {
         class: `row l${row.l}${row.k === "b" ? " label" : ""}`, id: `r${at}`, title, tabindex: 0,
-        role: "button", "aria-label": `${row.t}: ${title}`,
-        on: { click: () => pick(at), mouseenter: () => same(row.p), mouseleave: () => same(null),
-          keydown: (event) => { if (event.key === "Enter") pick(at); } },
+        role: "button",
       }, el("span", { class: "n" }, row.n ? String(row.n) : ""), el("span", { class: "g" }),
         el("span", {}, row.k === "i" || row.k === "t" ? "  " : "",
           ...withNames(row.k === "a" ? `argument ${row.t}` : row.t)));
@@ -119,7 +128,53 @@
     return [...count.keys()].sort((a, b) => count.get(b) - count.get(a) || a - b);
   }
 
+  /** The earlier version takes the place of the source. */
+  function drawEarlier() {
+    const { rows, pairs } = shown.earlier;
+    const partner = new Map(pairs);
+    document.querySelector("main").classList.remove("no-source");
+    fill($("source"), el("div", { class: "row label" }, `before: ${page.against}`),
+      ...rows.map((row, at) => {
+        const to = partner.get(at);
+        const title = to === undefined ? "this line is gone" : levelWords(row) + depends(row);
+        return el("div", {
+          class: `row l${row.l}${row.k === "b" ? " label" : ""}${to === undefined ? " gone" : ""}`,
+          id: `o${at}`, title, tabindex: to === undefined ? null : 0,
+          on: { click: () => { if (to !== undefined) { pick(to); reveal(to); } },
+            keydown: (event) => { if (event.key === "Enter" && to !== undefined) pick(to); } },
+        }, el("span", { class: "n" }, row.n ? String(row.n) : ""), el("span", { class: "g" }),
+          el("span", {}, row.k === "i" || row.k === "t" ? "  " : "", row.t));
+      }));
+  }
+
+  /** Marks lines that are new or differ between other threads than before, and lists them. */
+  function drawChanges() {
+    $("tab-changes").hidden = !page.against;
+    if (!shown.earlier) {
+      fill($("changes"), page.against
+        ? el("p", {}, `${page.against} has no function of this name.`) : null);
+      return;
+    }
+    const { rows, pairs } = shown.earlier;
+    const before = new Map(pairs.map(([from, to]) => [to, rows[from]]));
+    const changed = [];
+    shown.rows.forEach((row, at) => {
+      const was = before.get(at);
+      if (!was) $(`r${at}`).classList.add("new");
+      else if (was.l !== row.l) {
+        $(`r${at}`).classList.add("other");
+        changed.push(el("li", {},
+          el("button", { class: "go", on: { click: () => reveal(at) } }, el("code", {}, row.t)),
+          `: ${levelWords(row)}; before: ${levelWords(was)}`));
+      }
+    });
+    fill($("changes"), changed.length ? el("ul", {}, ...changed)
+      : el("p", {}, "No line differs between other threads than before."));
+    $("tab-changes").textContent = changed.length ? `Changes (${changed.length})` : "Changes";
+  }
+
   function drawSource() {
+    if (shown.earlier) { drawEarlier(); return; }
     const files = filesShown();
     document.querySelector("main").classList.toggle("no-source", files.length === 0);
     const parts = files.map((file) => {

@@ -4,7 +4,8 @@
 //! ```text
 //! 9 of 14 values differ between threads of a wave; 9 depend on `threadIdx.x`.
 //! 1 of 2 branches parts threads of a wave; threads leave its loop in different rounds.
-//! 1 of 3 memory accesses reaches far apart; 1 error found.
+//! In 1 of 3 accesses of memory lanes of a wave reach far apart; `phalanx check` finds 1 error and no
+//! warning; 2 operations were not judged, see the head.
 //! ```
 
 use rustc_hash::FxHashMap;
@@ -20,10 +21,10 @@ const FAR: u32 = 2;
 pub(super) fn sentences(
     report: &FunctionReport,
     rows: &[Row],
-    findings: &[Diagnostic],
+    (findings, not_judged): (&[Diagnostic], usize),
     sources: &[(&'static str, &'static str)],
 ) -> Vec<String> {
-    vec![values(report, rows, sources), branches(report), memory(report, findings)]
+    vec![values(report, rows, sources), branches(report), memory(report, findings, not_judged)]
 }
 
 fn values(
@@ -70,7 +71,7 @@ fn branches(report: &FunctionReport) -> String {
     format!("{branches}; {loops}.")
 }
 
-fn memory(report: &FunctionReport, findings: &[Diagnostic]) -> String {
+fn memory(report: &FunctionReport, findings: &[Diagnostic], not_judged: usize) -> String {
     let accesses = report.accesses.as_deref().unwrap_or_default();
     let far = accesses.iter().filter(|access| {
         let needed = access.bytes.unwrap_or(0).div_ceil(128).max(1);
@@ -87,14 +88,22 @@ fn memory(report: &FunctionReport, findings: &[Diagnostic]) -> String {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     let errors = counted(count("error"), "error", "errors");
     let warnings = counted(count("warning"), "warning", "warnings");
-    format!("{memory}; `phalanx check` finds {errors} and {warnings}.")
+    let left_out = match not_judged {
+        0 => String::new(),
+        some => format!("; {} not judged, see the head", were(some)),
+    };
+    format!("{memory}; `phalanx check` finds {errors} and {warnings}{left_out}.")
 }
 
-const fn verb<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
+fn were(count: usize) -> String {
+    format!("{count} {}", verb(count, "operation was", "operations were"))
+}
+
+pub(super) const fn verb<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     match count {
         0 => format!("no {one}"),
         _ => format!("{count} {}", verb(count, one, many)),
