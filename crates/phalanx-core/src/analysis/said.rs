@@ -96,9 +96,8 @@ impl Sink<'_> {
     pub fn argument(&mut self, value: Value, at: Block, position: usize) {
         self.forget_argument(value);
         self.said.slots.forget_load(value);
-        if let Some(around) = &self.said.around
-            && let (at, Some(sources)) = around.place_argument(value, at)
-        {
+        let placed = self.said.around.as_ref().map(|around| around.place_argument(value, at));
+        if let Some((at, Some(sources))) = placed {
             return self.given(value, at, sources);
         }
         let arguments = &mut self.said.arguments[at.index()];
