@@ -79,12 +79,22 @@ pub fn run(
             }
         });
     }
-    let packets = packets(&geometry, memory).map_err(setup)?;
+    let packets = packets(program, &geometry, memory).map_err(setup)?;
     schedule::run(program, code, launch, geometry, &args, &shared, packets, memory, observer)
 }
 
-/// The dispatch packet and the implicit arguments of AMDGPU kernels (code object version 5), where extents are read from.
-fn packets(geometry: &Geometry, memory: &mut Memory) -> Result<[u64; 2], FaultKind> {
+/// The dispatch packet and the implicit arguments of AMDGPU kernels, where extents are read from.
+///
+/// Up to version 4 of code objects the implicit arguments begin with the offsets of the grid, which
+/// are 0, and have no extents.
+fn packets(
+    program: &Program<'_>,
+    geometry: &Geometry,
+    memory: &mut Memory,
+) -> Result<[u64; 2], FaultKind> {
+    let version =
+        program.module.metadata.module_flag(program.context(), "amdhsa_code_object_version");
+    let has_extents = version.is_none_or(|version| version >= 500);
     let Geometry { grid, block, last, .. } = *geometry;
     let mut packet = [0u8; 64];
     let mut implicit = [0u8; 256];
@@ -106,6 +116,9 @@ fn packets(geometry: &Geometry, memory: &mut Memory) -> Result<[u64; 2], FaultKi
         implicit[4 * d..][..4].copy_from_slice(&count.to_le_bytes());
         implicit[12 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
         implicit[18 + 2 * d..][..2].copy_from_slice(&(remainder as u16).to_le_bytes());
+    }
+    if !has_extents {
+        implicit = [0; 256];
     }
     let addresses = [memory.buffer(&packet)?, memory.buffer(&implicit)?];
     for address in addresses {

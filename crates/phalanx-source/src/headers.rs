@@ -177,6 +177,10 @@ fn open_cl(triple: &str, compiler: &Compiler) -> Chosen {
     match libclc(triple, compiler) {
         Some(library) => {
             chosen.link(&library);
+            if triple.starts_with("amdgcn") {
+                // The offset of the grid is read where code objects up to version 4 have it.
+                chosen.argument(&["-mcode-object-version=4"]);
+            }
             chosen.name = format!("clang's OpenCL header and {}", library.display());
         }
         None => chosen.name = format!("clang's OpenCL header, without libclc for {triple}"),

@@ -94,10 +94,10 @@ fn run(folder: &Path, command: &Command<'_>) -> Result<(), String> {
     }
     let printed = [outcome.stdout, outcome.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
-    // Lines that a page shows are printed in that order, down to the `...` after which it leaves
-    // the rest out.
+    // Lines that a page shows are printed in that order; it leaves out what it likes, and says so
+    // with `...` where that is long.
     let mut rest = printed.lines();
-    for line in command.shown.iter().take_while(|line| **line != "...") {
+    for line in command.shown.iter().filter(|line| **line != "...") {
         if !line.is_empty() && !rest.any(|other| other == *line) {
             return Err(format!("`{line}` is not printed, or not there:\n{printed}"));
         }

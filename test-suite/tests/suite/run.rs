@@ -218,11 +218,16 @@ fn a_race_has_threads_and_places() {
 
 /// Writes a source to a folder and runs a kernel of it; nothing without a compiler.
 fn run_source(text: &str, arguments: &str) -> Option<(Option<i32>, String)> {
+    run_source_with(text, &format!("{arguments} --no-cache"))
+}
+
+/// The same with all arguments.
+fn run_source_with(text: &str, arguments: &str) -> Option<(Option<i32>, String)> {
     phalanx_testing::llvm_tools::require("clang")?;
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("k.cl"), text).expect("it is written");
     let limit = phalanx_testing::llvm_tools::TIME_LIMIT;
-    let arguments = format!("run k.cl {arguments} --no-cache");
+    let arguments = format!("run k.cl {arguments}");
     let outcome = crate::phalanx()
         .run_in(Some(folder.path()), arguments.split(' '), &[], limit)
         .expect("it starts");
@@ -230,6 +235,25 @@ fn run_source(text: &str, arguments: &str) -> Option<(Option<i32>, String)> {
     let text = String::from_utf8_lossy(&text).into_owned();
     let lines = text.lines().filter(|line| !line.contains("compiled by clang"));
     Some((outcome.status, lines.map(|line| format!("{line}\n")).collect()))
+}
+
+/// The global id of the first thread is 0, where libclc says it and where clang is not told to link
+/// it; for AMD's GPUs libclc reads the offset of the grid from implicit arguments.
+#[test]
+fn global_ids_begin_with_zero() {
+    let source = "kernel void k(global int *out) {
+  int i = get_global_id(0) + 4 * get_global_id(1);
+  out[i] = 100 + i;
+}
+";
+    let arguments = "k --group 2x2 --grid 2x2 --arg buf:i32:zero*16";
+    for level in ["-O0", "-O2"] {
+        let arguments = format!("{arguments} --no-cache -- {level}");
+        let Some((status, text)) = run_source_with(source, &arguments) else { return };
+        assert_eq!(status, Some(0), "{text}");
+        assert!(text.contains("100 101 102 103 104 105 106 107"), "{level}: {text}");
+        assert!(text.contains("108 109 110 111 112 113 114 115"), "{level}: {text}");
+    }
 }
 
 /// What `check` calls an error is one here, at the same lines.

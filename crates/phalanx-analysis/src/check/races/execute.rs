@@ -187,8 +187,8 @@ impl<'a> Machine<'a, '_> {
                 let known = thread.private.get(&(at.base, at.offset)).copied();
                 known.filter(|(_, of)| *of == size).map(|(value, _)| value)
             }
-            Some(Term::Register(name, _)) if self.size_at(name, at.offset).is_some() => {
-                self.size_at(name, at.offset)
+            Some(Term::Register(name, _)) if self.size_at(name, at.offset, size).is_some() => {
+                self.size_at(name, at.offset, size)
             }
             _ => {
                 // What does not change is one whenever it is read.
@@ -202,15 +202,27 @@ impl<'a> Machine<'a, '_> {
         thread.set(inst, value);
     }
 
-    /// The size of the workgroup, where AMD's packets have it.
-    fn size_at(&self, name: &str, offset: i64) -> Option<Val> {
-        let axis = match (name, offset) {
-            ("dispatch.ptr", 4) | ("implicitarg.ptr", 12) => 0,
-            ("dispatch.ptr", 6) | ("implicitarg.ptr", 14) => 1,
-            ("dispatch.ptr", 8) | ("implicitarg.ptr", 16) => 2,
-            _ => return None,
+    /// The size of the workgroup, where AMD's packets have it: a number of 16 bits for each
+    /// dimension, of which optimized code reads two at once.
+    ///
+    /// Only such a number is taken from the implicit arguments: up to version 4 of code objects
+    /// wider ones are there, at the same place.
+    fn size_at(&self, name: &str, offset: i64, bytes: u32) -> Option<Val> {
+        let half = |offset: i64| match (name, offset) {
+            ("dispatch.ptr", 4) | ("implicitarg.ptr", 12) => Some(u64::from(self.size[0])),
+            ("dispatch.ptr", 6) | ("implicitarg.ptr", 14) => Some(u64::from(self.size[1])),
+            ("dispatch.ptr", 8) | ("implicitarg.ptr", 16) => Some(u64::from(self.size[2])),
+            _ => None,
         };
-        Some(Val::number(u64::from(self.size[axis])))
+        match bytes {
+            2 => half(offset).map(Val::number),
+            4 if name == "dispatch.ptr" => {
+                // Behind the third nothing is said; it is 0.
+                let high = if offset == 8 { Some(0) } else { half(offset + 2) };
+                Some(Val::number(half(offset)? | high? << 16))
+            }
+            _ => None,
+        }
     }
 
     fn is_constant(&self, number: usize, pointer: Value) -> bool {
