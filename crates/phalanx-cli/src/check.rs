@@ -20,8 +20,8 @@ use phalanx::{
     db::{Database, FunctionEntry, FunctionInput, queries},
     report::check::{
         Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
-        SourceFile, against, distinct, findings, page_of, sarif, write_github, write_judged,
-        write_line, write_summary, write_text,
+        SourceFile, against, distinct, findings, page_of, sarif, write_github,
+        write_github_summary, write_judged, write_line, write_summary, write_text,
     },
     target::LaunchStatement,
 };
@@ -400,9 +400,7 @@ impl<'a> Check<'a> {
                 for checked in all {
                     self.write(&checked.source, &checked.found, &mut text)?;
                 }
-                if self.args.format == CheckFormat::Github {
-                    return Ok(self.terminal.out(&text)?);
-                }
+                let mut last = String::new();
                 let found: Vec<Diagnostic> = all.iter().flat_map(|c| c.found.clone()).collect();
                 let mut judged: Option<Judged> = None;
                 for one in all.iter().filter_map(|checked| checked.judged.clone()) {
@@ -411,13 +409,17 @@ impl<'a> Check<'a> {
                 let name = all.first().map(|checked| checked.source.name.as_str());
                 match judged {
                     Some(judged) => {
-                        write_judged(&found, &judged, name.unwrap_or_default(), &mut text)?;
+                        write_judged(&found, &judged, name.unwrap_or_default(), &mut last)?;
                     }
                     // That nothing was found is no news of a module that was not checked.
                     None if found.is_empty() && is_incomplete => {}
-                    None => write_summary(&found, &mut text)?,
+                    None => write_summary(&found, &mut last)?,
                 }
-                text += &compilations(all);
+                last += &compilations(all);
+                match self.args.format {
+                    CheckFormat::Github => write_github_summary(&last, &mut text)?,
+                    _ => text += &last,
+                }
                 self.terminal.out(&text)?;
             }
             CheckFormat::Json => {

@@ -94,6 +94,7 @@ pub fn compile(
         Language::Hip => "gfx90a",
         Language::OpenCl => match flags.triple.as_ref().or(defaults.triple.as_ref()) {
             Some(triple) if triple.starts_with("nvptx") => "sm_80",
+            Some(triple) if triple.starts_with("spir") => triple,
             _ => "gfx90a",
         },
     };
@@ -185,6 +186,12 @@ fn arguments(
         Language::Hip => {
             add(&format!("--cuda-device-only --offload-arch={architecture}"));
         }
+        // NVIDIA's GPUs have an architecture for clang where others have a processor.
+        Language::OpenCl if triple.starts_with("nvptx") => {
+            add(&format!("-target {triple} -march={architecture}"));
+        }
+        // SPIR-V is for no processor.
+        Language::OpenCl if triple.starts_with("spir") => add(&format!("-target {triple}")),
         Language::OpenCl => add(&format!("-target {triple} -mcpu={architecture}")),
     }
     // `-g` alone has no variables in CUDA above -O0; sources are known by their checksums.

@@ -79,6 +79,23 @@ fn three_languages() {
     );
 }
 
+/// Each target has its own word for what it is compiled for.
+#[test]
+fn targets_of_opencl() {
+    let source = "kernel void wrong(global int *p) {\n  if (get_local_id(0) < 16)\n    barrier(CLK_LOCAL_MEM_FENCE);\n  p[get_local_id(0)] = 1;\n}\n";
+    let targets = ["--mcpu sm_80", "--mtriple spirv64-unknown-unknown", "--mcpu gfx1100"];
+    for target in targets {
+        check(
+            &[("k.cl", source)],
+            &format!("k.cl {target}"),
+            &expect![[r#"
+                k.cl:3:5: error: `barrier()` is not executed by all threads of a workgroup, in kernel `wrong` [PHX001]
+                1 error; judged: 1 kernel, 1 barrier
+            "#]],
+        );
+    }
+}
+
 /// What ordinary CUDA files have: a host part, the C++ library, atomics, shuffles, mathematics.
 #[test]
 fn our_header_is_enough_for_ordinary_kernels() {

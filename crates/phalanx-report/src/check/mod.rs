@@ -38,5 +38,5 @@ pub use found::findings;
 pub use names::{demangled, source_name};
 pub use pages::{page, page_of};
 pub use sarif::{LogOptions, Run, sarif};
-pub use short::{write_github, write_line};
+pub use short::{write_github, write_github_summary, write_line};
 pub use text::{ModuleText, write_summary, write_text};

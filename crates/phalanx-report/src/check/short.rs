@@ -54,6 +54,21 @@ pub fn write_github(diagnostic: &Diagnostic, module: &str, out: &mut dyn Write) 
     writeln!(out, ",title={}::{}", property(&title), data(&message))
 }
 
+/// Writes the last lines of a run for GitHub: what was not judged is an annotation without a place,
+/// the others stand in its log.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_github_summary(last: &str, out: &mut dyn Write) -> fmt::Result {
+    for line in last.lines() {
+        match line.strip_prefix("not judged: ") {
+            Some(what) => writeln!(out, "::notice title=not judged::{}", data(what))?,
+            None => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(())
+}
+
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
@@ -92,6 +107,18 @@ mod tests {
             fingerprint: String::new(),
             suppression: None,
         }
+    }
+
+    #[test]
+    fn last_lines_of_github() {
+        let mut out = String::new();
+        let last = "nothing found; judged: 1 kernel, 0 barriers\nnot judged: `f`, 100% unknown\n";
+        write_github_summary(last, &mut out).expect("a string");
+        expect![[r#"
+            nothing found; judged: 1 kernel, 0 barriers
+            ::notice title=not judged::`f`, 100%25 unknown
+        "#]]
+        .assert_eq(&out);
     }
 
     #[test]
