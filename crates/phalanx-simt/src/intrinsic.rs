@@ -10,7 +10,7 @@ pub(crate) use spirv::{Form, form};
 
 use crate::{
     collective::Collective,
-    library_memory::Access,
+    library_memory::operations::Access,
     reach::Reach,
     split::Split,
     sub_groups::{OfBallot, WorkGroup},

@@ -35,6 +35,7 @@ mod coordinates;
 mod driver;
 pub mod fault;
 mod float;
+mod functions;
 mod intrinsic;
 pub mod launch;
 mod library_memory;
@@ -60,8 +61,8 @@ pub mod value;
 pub mod versions;
 mod world;
 
-pub use driver::Functions;
 pub use fault::{Failure, Fault, FaultKind};
+pub use functions::Functions;
 pub use launch::{Arg, Geometry, Launch, Report};
 pub use memory::Memory;
 pub use observe::{Observer, Silent};

@@ -21,8 +21,8 @@ use phalanx_target::{
 use rustc_hash::FxHashMap;
 
 use crate::{
-    driver::Functions,
     fault::FaultKind,
+    functions::Functions,
     intrinsic::{Intrinsic, Place},
     memory::{Apertures, Region, Segment},
     ops,

@@ -163,6 +163,17 @@ pub fn compile_changed(
     compile(compiler, &unit, defaults, headers, None)
 }
 
+/// The version of PTX that is asked for. Newer features than a device has are not used; older ones
+/// would be missed.
+fn ptx(compiler: &Compiler) -> &'static str {
+    match compiler.major() {
+        20.. => "ptx86",
+        18.. => "ptx83",
+        17 => "ptx81",
+        _ => "ptx77",
+    }
+}
+
 fn arguments(
     compiler: &Compiler,
     unit: &Unit,
@@ -174,21 +185,17 @@ fn arguments(
     match unit.language {
         Language::Cuda => {
             add(&format!("--cuda-device-only --cuda-gpu-arch={architecture}"));
-            // Newer features than a device has are not used; older ones would be missed.
-            let feature = match compiler.major() {
-                20.. => "ptx86",
-                18.. => "ptx83",
-                17 => "ptx81",
-                _ => "ptx77",
-            };
-            add(&format!("--cuda-feature=+{feature} -Xclang -target-sdk-version=12.4"));
+            add(&format!("--cuda-feature=+{} -Xclang -target-sdk-version=12.4", ptx(compiler)));
         }
         Language::Hip => {
             add(&format!("--cuda-device-only --offload-arch={architecture}"));
         }
         // NVIDIA's GPUs have an architecture for clang where others have a processor.
         Language::OpenCl if triple.starts_with("nvptx") => {
-            add(&format!("-target {triple} -march={architecture}"));
+            let feature = ptx(compiler);
+            add(&format!(
+                "-target {triple} -march={architecture} -Xclang -target-feature -Xclang +{feature}"
+            ));
         }
         // SPIR-V is for no processor.
         Language::OpenCl if triple.starts_with("spir") => add(&format!("-target {triple}")),

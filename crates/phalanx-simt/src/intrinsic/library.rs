@@ -16,7 +16,7 @@ use phalanx_ir::{
 use super::{Along, Intrinsic, Place, Pure, Reduce, Unary};
 use crate::{
     collective::Collective,
-    library_memory::{Access, Atomic, Copy, Order, Rounding, Vector},
+    library_memory::operations::{Access, Atomic, Copy, Order, Rounding, Vector},
     reach::Reach,
     split::{Extent, Half, Split},
     sub_groups::{Combine, From, OfBallot, Over, SubGroup, WorkGroup},

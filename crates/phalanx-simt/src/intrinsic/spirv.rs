@@ -18,7 +18,7 @@ use phalanx_ir::inst::{Ordering, RmwOp};
 use super::{Intrinsic, Reduce, library};
 use crate::{
     collective::Collective,
-    library_memory::{Access, Atomic, Order},
+    library_memory::operations::{Access, Atomic, Order},
     reach::Reach,
     sub_groups::{Combine, From, OfBallot, Over, SubGroup, WorkGroup},
 };

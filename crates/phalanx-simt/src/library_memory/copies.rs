@@ -15,7 +15,7 @@
 
 use phalanx_ir::{InstData, Type};
 
-use super::{Result, arg};
+use super::{Result, arg, operations::Copy};
 use crate::{
     coordinates::Coordinates,
     fault::FaultKind,
@@ -25,19 +25,6 @@ use crate::{
     value::Value,
     world::{World, place},
 };
-
-/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an
-/// event, which is given back.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Copy {
-    /// The type of a part of an element.
-    pub(crate) ty: Type,
-    /// How many parts an element has.
-    pub(crate) parts: u8,
-    /// Whether the fourth argument says how many elements apart those are that are not in workgroup
-    /// memory.
-    pub(crate) is_strided: bool,
-}
 
 /// No workgroup memory has so many bytes; a copy of more would take for ever.
 const MOST: u64 = 1 << 32;

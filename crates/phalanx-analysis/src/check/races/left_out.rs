@@ -28,8 +28,7 @@ use phalanx_target::{AddressSpace, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Place,
-    objects::Access,
+    objects::{Access, Place},
     program::{Called, Functions, variables_in},
     terms::{Base, Val},
     thread::Machine,

@@ -59,7 +59,7 @@ use crate::code::{Code, TypeSizes};
 use assume::Assumptions;
 use conflicts::{Pair, Pairs, Verdict, Waves};
 use left_out::{LeftOut, Written};
-use objects::Access;
+use objects::{Access, Place};
 use program::Functions;
 use settle::Settled;
 use terms::{Base, Term};
@@ -86,9 +86,6 @@ pub struct Found {
 
 /// Findings by rule and places.
 type ByPlace = FxHashMap<(Rule, Place, Place), Finding>;
-
-/// An instruction of a function, by the function's number.
-type Place = (usize, InstId);
 
 /// Everything that is found about accesses of workgroup memory by a kernel.
 #[must_use]

@@ -22,6 +22,9 @@ use super::{
     thread::{Machine, Thread},
 };
 
+/// An instruction of a function, by the function's number.
+pub(super) type Place = (usize, InstId);
+
 /// An access to workgroup memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {

@@ -21,7 +21,12 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::{Place, conflicts::Pair, conflicts::Verdict, objects::Access, thread::Machine};
+use super::{
+    conflicts::Pair,
+    conflicts::Verdict,
+    objects::{Access, Place},
+    thread::Machine,
+};
 
 /// Executions of one instruction between two barriers, on one object.
 struct Executions {
