@@ -52,7 +52,7 @@
 //! # }
 //! ```
 //!
-//! Loops take a phi whose values come later, or [variables](variables), for which the builder makes phis:
+//! Loops take a phi whose values come later, or [variables], for which the builder makes phis:
 //!
 //! ```
 //! # use std::sync::Arc;
