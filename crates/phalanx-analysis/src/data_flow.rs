@@ -2,9 +2,10 @@
 //!
 //! # What
 //!
-//! This is the affect map of Kong (*Variance Analysis on SSA-based IR*, 2009) in full. The [affect map](phalanx_core::affect) that
-//! divergence is solved on leaves out what is known not to matter for that: an operand that a result does not
-//! depend on, memory whose content does not differ. Here nothing is left out, and every edge says what it is ([`Edge`]).
+//! This is the affect map of Kong (*Variance Analysis on SSA-based IR*, 2009) in full. The [affect
+//! map](phalanx_core::affect) that divergence is solved on leaves out what is known not to matter
+//! for that: an operand that a result does not depend on, memory whose content does not differ.
+//! Here nothing is left out, and every edge says what it is ([`Edge`]).
 //!
 //! Its nodes ([`Entity`]) are arguments, instructions (stores and terminators too: they are statements that something
 //! influences), and versions of memory variables in HSSA form ([`memory`](crate::memory)):

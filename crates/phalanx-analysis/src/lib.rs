@@ -2,8 +2,8 @@
 //! calls, checks.
 //!
 //! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by
-//! [`phalanx_core`], which knows no IR: it is a function of tables, and [`lower`] makes these from a
-//! function of the IR. The crate knows no text format and no salsa.
+//! [`phalanx_core`], which knows no IR: it is a function of tables, and [`lower`] makes these from
+//! a function of the IR. The crate knows no text format and no salsa.
 //!
 //! Each folder uses only folders above it in this table; `cargo xtask tidy` checks that.
 //!
@@ -25,8 +25,8 @@
 //! | [`data_flow`], [`variance`], [`true_uniformity`], [`stable`] | smaller analyses |
 //! | [`check`] | diagnostics |
 //!
-//! Read first: [`phalanx_core::divergence`] (what is computed, from what), [`code`] (what every analysis is
-//! given), [`lower`] (where the tables come from), [`memory`].
+//! Read first: [`phalanx_core::divergence`] (what is computed, from what), [`code`] (what every
+//! analysis is given), [`lower`] (where the tables come from), [`memory`].
 
 pub mod alias;
 pub mod check;

@@ -1,8 +1,8 @@
 //! What is in a database: which inputs stand for something now, and which are free.
 //!
 //! salsa gives no input back, so the inputs of functions and modules that were removed are used
-//! again. A number alone therefore does not say which function is meant: another function may get it
-//! later, and another database has functions of the same numbers. Each use of an input has a
+//! again. A number alone therefore does not say which function is meant: another function may get
+//! it later, and another database has functions of the same numbers. Each use of an input has a
 //! [`Stamp`] of its own, which is given once in a process. An input with its stamp names one
 //! function of one database, and nothing else ever.
 //!
@@ -38,7 +38,7 @@ impl Stamp {
 #[derive(Debug, Default)]
 pub(crate) struct Presence {
     tables: RwLock<Tables>,
-    nobody: OnceLock<FunctionInput>,
+    without_code: OnceLock<FunctionInput>,
 }
 
 #[derive(Debug, Default)]
@@ -119,10 +119,10 @@ impl Database {
         self.presence().read().modules.present.get(&module).copied()
     }
 
-    /// A function without code that belongs to no module of a driver. Facts of what is not there are
-    /// facts of this one.
-    pub fn nobody(&self) -> FunctionInput {
-        *self.presence().nobody.get_or_init(|| {
+    /// A function without code that belongs to no module of a driver. Facts of what is not there
+    /// are facts of this one.
+    pub fn function_without_code(&self) -> FunctionInput {
+        *self.presence().without_code.get_or_init(|| {
             let context = Arc::new(Context::new());
             let name = GlobalName::Numbered(0);
             let header = FunctionHeader::new(&context, name, Type::VOID, &[], false);

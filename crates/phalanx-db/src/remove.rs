@@ -2,12 +2,12 @@
 //!
 //! salsa keeps what was computed about an input as long as the input, and gives no input back. So a
 //! module that is removed leaves empty inputs, which the next modules fill. What was computed about
-//! its functions would stay until then: [`Database::remove_module`] asks the questions whose answers
-//! are large once more, about functions that are empty now, and the small answers take the place of
-//! the large ones.
+//! its functions would stay until then: [`Database::remove_module`] asks the questions whose
+//! answers are large once more, about functions that are empty now, and the small answers take the
+//! place of the large ones.
 //!
-//! What stays: some hundred bytes per function for the input and what salsa notes about each answer,
-//! as many as there ever were functions at once; and what is interned in the
+//! What stays: some hundred bytes per function for the input and what salsa notes about each
+//! answer, as many as there ever were functions at once; and what is interned in the
 //! [`Context`](phalanx_ir::Context), one entry for each type, constant and name that was ever used.
 
 use std::sync::Arc;

@@ -13,8 +13,8 @@ impl Database {
     /// equal. O(function) for the comparison and the verifier.
     ///
     /// # Errors
-    /// When the function was removed, the new one is called otherwise or has another type or address
-    /// space, or it breaks a rule. Nothing was changed then.
+    /// When the function was removed, the new one is called otherwise or has another type or
+    /// address space, or it breaks a rule. Nothing was changed then.
     pub fn replace_function(
         &mut self,
         function: FunctionInput,

@@ -102,7 +102,8 @@ fn run<T>(list: &[(InstId, T)], inst: InstId) -> Range<usize> {
 /// Names of the local values of a function. What has no entry is numbered when printed.
 ///
 /// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and its length.
-/// What has been named in a builder or a transaction also knows its names by content: four bytes more each.
+/// What has been named in a builder or a transaction also knows its names by content: four bytes
+/// more each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     pub(crate) bytes: Vec<u8>,

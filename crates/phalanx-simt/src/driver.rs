@@ -2,8 +2,8 @@
 //!
 //! A driver says what its functions do in an [`Extension`](phalanx_target::library::Extension).
 //! Barriers of a workgroup or a wave are executed by that alone. What others compute, the driver
-//! says by [`Functions`]: of one thread at a time, or, of a convergent function, of the threads of a
-//! wave that come to it together.
+//! says by [`Functions`]: of one thread at a time, or, of a convergent function, of the threads of
+//! a wave that come to it together.
 //!
 //! ```text
 //! call i32 @toy_thread_x()      -> Functions::call(.., thread, [])

@@ -81,7 +81,8 @@ pub trait Observer {
         false
     }
 
-    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`], [`Observer::pass`], [`Observer::apart`] and [`Observer::masked`] are wanted.
+    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`],
+    /// [`Observer::pass`], [`Observer::apart`] and [`Observer::masked`] are wanted.
     fn wants_accesses(&self) -> bool {
         false
     }

@@ -17,7 +17,8 @@ use crate::{
 /// Runs a kernel to its end.
 ///
 /// # Errors
-/// A thread cannot go on, threads hang at barriers, the fuel is spent, or the launch makes no sense.
+/// A thread cannot go on, threads hang at barriers, the fuel is spent, or the launch makes no
+/// sense.
 pub fn run(
     program: &Program<'_>,
     function: &str,
@@ -56,7 +57,8 @@ pub fn run(
                 Value::Bits(shared.allocate(*size, 16).map_err(setup)?.into())
             }
             Arg::Value(value) => {
-                // What the caller points to is passed by value: it lies in memory that all threads read.
+                // What the caller points to is passed by value: it lies in memory that all threads
+                // read.
                 match attributes.type_of(AttrKind::ByVal).or(attributes.type_of(AttrKind::ByRef)) {
                     Some(inner) if value.elements().is_some() => {
                         let size = program.shapes.store_size(inner);
@@ -111,7 +113,8 @@ fn packets(
         packet[4 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
         let (is_whole, threads) = (last[d] == block[d], (grid[d] - 1) * block[d] + last[d]);
         packet[12 + 4 * d..][..4].copy_from_slice(&threads.to_le_bytes());
-        // Workgroups that are whole, their extent, and the extent of one that is not, if there is one.
+        // Workgroups that are whole, their extent, and the extent of one that is not, if there is
+        // one.
         let (count, remainder) = if is_whole { (grid[d], 0) } else { (grid[d] - 1, last[d]) };
         implicit[4 * d..][..4].copy_from_slice(&count.to_le_bytes());
         implicit[12 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());

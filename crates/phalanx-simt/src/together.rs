@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The interpreter gives each of these a meaning, and so do some devices; CUDA and OpenCL leave
-//! them undefined. A lane that a mask names may have ended: it is not waited for. So a lane that stays
-//! away is put down, and reported when it executes another operation together with others. One that
-//! comes to the same operation later is no case of this.
+//! them undefined. A lane that a mask names may have ended: it is not waited for. So a lane that
+//! stays away is put down, and reported when it executes another operation together with others.
+//! One that comes to the same operation later is no case of this.
 //!
 //! O(lanes) for each operation.
 

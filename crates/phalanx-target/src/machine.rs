@@ -2,8 +2,9 @@
 //!
 //! # What
 //!
-//! Phalanx knows AMD's and NVIDIA's GPUs and SPIR-V. A driver for something else describes it in the
-//! [`Extension`](crate::library::Extension) that it gives to a session, in lines that begin with
+//! Phalanx knows AMD's and NVIDIA's GPUs and SPIR-V. A driver for something else describes it in
+//! the [`Extension`](crate::library::Extension) that it gives to a session, in lines that begin
+//! with
 //! `!`, beside the rows that say what its functions do:
 //!
 //! ```text

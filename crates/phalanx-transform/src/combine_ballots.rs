@@ -8,9 +8,11 @@
 //! Equal votes are for `early-cse`, equal votes on both sides of a branch for `move-convergent`.
 //!
 //! The vote that stays is the later one. Which threads execute the two together is asked of
-//! [`Legality::cse`](phalanx_core::legality::Legality::cse), and no call between them may end some ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since
-//! both votes are in the same innermost cycle. A bit of a ballot is the condition of one thread, and 0 where a thread does not take
-//! part, which `and`, `or` and `xor` keep: none of them makes 1 of 0 and 0.
+//! [`Legality::cse`](phalanx_core::legality::Legality::cse), and no call between them may end some
+//! ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since both
+//! votes are in the same innermost cycle. A bit of a ballot is the condition of one thread, and 0
+//! where a thread does not take part, which `and`, `or` and `xor` keep: none of them makes 1 of 0
+//! and 0.
 //!
 //! Operations that do anything besides giving a value stay: on NVPTX a vote waits for the threads of its mask.
 //!

@@ -8,8 +8,9 @@
 //!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation. Across generations
 //!   the walker of MemorySSA is asked whether one of the writes between may be of what is loaded.
 //! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
-//!   those that were together at the earlier one ([`phalanx_core::legality`]) and no call between may keep some of them from coming
-//!   back. LLVM uses such an operation again in its own block only, and there whatever is called between; but a ballot behind
+//!   those that were together at the earlier one ([`phalanx_core::legality`]) and no call between
+//!   may keep some of them from coming back. LLVM uses such an operation again in its own block
+//!   only, and there whatever is called between; but a ballot behind
 //!   `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there is such a pair.
 //!
 //! What other threads write counts as written at barriers, atomics and fences only; anything else is a data race.

@@ -8,8 +8,8 @@
 //!
 //! A *convergent operation* communicates among the threads that execute it together, so a transform has to keep those groups
 //! of threads. By the rules here such an operation is copied, moved to another block, reused or deleted only where that
-//! leaves all groups as they were ([`phalanx_core::legality`]). What removes edges keeps the cycles around every convergent operation
-//! ([`groups`]).
+//! leaves all groups as they were ([`phalanx_core::legality`]). What removes edges keeps the cycles
+//! around every convergent operation ([`groups`]).
 //!
 //! | pass | what it does |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Facts that are kept while a function is edited.
 //!
-//! A transaction has the session for itself, so that nothing can be asked in it. [`Known`] owns what
-//! was known before: a transform asks it about the code that it found, and knows itself what it has
-//! made since.
+//! A transaction has the session for itself, so that nothing can be asked in it. [`Known`] owns
+//! what was known before: a transform asks it about the code that it found, and knows itself what
+//! it has made since.
 
 use std::sync::Arc;
 

@@ -58,8 +58,8 @@
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!
-//! The crates below are re-exported whole, for drivers that want a part by itself. Three of them are
-//! features that are on unless a driver says otherwise:
+//! The crates below are re-exported whole, for drivers that want a part by itself. Three of them
+//! are features that are on unless a driver says otherwise:
 //!
 //! | feature | gives | without it |
 //! |---|---|---|

@@ -179,17 +179,17 @@ impl Session {
         });
     }
 
-    /// A builder of a module for [`Session::add`]. It leaves verification to that, so that the module
-    /// is verified once: what is checked at each step (operands, their types) is checked, what takes
-    /// a whole function (dominance, phis) is found when the module is added.
+    /// A builder of a module for [`Session::add`]. It leaves verification to that, so that the
+    /// module is verified once: what is checked at each step (operands, their types) is checked,
+    /// what takes a whole function (dominance, phis) is found when the module is added.
     pub fn builder(&self) -> ModuleBuilder {
         let mut builder = ModuleBuilder::new(Arc::clone(&self.context));
         builder.verifying(false);
         builder
     }
 
-    /// Removes a module with all of its functions, and gives their memory back. Their ids name nothing
-    /// from then on. Returns whether the module was there.
+    /// Removes a module with all of its functions, and gives their memory back. Their ids name
+    /// nothing from then on. Returns whether the module was there.
     ///
     /// What stays is an empty place per function, which the functions of later modules get, and one
     /// entry in [`Session::context`] for each type, constant and name that was ever used.
@@ -244,7 +244,8 @@ impl Session {
     /// Their ids name nothing from then on.
     ///
     /// # Errors
-    /// When one was removed already, or something that stays refers to one; nothing is removed then.
+    /// When one was removed already, or something that stays refers to one; nothing is removed
+    /// then.
     pub fn remove_functions(
         &mut self,
         module: ModuleId,
@@ -316,8 +317,8 @@ impl Session {
         self.db.edit(function, edit)
     }
 
-    /// Replaces the code, names and attributes of a function. What is equal stays as it is, with what
-    /// is known of it.
+    /// Replaces the code, names and attributes of a function. What is equal stays as it is, with
+    /// what is known of it.
     ///
     /// So a commit is taken back: keep the function as it was, and put it back.
     ///
@@ -339,8 +340,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// When the id names nothing, the function is called otherwise or has another type, or it breaks
-    /// a rule. Nothing was changed then.
+    /// When the id names nothing, the function is called otherwise or has another type, or it
+    /// breaks a rule. Nothing was changed then.
     pub fn replace_function(
         &mut self,
         function: FunctionId,

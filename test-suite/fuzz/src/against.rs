@@ -375,7 +375,8 @@ pub struct Tally {
     pub parted: u64,
     /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has seen it in a launch, the law in none of its own.
     pub moved: u64,
-    /// Pairs whose groups differ, as is reported, only in launches in which the earlier version races.
+    /// Pairs whose groups differ, as is reported, only in launches in which the earlier version
+    /// races.
     pub racing: u64,
     /// Pairs of which no launch says anything.
     pub unknown: u64,

@@ -1,5 +1,5 @@
-//! Fixes of `phalanx check`: with `--fix` the source compiles, nothing is found in it, and the kernel
-//! runs to its end without a race.
+//! Fixes of `phalanx check`: with `--fix` the source compiles, nothing is found in it, and the
+//! kernel runs to its end without a race.
 
 use std::{fs, path::Path};
 

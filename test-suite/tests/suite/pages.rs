@@ -1,8 +1,9 @@
 //! The README and the pages of the book work as written: their files are written to a folder, their
 //! commands run there in order, and what they show is printed.
 //!
-//! A page's folder has `kernel.ll` and `kernel.cu`, the functions of `test-suite/ll` and the examples
-//! of `test-suite/semantics`. What is not executed says why ([`phalanx_test_suite::pages`]).
+//! A page's folder has `kernel.ll` and `kernel.cu`, the functions of `test-suite/ll` and the
+//! examples of `test-suite/semantics`. What is not executed says why
+//! ([`phalanx_test_suite::pages`]).
 
 use std::{fs, path::Path};
 

@@ -102,6 +102,38 @@ fn targets_of_opencl() {
     check("--mcpu gfx1100", &in_kernel);
 }
 
+/// libclc reads the sizes of a workgroup from one word, two at once.
+#[test]
+fn both_sizes_of_a_workgroup() {
+    let source = "kernel void k(global int *out) {
+  local int tile[128];
+  int x = get_local_id(0), y = get_local_id(1), height = get_local_size(1);
+  tile[x * height + y] = out[y];
+  BARRIER;
+  out[x * height + y] = tile[127 - (x * height + y)];
+}
+";
+    let right = source.replace("BARRIER", "barrier(CLK_LOCAL_MEM_FENCE)");
+    for level in ["-O0", "-O2"] {
+        let command = format!("k.cl --group 16x8 -- {level}");
+        check(
+            &[("k.cl", &right)],
+            &command,
+            &expect![[r#"
+                nothing found; judged: 1 kernel, 1 barrier
+            "#]],
+        );
+    }
+    check(
+        &[("k.cl", &source.replace("BARRIER;", ""))],
+        "k.cl --group 16x8 -- -O2",
+        &expect![[r#"
+            k.cl:6:25: error: threads (15, 7, 0) and (0, 0, 0) access `tile[0]` with no barrier in between, in kernel `k` [PHX050]
+            1 error; judged: 1 kernel, 0 barriers
+        "#]],
+    );
+}
+
 /// What ordinary CUDA files have: a host part, the C++ library, atomics, shuffles, mathematics.
 #[test]
 fn our_header_is_enough_for_ordinary_kernels() {

@@ -35,7 +35,8 @@ pub struct Surroundings<'a> {
     pub launch: &'a LaunchFacts,
     /// Whether converged threads of a wave execute each instruction at one moment.
     pub lockstep: bool,
-    /// Whether private memory has addresses of its own in the generic space, different for each lane.
+    /// Whether private memory has addresses of its own in the generic space, different for each
+    /// lane.
     pub scratch_is_global: bool,
     /// Whether lanes of a wave of 64 are permuted within halves of it, or may be.
     pub permutes_halves: bool,

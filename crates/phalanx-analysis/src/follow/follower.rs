@@ -1,11 +1,15 @@
 //! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
 //!
-//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the [tables](super::lowering) that it solved, so a function that is
-//! analysed once costs what it costs. (Whoever does not even want to keep these asks for the first time without one: see [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps a
-//! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
-//! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
-//! whole function make, when that happens twice in a row (but not where the tables are those of [another follower](Follower::seen)). Until then the tables are brought up to date, if at most an eighth of the function has changed,
-//! and solved again.
+//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the
+//! [tables](super::lowering) that it solved, so a function that is analysed once costs what it
+//! costs. (Whoever does not even want to keep these asks for the first time without one: see
+//! [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps
+//! a [`Retained`], which it repairs from then on. That costs two or three times what solving does:
+//! so it is done at once after very few changes (one in 1024 instructions, or 8), as somebody makes
+//! who asks after each; and after more, as passes over a whole function make, when that happens
+//! twice in a row (but not where the tables are those of [another follower](Follower::seen)). Until
+//! then the tables are brought up to date, if at most an eighth of the function has changed, and
+//! solved again.
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
 //! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies
@@ -94,7 +98,8 @@ struct Kept {
 }
 
 impl Follower {
-    /// A follower that has not been asked. It keeps the [tables](super::lowering) of the function from the first time on, and [gives](Self::table) them to others.
+    /// A follower that has not been asked. It keeps the [tables](super::lowering) of the function
+    /// from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }

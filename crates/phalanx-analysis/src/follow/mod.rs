@@ -1,8 +1,8 @@
 //! What has been found of a function, while the function is edited.
 //!
 //! A *follower* is asked after every edit. It gives what solving from scratch would give, and keeps
-//! what makes the next answer cheap. Each says how it found an answer ([`Found`]), so that tests can
-//! see that it was no accident.
+//! what makes the next answer cheap. Each says how it found an answer ([`Found`]), so that tests
+//! can see that it was no accident.
 //!
 //! | module | what it follows |
 //! |---|---|

@@ -27,7 +27,8 @@ use crate::summary::{
     Reading, Results, WithoutArguments, first_impure, is_timeless, returns::Returns,
 };
 
-/// Whether the [effects](crate::code::calls::Effects) of a function may depend on an instruction, besides on where blocks are.
+/// Whether the [effects](crate::code::calls::Effects) of a function may depend on an instruction,
+/// besides on where blocks are.
 #[must_use]
 pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     let opcode = code.body.inst(inst).opcode;
@@ -78,7 +79,8 @@ impl ResultFollower {
         Self { follower: Follower::seen_for(Purpose::Results, position), known: None }
     }
 
-    /// What is told of the result of the function as it is now, as [`summarize`](crate::summary::summarize) finds it, and how that was found; none where it
+    /// What is told of the result of the function as it is now, as
+    /// [`summarize`](crate::summary::summarize) finds it, and how that was found; none where it
     /// cannot be followed. `since` says what happened to the body since an earlier position.
     pub fn results<'h>(
         &mut self,

@@ -25,12 +25,13 @@ pub struct Stamp {
 /// What happened to a body since some position of its history.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
-    /// Instructions that were inserted, removed, moved, or are another operation or read other operands.
+    /// Instructions that were inserted, removed, moved, or are another operation or read other
+    /// operands.
     pub insts: &'a [InstId],
     /// Whether blocks or edges changed.
     pub flow: bool,
-    /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held; also those whose terminator is
-    /// another. Empty: not known.
+    /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held;
+    /// also those whose terminator is another. Empty: not known.
     pub blocks: &'a [BlockId],
 }
 
@@ -62,7 +63,8 @@ pub struct Subject<'a> {
     pub stamp: Stamp,
     /// What is taken for granted besides.
     pub granted: &'a Granted,
-    /// Its private memory, if that is at hand: what [`PrivateMemory::without_origins`] finds. None costs time, nothing else.
+    /// Its private memory, if that is at hand: what [`PrivateMemory::without_origins`] finds. None
+    /// costs time, nothing else.
     pub private: Option<&'a PrivateMemory>,
 }
 
@@ -86,9 +88,11 @@ pub enum Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Divergence,
-    /// The results of a [summary](crate::summary): it is also solved with its arguments as the only sources.
+    /// The results of a [summary](crate::summary): it is also solved with its arguments as the only
+    /// sources.
     Results,
-    /// What is done [through](crate::summary::through) pointers: what arguments point to is private memory, and is a source like arguments.
+    /// What is done [through](crate::summary::through) pointers: what arguments point to is private
+    /// memory, and is a source like arguments.
     Through,
 }
 

@@ -11,8 +11,8 @@
 //! on the graph as a whole, and are found again where that is another.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](crate::code::calls::PARTS). While no argument is followed,
-//! memory alone is.
+//! other slots, or there are more than [`PARTS`](crate::code::calls::PARTS). While no argument is
+//! followed, memory alone is.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 
@@ -57,7 +57,8 @@ impl ThroughFollower {
         Self { follower: Follower::seen_for(Purpose::Through, position), known: None }
     }
 
-    /// What the function does through pointers as it is now, as [`summarize`](crate::summary::summarize) finds it, and how that was found. `since` says what
+    /// What the function does through pointers as it is now, as
+    /// [`summarize`](crate::summary::summarize) finds it, and how that was found. `since` says what
     /// happened to the body since an earlier position.
     pub fn through<'h>(
         &mut self,

@@ -5,10 +5,10 @@
 //! %s = call i32 asm "add.s32 $0, $1, %tid.x;", "=r,r"(i32 %a)    thread x, and what %a has
 //! ```
 //!
-//! [`Assembly`](phalanx_target::inline_asm::Assembly) gives a graph of values; each is turned into the sources that it has of its own and
-//! what it makes of those of the call's arguments, from the first value on. An operation follows
-//! the table of its intrinsic. A value that the text does not explain is divergent. On AMD GPUs a
-//! scalar register holds one value per wave on top of that.
+//! [`Assembly`](phalanx_target::inline_asm::Assembly) gives a graph of values; each is turned into
+//! the sources that it has of its own and what it makes of those of the call's arguments, from the
+//! first value on. An operation follows the table of its intrinsic. A value that the text does not
+//! explain is divergent. On AMD GPUs a scalar register holds one value per wave on top of that.
 //!
 //! **Complexity.** O(length of the text × sources).
 

@@ -11,8 +11,8 @@ use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
 use super::rule::{Reads, Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
 use crate::code::{Code, Numbering};
 
-/// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of its own so that the
-/// common case, a pure function of all operands, costs no call.
+/// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of
+/// its own so that the common case, a pure function of all operands, costs no call.
 pub(super) fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     lower_open(code, rules).finish()
 }
@@ -97,7 +97,8 @@ fn define<R: Rules>(
     rule.reads
 }
 
-/// Definitions of instructions in blocks that are not listed in the order. Nobody executes them, so uses do not count.
+/// Definitions of instructions in blocks that are not listed in the order. Nobody executes them, so
+/// uses do not count.
 #[cold]
 fn define_unlisted<R: Rules>(table: &mut ValueTableBuilder, rules: &mut R, code: Code<'_>) {
     let Code { header, flow, body, .. } = code;

@@ -18,8 +18,8 @@ pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut FullRules::new(code, around))
 }
 
-/// As [`full`], with what loads from private memory give. The values that stand for versions of memory come after so many
-/// numbers that are left out.
+/// As [`full`], with what loads from private memory give. The values that stand for versions of
+/// memory come after so many numbers that are left out.
 #[must_use]
 pub fn full_with(
     code: Code<'_>,
@@ -42,7 +42,8 @@ pub fn full_without(
     with_rows(code, around, (memory, Some(omitted)), 0).0
 }
 
-/// The same, with what is needed to bring it up to date: what the versions of memory are, and the shapes that were looked at.
+/// The same, with what is needed to bring it up to date: what the versions of memory are, and the
+/// shapes that were looked at.
 pub(crate) fn full_and_rows(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -54,7 +55,8 @@ pub(crate) fn full_and_rows(
     (table, rows, rules.into_shapes())
 }
 
-/// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of versions of memory as of other values.
+/// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of
+/// versions of memory as of other values.
 pub(crate) fn full_through(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -65,7 +67,8 @@ pub(crate) fn full_through(
     (table.with_memory_reported(), rows.pointees(first))
 }
 
-/// As [`full_through`], and what the values are that stand for versions of memory, in the order of their numbers.
+/// As [`full_through`], and what the values are that stand for versions of memory, in the order of
+/// their numbers.
 pub(crate) fn full_through_and_versions(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -76,8 +79,8 @@ pub(crate) fn full_through_and_versions(
     (table.with_memory_reported(), rows.pointees(first), rows.versions(first))
 }
 
-/// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused
-/// numbers. O(one lowering).
+/// What the values are, in the order of their numbers, that stand for versions of memory in a table
+/// made by [`full_with`] with no unused numbers. O(one lowering).
 #[must_use]
 pub fn memory_versions(
     code: Code<'_>,
@@ -142,7 +145,8 @@ pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut LlvmRules::new(code, around, false))
 }
 
-/// As [`as_llvm`], with what LLVM forgets: results of `invoke`, which it takes for a source but whose users it does not look at.
+/// As [`as_llvm`], with what LLVM forgets: results of `invoke`, which it takes for a source but
+/// whose users it does not look at.
 #[must_use]
 pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut LlvmRules::new(code, around, true))

@@ -42,7 +42,8 @@ pub(crate) enum Reads {
     All,
     /// Its own whose bit is set; operands from 64 on count always.
     Some(u64),
-    /// As `Some`, of another instruction: a member of a call's result depends on the call's operands.
+    /// As `Some`, of another instruction: a member of a call's result depends on the call's
+    /// operands.
     Of(InstId, u64),
     /// These values, whatever the operands are.
     Values([Option<Value>; shape::ATOMS]),
@@ -61,7 +62,8 @@ pub(crate) enum TerminatorRule {
 
 /// What instructions and arguments contribute.
 pub(crate) trait Rules {
-    /// Whether every instruction with this opcode is [`Rule::PURE`], here at least. Most are, and are not asked about further.
+    /// Whether every instruction with this opcode is [`Rule::PURE`], here at least. Most are, and
+    /// are not asked about further.
     fn is_plain(&self, opcode: Opcode) -> bool;
     /// Of an argument.
     fn argument(&mut self, position: u32) -> divergence::Definition;
@@ -82,14 +84,16 @@ pub(super) fn rule_of<R: Rules + ?Sized>(body: &Body, rules: &mut R, inst: InstI
         opcode if !has_operands(opcode) => Rule::IMPURE,
         _ => rules.inst(inst),
     };
-    // What is fixed ignores its operands, but they are uses all the same, and can be temporally divergent.
+    // What is fixed ignores its operands, but they are uses all the same, and can be temporally
+    // divergent.
     match rule.definition.transfer {
         Transfer::Fixed => Rule { reads: Reads::All, image: None, ..rule },
         _ => rule,
     }
 }
 
-/// Whether operands of an instruction are operands of a value: those of a terminator decide where it goes.
+/// Whether operands of an instruction are operands of a value: those of a terminator decide where
+/// it goes.
 #[inline]
 pub(super) fn has_operands(opcode: Opcode) -> bool {
     !opcode.is_terminator() || opcode.is_call()
@@ -162,7 +166,8 @@ pub(super) fn incoming<R: Rules + ?Sized>(
                 }
             },
             (None, Some(constant)) => constant_key(context, constant),
-            // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.
+            // Blocks and metadata are no incoming values; a number that no constant has keeps them
+            // apart.
             (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
         };
         give(Incoming { pred: node_of(block), value, key });

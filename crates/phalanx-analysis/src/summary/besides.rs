@@ -50,7 +50,8 @@ impl Besides {
         Besides { effects, writes_memory }
     }
 
-    /// The summary of a function that returns nothing, where it is known without looking at results.
+    /// The summary of a function that returns nothing, where it is known without looking at
+    /// results.
     #[must_use]
     pub fn without_result(self, code: Code<'_>, through: Option<Box<Through>>) -> Option<Summary> {
         let is_known = code.header.ret == Type::VOID && self.writes_memory;

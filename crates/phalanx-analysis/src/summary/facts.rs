@@ -10,8 +10,9 @@ use crate::code::{
     calls::{CallFacts, Summary, is_known_by_content},
 };
 
-/// Whether a function of the module is the one that is executed, as it stands here: others may be put in place of definitions
-/// that are weak, or compiled from the same source in another way. Not where the module is all of the program.
+/// Whether a function of the module is the one that is executed, as it stands here: others may be
+/// put in place of definitions that are weak, or compiled from the same source in another way. Not
+/// where the module is all of the program.
 #[must_use]
 pub fn is_exact(linkage: Linkage, is_whole: bool) -> bool {
     match linkage {
@@ -21,7 +22,8 @@ pub fn is_exact(linkage: Linkage, is_whole: bool) -> bool {
     }
 }
 
-/// The facts of other functions, with no sources from arguments: what a function brings in by itself.
+/// The facts of other functions, with no sources from arguments: what a function brings in by
+/// itself.
 pub(crate) struct WithoutArguments<'a>(pub(crate) &'a dyn CallFacts, pub(crate) Code<'a>);
 
 impl CallFacts for WithoutArguments<'_> {

@@ -5,39 +5,47 @@
 //! A [`Summary`] holds
 //!
 //! - an [`Outcome`], the sources of the result as a function of the sources of the arguments:
-//!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` is what the function brings in by itself and each `f`
-//!   is a [`Dependence`]; likewise for each member of a structure that is returned;
+//!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` is what the function
+//!   brings in by itself and each `f` is a [`Dependence`]; likewise for each member of a structure
+//!   that is returned;
 //! - whether the result is a function of the arguments and of the thread alone;
 //! - the [`Effects`]: convergent operations, barriers, memory;
 //! - what it does [`through`] pointers to private memory of the caller.
 //!
-//! > Two threads that are converged at an instance of the call, and agree on every source of the outcome, get equal results.
+//! > Two threads that are converged at an instance of the call, and agree on every source of the
+//! outcome, get equal results.
 //!
 //! # How
 //!
-//! Sources never interact (see [`divergence`](phalanx_core::divergence)), so the function is solved a second time with its parameters as
-//! the only sources, one bit for each: whatever has the bit in the end depends on that parameter. Where operations collapse
-//! sources, a vote for instance, a parameter takes four bits, one for each thing that may become of a source
-//! ([`Dependence`]). Parameters beyond the number of bits are solved in further passes, and those beyond the last pass as one.
+//! Sources never interact (see [`divergence`](phalanx_core::divergence)), so the function is solved
+//! a second time with its parameters as the only sources, one bit for each: whatever has the bit in
+//! the end depends on that parameter. Where operations collapse sources, a vote for instance, a
+//! parameter takes four bits, one for each thing that may become of a source ([`Dependence`]).
+//! Parameters beyond the number of bits are solved in further passes, and those beyond the last
+//! pass as one.
 //!
 //! # Returns
 //!
-//! Threads that left a function by different returns are together again behind the call. Take two such threads, and the last
-//! block, in no cycle, that both went through: they were converged there, since it is executed once. Behind it they separated
-//! first at some branch, at which they were converged (the key of an instance depends on the path of its own thread alone), so they
-//! disagree on a source of that branch; different returns are reached from it, and no block in no cycle that it must come
-//! through. The sources of all such branches belong to the result, unless the returns give the same ([`returns`]).
+//! Threads that left a function by different returns are together again behind the call. Take two
+//! such threads, and the last block, in no cycle, that both went through: they were converged
+//! there, since it is executed once. Behind it they separated first at some branch, at which they
+//! were converged (the key of an instance depends on the path of its own thread alone), so they
+//! disagree on a source of that branch; different returns are reached from it, and no block in no
+//! cycle that it must come through. The sources of all such branches belong to the result, unless
+//! the returns give the same ([`returns`]).
 //!
 //! # Scope
 //!
-//! Threads converged at a call are converged at the entry of the callee: the key of a block of the callee ends in the call.
-//! "Equal within a wave" is said of threads of one wave that are converged, in the callee as in the caller, so sources of the callee are
-//! sources of the caller. Launch facts of the callee alone say what varies within a wave; they must hold for its calls.
+//! Threads converged at a call are converged at the entry of the callee: the key of a block of the
+//! callee ends in the call. "Equal within a wave" is said of threads of one wave that are
+//! converged, in the callee as in the caller, so sources of the callee are sources of the caller.
+//! Launch facts of the callee alone say what varies within a wave; they must hold for its calls.
 //!
 //! # Recursion
 //!
-//! [`Summary::bottom`] for every function of a component of the call graph, and again from what was found until nothing changes: the
-//! least solution, since all rules have one antecedent. What a call returns was computed by a finite tree of calls.
+//! [`Summary::bottom`] for every function of a component of the call graph, and again from what was
+//! found until nothing changes: the least solution, since all rules have one antecedent. What a
+//! call returns was computed by a finite tree of calls.
 
 //! # Example
 //!

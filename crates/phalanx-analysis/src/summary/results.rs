@@ -11,7 +11,8 @@ use super::outcome::Pass;
 use super::returns::Returns;
 use crate::code::{Code, Numbering, Surroundings, calls::Outcome};
 
-/// What solving a function tells of its result; by default that there is none, and that a call has a time.
+/// What solving a function tells of its result; by default that there is none, and that a call has
+/// a time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Results {
     pub(crate) result: Outcome,
@@ -71,8 +72,8 @@ fn member_count(code: Code<'_>) -> usize {
     }
 }
 
-/// The first instruction that is no pure function of its operands and of the thread, if there is one; `is_pure` tells it of those that are neither
-/// phis, comparisons nor terminators.
+/// The first instruction that is no pure function of its operands and of the thread, if there is
+/// one; `is_pure` tells it of those that are neither phis, comparisons nor terminators.
 pub(crate) fn first_impure(
     code: Code<'_>,
     mut is_pure: impl FnMut(InstId) -> bool,
@@ -87,7 +88,8 @@ pub(crate) fn is_timeless(
     is_pure: impl FnOnce(InstId) -> bool,
 ) -> bool {
     match code.body.inst(inst).opcode {
-        // A comparison may be said to depend on less than its operands, and then on the round of a loop.
+        // A comparison may be said to depend on less than its operands, and then on the round of a
+        // loop.
         Opcode::Phi | Opcode::ICmp => true,
         opcode if opcode.is_terminator() => !opcode.is_call(),
         _ => is_pure(inst),

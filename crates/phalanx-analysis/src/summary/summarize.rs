@@ -24,8 +24,8 @@ use crate::memory::PrivateMemory;
 
 /// The summary of a function with a body.
 ///
-/// O(function) for each pass; there are two, and one more for every 12 parameters (3 where sources collapse), at most
-/// six.
+/// O(function) for each pass; there are two, and one more for every 12 parameters (3 where sources
+/// collapse), at most six.
 #[must_use]
 pub fn summarize(
     code: Code<'_>,
@@ -38,7 +38,8 @@ pub fn summarize(
     summarize_with(code, around, (flow, postdom), (returns, true), known)
 }
 
-/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
+/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want
+/// to see that.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn summarize_without_parting(
@@ -51,7 +52,8 @@ pub fn summarize_without_parting(
     summarize_with(code, around, (flow, postdom), (returns, false), AtHand::default())
 }
 
-/// Parts of a summary, and what it is found from, that somebody has found already. None of it makes a difference to what is found.
+/// Parts of a summary, and what it is found from, that somebody has found already. None of it makes
+/// a difference to what is found.
 #[derive(Default)]
 pub struct AtHand<'a> {
     /// What single instructions tell.
@@ -112,7 +114,8 @@ fn summarize_with(
     besides.with_results(code, through, reading.finish(is_timeless))
 }
 
-/// The same tables where arguments are what they are in these surroundings. What is known of arguments is in their definitions and nowhere else.
+/// The same tables where arguments are what they are in these surroundings. What is known of
+/// arguments is in their definitions and nowhere else.
 fn with_own_arguments(
     code: Code<'_>,
     around: Surroundings<'_>,

@@ -1,9 +1,9 @@
 //! `--watch`: checks again whenever a file changes, and says what is new and how long it took.
 //!
 //! Modification times are looked at a few times a second: that works on every file system, and
-//! editors that replace files are no special case. Of a source, all files that the compiler read are
-//! watched, headers included. A module is read again into its session, so functions that did not
-//! change keep their facts and only the others are checked again.
+//! editors that replace files are no special case. Of a source, all files that the compiler read
+//! are watched, headers included. A module is read again into its session, so functions that did
+//! not change keep their facts and only the others are checked again.
 //!
 //! On a terminal each check clears the screen and shows all files as they are now:
 //!

@@ -18,13 +18,13 @@
 //!
 //! What the region reads and does not compute has the sources that are [given](Region::given) for
 //! it, or else those of [everything outside](Region::outside): none, if what comes from outside is
-//! the same for all who arrive. So has each argument of the entry. A value inside may be given, too,
-//! if the client knows better than its definition says.
+//! the same for all who arrive. So has each argument of the entry. A value inside may be given,
+//! too, if the client knows better than its definition says.
 //!
 //! # How
 //!
-//! The IR says its function as it is. A block *before* the region stands for all that is outside: it
-//! computes the values that are, and leads to the entry. An edge to the entry leads to a block
+//! The IR says its function as it is. A block *before* the region stands for all that is outside:
+//! it computes the values that are, and leads to the entry. An edge to the entry leads to a block
 //! *behind* instead, and an edge out of the region leads to its block, which does nothing.
 //!
 //! # Cost

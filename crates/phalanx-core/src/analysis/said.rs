@@ -160,7 +160,8 @@ impl Sink<'_> {
         }
     }
 
-    /// Says the values that are given, as if they came from outside, before anything inside is said.
+    /// Says the values that are given, as if they came from outside, before anything inside is
+    /// said.
     pub(super) fn say_given(&mut self) {
         let Some(around) = &self.said.around else { return };
         let before = around.before;

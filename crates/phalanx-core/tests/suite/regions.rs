@@ -232,8 +232,8 @@ fn a_region_is_answered_as_what_is_cut_out_and_executed() {
     assert!(tally.repaired > 100, "{tally:?}");
 }
 
-/// Whether threads still come into the region by its entry alone, and all that it reads from outside
-/// was there before.
+/// Whether threads still come into the region by its entry alone, and all that it reads from
+/// outside was there before.
 fn is_entered_once(program: &Program, part: &Part) -> bool {
     let cfg = program.cfg();
     let dom = DomTree::new(&cfg);

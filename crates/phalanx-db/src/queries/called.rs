@@ -15,8 +15,9 @@ use salsa::Database as Db;
 
 /// Functions that a function calls by name, sorted, with their attributes.
 ///
-/// *Reads* `header`, `flow`, `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
-/// attributes. *Cost* O(instructions); of a large function after an edit that of the edit, and O(callees).
+/// *Reads* `header`, `flow`, `body`, [`symbols`], headers of the callees. *Changes when* a callee
+/// appears, goes, or changes its attributes. *Cost* O(instructions); of a large function after an
+/// edit that of the edit, and O(callees).
 #[salsa::tracked(returns(ref))]
 pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
     let names = called(db, function);
@@ -80,8 +81,9 @@ impl Attributes<'_> {
     }
 }
 
-/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and to look through a large function for
-/// them would cost more than the repair of what is asked: there they are those of the module. Not a query.
+/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and
+/// to look through a large function for them would cost more than the repair of what is asked:
+/// there they are those of the module. Not a query.
 ///
 /// *Reads* [`callees`] or [`function_attributes`].
 pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {

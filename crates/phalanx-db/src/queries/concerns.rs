@@ -28,14 +28,16 @@ impl Concerns<'_> {
 pub(crate) struct Changed<'a> {
     /// Those that concern the answer, as they were or as they are.
     pub(super) concerned: &'a [InstId],
-    /// Those of them that have changed themselves: see [`Edited::own`]. What an instruction tells wherever it stands may be another of these alone.
+    /// Those of them that have changed themselves: see [`Edited::own`]. What an instruction tells
+    /// wherever it stands may be another of these alone.
     pub(super) own: &'a [InstId],
     pub(super) all: &'a [InstId],
     /// See [`Edited::blocks`].
     pub(super) blocks: Option<&'a [BlockId]>,
 }
 
-/// Whether an instruction calls something: answers about who is called and where depend on these alone.
+/// Whether an instruction calls something: answers about who is called and where depend on these
+/// alone.
 pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call()
 }

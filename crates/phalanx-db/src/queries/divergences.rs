@@ -28,8 +28,10 @@ use salsa::Database as Db;
 
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
-/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`, `body` and [`footing`](super::footing), or what a small one's reads the first time.
-/// *Changes when* a source reaches something new. *Cost* near-linear; see [`phalanx_core::divergence`].
+/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`,
+/// `body` and [`footing`](super::footing), or what a small one's reads the first time.
+/// *Changes when* a source reaches something new. *Cost* near-linear; see
+/// [`phalanx_core::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {
@@ -42,7 +44,8 @@ pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence
 
 /// As [`divergence()`], from LLVM 22's sources.
 ///
-/// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
+/// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts.
+/// *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {
@@ -60,7 +63,8 @@ pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Div
     solve(db, function, &table, Rules::Llvm(LlvmFixes::NONE))
 }
 
-/// [`divergence()`] without a family of rules, in this function alone: for comparisons only. Not a query.
+/// [`divergence()`] without a family of rules, in this function alone: for comparisons only. Not a
+/// query.
 pub fn divergence_without(
     db: &dyn Db,
     function: FunctionInput,
@@ -85,7 +89,8 @@ fn solve(
 
 /// Sources of the direction of each block's terminator, by block number.
 ///
-/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(1): the tables are shared.
+/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(1): the tables are
+/// shared.
 #[salsa::tracked(returns(ref))]
 pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
     Some(divergence(db, function).as_ref()?.terminators().clone())
@@ -106,8 +111,8 @@ pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Source
 ///
 /// A return of something divergent is no branch, nor is what leads to one block only.
 ///
-/// *Reads* [`branch_divergence`], [`cfg()`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks), and the successors
-/// of those whose terminators read something divergent.
+/// *Reads* [`branch_divergence`], [`cfg()`]. *Changes when* a branch becomes divergent or uniform.
+/// *Cost* O(blocks), and the successors of those whose terminators read something divergent.
 #[salsa::tracked(returns(copy))]
 pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
     let known = (cfg(db, function), branch_divergence(db, function).as_ref());
@@ -116,12 +121,14 @@ pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
     of_blocks.filter(|(at, of)| !of.is_empty() && cfg.is_branch(Node::new(*at))).count()
 }
 
-/// Functions of a module that are counted together: so many that both a group and the list of groups stay short.
+/// Functions of a module that are counted together: so many that both a group and the list of
+/// groups stay short.
 const GROUP: usize = 128;
 
 /// The sum of [`divergent_branches`] over one group of functions.
 ///
-/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per function of the group.
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per
+/// function of the group.
 #[salsa::tracked(returns(copy))]
 fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -> usize {
     let entries = module.functions(db);
@@ -133,8 +140,8 @@ fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -
 ///
 /// Counted by groups of functions: those in which nothing was edited are validated in one step.
 ///
-/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(functions) the first time, then
-/// O(functions / 128) and the groups with edited functions.
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost*
+/// O(functions) the first time, then O(functions / 128) and the groups with edited functions.
 #[salsa::tracked(returns(copy))]
 pub fn module_divergent_branches(db: &dyn Db, module: ModuleInput) -> usize {
     let groups = module.functions(db).len().div_ceil(GROUP);

@@ -45,8 +45,10 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept: [`Fact::version`](memory_fact::Fact::version). *Changes when* a pointer does. *Cost*
-/// O(instructions + operands); large, after an edit of instructions, that of the edit: see [`phalanx_analysis::loads::pointers::follow`].
+/// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept:
+/// [`Fact::version`](memory_fact::Fact::version). *Changes when* a pointer does. *Cost*
+/// O(instructions + operands); large, after an edit of instructions, that of the edit: see
+/// [`phalanx_analysis::loads::pointers::follow`].
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };

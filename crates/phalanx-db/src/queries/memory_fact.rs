@@ -1,5 +1,6 @@
-//! How a fact about the memory of one function is found: again from scratch, or from the last answer
-//! where an edit does not concern it. [`memory_slot`](super::memory_slot) says when each holds.
+//! How a fact about the memory of one function is found: again from scratch, or from the last
+//! answer where an edit does not concern it. [`memory_slot`](super::memory_slot) says when each
+//! holds.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ use salsa::Database as Db;
 
 /// A fact that is kept.
 pub(super) trait Answer: PartialEq {
-    /// Whether one that was found anew can be dropped for this: they say the same, also to whoever asks what an edit is to them.
+    /// Whether one that was found anew can be dropped for this: they say the same, also to whoever
+    /// asks what an edit is to them.
     fn says_as_much(&self, new: &Self) -> bool {
         self == new
     }
@@ -38,8 +40,10 @@ impl Answer for MemorySsa {}
 
 impl Answer for ClassicMemorySsa {}
 
-/// What [`private_memory`](super::private_memory) has found of a large function as it is, if somebody has asked for it: whoever looks at the same objects does not find
-/// them again. It follows from what it is found from, so that is to be read by whoever uses it. `position` is where the body is in its history.
+/// What [`private_memory`](super::private_memory) has found of a large function as it is, if
+/// somebody has asked for it: whoever looks at the same objects does not find them again. It
+/// follows from what it is found from, so that is to be read by whoever uses it.
+/// `position` is where the body is in its history.
 pub(super) fn private_at_hand(
     db: &dyn Db,
     function: FunctionInput,
@@ -49,9 +53,11 @@ pub(super) fn private_at_hand(
     Some(slots.known_memory()?.private.of_now((db, function), environment)?.1)
 }
 
-/// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
+/// Identity of what private memory, and what pointers are made from, are found from besides flow
+/// and body.
 ///
-/// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does.
+/// *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn objects_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_alone(db, function);
@@ -76,15 +82,16 @@ pub(super) fn is_kept(db: &dyn Db, function: FunctionInput) -> bool {
     function.body(db).id_count() >= MEMORY_KEPT
 }
 
-/// Whether so few instructions of a function have changed that an answer about it is followed. Those about a large one say themselves what is too much for
-/// them.
+/// Whether so few instructions of a function have changed that an answer about it is followed.
+/// Those about a large one say themselves what is too much for them.
 pub(super) fn is_few(db: &dyn Db, function: FunctionInput, changed: &[InstId]) -> bool {
     function.is_large(db) || changed.len() <= function.body(db).id_count() / 8
 }
 
-/// An answer about a function: from the one of before, if that is kept and `follow` makes it from that and from what it was found with, given the
-/// instructions that have been changed since; else what `make` finds. `fact` says what is around the function, and `with` is what
-/// the answer follows from besides.
+/// An answer about a function: from the one of before, if that is kept and `follow` makes it from
+/// that and from what it was found with, given the instructions that have been changed since; else
+/// what `make` finds. `fact` says what is around the function, and `with` is what the answer
+/// follows from besides.
 ///
 /// *Reads* `body`, [`block_layout`], the version of the fact.
 pub(super) fn followed<T: Answer, W>(

@@ -4,10 +4,11 @@
 //!
 //! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa) and
 //! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A
-//! function of [some size](is_kept) has a [`MemoryPlace`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
-//! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
-//! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Else it is *repaired*: another one is
-//! made that shares with it what is the same.
+//! function of [some size](is_kept) has a [`MemoryPlace`] for each beside the memos with the last
+//! answer, shared with the memo. When it is asked again, the journal tells which instructions have
+//! been changed since. If the answer itself says that these do not *concern* it, it is given again:
+//! the very same one, so that it is compared with the memo by its address, and nothing that follows
+//! from it runs. Else it is *repaired*: another one is made that shares with it what is the same.
 //!
 //! # Invariants
 //!

@@ -17,8 +17,8 @@ use salsa::Database as Db;
 
 /// The target of a module: the driver's triple and processor, or else the module's own.
 ///
-/// *Reads* `shell`, `overrides`, `extension`. *Changes when* the triple or the processor do, or what a
-/// driver says of its own target. *Cost* O(1).
+/// *Reads* `shell`, `overrides`, `extension`. *Changes when* the triple or the processor do, or
+/// what a driver says of its own target. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
     let overrides = module.overrides(db);

@@ -24,7 +24,8 @@ use crate::retained::place::Updated;
 
 use salsa::Database as Db;
 
-/// The pointers of a function of which they are [kept](super::memory_fact::is_kept) as its journal says they have become. None for a declaration.
+/// The pointers of a function of which they are [kept](super::memory_fact::is_kept) as its journal
+/// says they have become. None for a declaration.
 ///
 /// *Reads* `body`, [`block_layout`], [`Fact::version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(

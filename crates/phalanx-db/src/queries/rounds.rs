@@ -9,14 +9,16 @@
 //!
 //! - A member that reads what it read in the round before comes to what it came to then, and is not looked at. So the last round, which only finds that nothing
 //!   changes any more, costs nothing as a rule.
-//! - A large member is repaired, in each round by what is kept for that round ([`RoundSlots`](crate::retained::place::RoundSlots)): what is kept counts for the inputs only that it was brought up to, and
-//!   those of a round stay as they are after most edits.
+//! - A large member is repaired, in each round by what is kept for that round
+//!   ([`RoundSlots`](crate::retained::place::RoundSlots)): what is kept counts for the inputs only
+//!   that it was brought up to, and those of a round stay as they are after most edits.
 //!
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a component that needs more than [`ROUNDS`] of them. Rounds are
 //! gone through from the first one on, so a query finds what it reads of others answered already: they do not nest deeply.
 //!
 //! **Memory.** Memos of rounds that are no longer reached stay, at most [`ROUNDS`] for each member;
-//! state to repair from is retained for at most [`ROUNDS_KEPT`](phalanx_analysis::policy::ROUNDS_KEPT) rounds.
+//! state to repair from is retained for at most
+//! [`ROUNDS_KEPT`](phalanx_analysis::policy::ROUNDS_KEPT) rounds.
 
 use super::call_place;
 use crate::FunctionInput;

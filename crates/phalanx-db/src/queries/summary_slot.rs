@@ -1,9 +1,10 @@
 //! The summary of a large function that is edited, from parts that are kept beside the memos.
 //!
-//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::follow::results`]. Here they are in slots of the function: effects, and
-//! that nothing is known of what is done through pointers, as [kept answers](super::answer_slot); a [`ResultFollower`] and a
-//! [`ThroughFollower`], which are taken out of their places while they work, as those of divergence are ([`follow`](super::follow)). Nothing is
-//! kept the first time.
+//! What the parts are, and how each follows edits, is told in
+//! [`phalanx_analysis::follow::results`]. Here they are in slots of the function: effects, and that
+//! nothing is known of what is done through pointers, as [kept answers](super::answer_slot); a
+//! [`ResultFollower`] and a [`ThroughFollower`], which are taken out of their places while they
+//! work, as those of divergence are ([`follow`](super::follow)). Nothing is kept the first time.
 //!
 //! Of a function in recursion each [round](super::rounds) has a slot; what it does through pointers is found once, after the last one, and is in the slot
 //! of the function itself.

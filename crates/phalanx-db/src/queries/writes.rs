@@ -26,8 +26,10 @@ use salsa::Database as Db;
 
 /// Which memories a function may write, with all that it calls. None if that is not known.
 ///
-/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`], and this of the callees; of a large function also
-/// `mentions`, [`written_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`],
+/// and this of the callees; of a large function also
+/// `mentions`, [`written_version`], and then what changed and what reads an address that leads
+/// elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
@@ -42,9 +44,11 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
     })?
 }
 
-/// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.
+/// Identity of what [`written_spaces`] of a large function reads besides the body and
+/// [`memory_kinds`], and what it asks of functions by name.
 ///
-/// *Reads* [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost*
+/// O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (objects_version(db, function), attributes_of_callees(db, function));
@@ -53,7 +57,8 @@ pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// [`written_spaces`] of a large function whose code is what runs, from what is kept. Not a query.
 ///
-/// What is asked of functions by name are those that it calls, however it is found; who they are is read in any case.
+/// What is asked of functions by name are those that it calls, however it is found; who they are is
+/// read in any case.
 pub(super) fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     let _ = symbols(db, function.module(db));
     let called = function.mentions(db).callees();

@@ -31,7 +31,8 @@ impl KeptNames {
     }
 }
 
-/// Operations that threads take part in together, and the instructions that concern them, in the order of the text.
+/// Operations that threads take part in together, and the instructions that concern them, in the
+/// order of the text.
 #[derive(Debug)]
 pub(crate) struct KeptConvergence {
     pub(crate) insts: Vec<InstId>,

@@ -1,9 +1,10 @@
 //! Facts that follow from the graph of a function, kept with the graph.
 //!
 //! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread, gets that one. All of them follow
-//! from the graph and nothing else, so one query of salsa, [`graph_facts`](crate::queries::graph_facts()), stands for them: it says when the graph has
-//! changed, and to ask for a fact beside those that are there costs a look instead of a memo with dependences of its own, at each of thousands
-//! of small functions and after each edit.
+//! from the graph and nothing else, so one query of salsa,
+//! [`graph_facts`](crate::queries::graph_facts()), stands for them: it says when the graph has
+//! changed, and to ask for a fact beside those that are there costs a look instead of a memo with
+//! dependences of its own, at each of thousands of small functions and after each edit.
 //!
 //! The facts of the last graph stay in a slot of the function. An equal graph is that graph, facts included. When one place of a large graph
 //! has changed ([`Change`]), each fact that is asked for is made from that of the graph before, if it had been asked for there, with the

@@ -1,8 +1,9 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
 //! A small function is looked at from scratch after each edit, but for what costs nothing to keep: its graph, and facts about memory with what is around it
-//! ([`memory_slot`](crate::queries::memory_slot)). The slot of a large one's divergence comes to be when that is asked for; the others,
-//! more than a thousand bytes when they are empty, when the first of them is used; so do those of facts about memory.
+//! ([`memory_slot`](crate::queries::memory_slot)). The slot of a large one's divergence comes to be
+//! when that is asked for; the others, more than a thousand bytes when they are empty, when the
+//! first of them is used; so do those of facts about memory.
 
 use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicBool};
 

@@ -36,7 +36,8 @@ fn number(inst: InstId) -> usize {
 // [query]
 /// The longest chain of operations that depend on the thread. 0 for a declaration.
 ///
-/// *Reads* `header`, `body`, `divergence`, `dfs`. *Changes when* the length does. *Cost* O(operands).
+/// *Reads* `header`, `body`, `divergence`, `dfs`. *Changes when* the length does. *Cost*
+/// O(operands).
 #[salsa::tracked(returns(copy))]
 fn longest_divergent_chain(db: &dyn salsa::Database, function: FunctionInput) -> u32 {
     let (Some(divergence), Some(dfs)) =

@@ -154,8 +154,8 @@ impl ModuleBuilder {
         ModuleBuilder { module, index, verifies: true }
     }
 
-    /// Whether functions and the module are verified when they are finished, as they are unless this
-    /// says otherwise. A session verifies what it is given, so that it need not be done here.
+    /// Whether functions and the module are verified when they are finished, as they are unless
+    /// this says otherwise. A session verifies what it is given, so that it need not be done here.
     pub fn verifying(&mut self, verifies: bool) -> &mut Self {
         self.verifies = verifies;
         self

@@ -1,8 +1,8 @@
 //! Names that are free: the names of one function, by content.
 //!
-//! Values and blocks of a function share one space of names, and two of them with one name cannot be
-//! printed. [`NameSpace`] holds the names that are given, so that a builder and a transaction find a
-//! free one without a look at all others: `sum`, or `sum1` where there is a `sum`.
+//! Values and blocks of a function share one space of names, and two of them with one name cannot
+//! be printed. [`NameSpace`] holds the names that are given, so that a builder and a transaction
+//! find a free one without a look at all others: `sum`, or `sum1` where there is a `sum`.
 //!
 //! # Cost
 //!

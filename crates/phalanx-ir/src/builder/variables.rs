@@ -1,9 +1,9 @@
 //! Variables of a front end: assigned anywhere, read anywhere, and SSA comes out.
 //!
 //! A front end declares a [`Variable`], says what is assigned where
-//! ([`FunctionBuilder::def_var`]), and asks what it holds ([`FunctionBuilder::use_var`]). The builder
-//! places phis. A block is *sealed* when no edge into it will be made any more; reads in a block
-//! that is not sealed yet get a phi that is filled when it is.
+//! ([`FunctionBuilder::def_var`]), and asks what it holds ([`FunctionBuilder::use_var`]). The
+//! builder places phis. A block is *sealed* when no edge into it will be made any more; reads in a
+//! block that is not sealed yet get a phi that is filled when it is.
 //!
 //! ```
 //! # use std::sync::Arc;

@@ -198,7 +198,8 @@ impl<'a> Parser<'a> {
         &self.source[token.start as usize..token.end as usize]
     }
 
-    /// The name that a label, variable, comdat, metadata or string token holds, without marks, quotes and escapes.
+    /// The name that a label, variable, comdat, metadata or string token holds, without marks,
+    /// quotes and escapes.
     pub(crate) fn token_name(&self, token: Token) -> Cow<'a, [u8]> {
         use TokenKind as K;
         let text = self.text(token);

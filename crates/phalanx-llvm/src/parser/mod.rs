@@ -1,7 +1,8 @@
 //! Tokens to a module, in one pass.
 //!
 //! [`Parser`] is a cursor with one token of look-ahead. Every other file of this directory adds the
-//! functions of one theme to it. No function recurses over the input: types, constants and metadata nest to any depth on explicit stacks.
+//! functions of one theme to it. No function recurses over the input: types, constants and metadata
+//! nest to any depth on explicit stacks.
 //!
 //! | file | theme |
 //! |---|---|

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Functions have partners of their name. Lines have partners by a longest common subsequence, in
-//! which names of values and numbers of metadata do not count: a transform changes these everywhere.
-//! Where that would take more than [`CELLS`] steps, each line takes the next one that is equal.
+//! which names of values and numbers of metadata do not count: a transform changes these
+//! everywhere. Where that would take more than [`CELLS`] steps, each line takes the next one that
+//! is equal.
 //!
 //! **Cost.** O(lines) where little has changed, and O(lines before * lines now) of what is between
 //! the first and the last change.

@@ -85,7 +85,8 @@ impl<'m> Program<'m> {
         self.functions = self.module.functions.iter().map(|f| self.prepare(f)).collect();
     }
 
-    /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend on the seed.
+    /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend
+    /// on the seed.
     ///
     /// # Errors
     /// Variables need too much memory, or an initial value is not interpreted.

@@ -23,7 +23,8 @@ use super::{BLOCKS, Program};
 const DEPTH: usize = 100;
 
 impl Program<'_> {
-    /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards: variables may start with some.
+    /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards:
+    /// variables may start with some.
     pub fn set_undef(&mut self, bits: u128) {
         self.undef = Some(bits);
         self.evaluate_constants();

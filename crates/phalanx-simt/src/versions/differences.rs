@@ -18,8 +18,9 @@
 //! code without accesses changes none of these numbers' order. Loads of what nobody writes may be anywhere.
 //!
 //! Only accesses of memory that may be the same count, one of which writes: barriers are between
-//! them or they race, and every other order follows from the orders of such. A variable in workgroup
-//! memory is no other variable and no buffer; buffers may be one buffer in another launch.
+//! them or they race, and every other order follows from the orders of such. A variable in
+//! workgroup memory is no other variable and no buffer; buffers may be one buffer in another
+//! launch.
 //!
 //! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log accesses).
 

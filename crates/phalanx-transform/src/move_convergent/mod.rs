@@ -8,8 +8,8 @@
 //! | [`down`] | an operation that is read in one block, to which not everybody comes, moves there | the same threads are together there |
 //!
 //! LLVM leaves convergent operations where they are, since it has no facts about who executes a block together.
-//! [`phalanx_core::legality`] has them: uniform branches buy freedom. What is looked at besides is what any code motion has to:
-//! operands, memory, what may not come back.
+//! [`phalanx_core::legality`] has them: uniform branches buy freedom. What is looked at besides is
+//! what any code motion has to: operands, memory, what may not come back.
 //!
 //! Operations with a convergence token and calls of functions stay. So does what synchronises at a larger scope than is known of.
 //!

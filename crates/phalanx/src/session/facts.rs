@@ -29,8 +29,9 @@ use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet};
 
 impl Session {
-    /// The control-flow graph; none for a declaration or an id that [names nothing](FunctionId), as for all facts below. What is asked of a value, an
-    /// instruction or a block that the function does not have, or has no more, is answered as if nothing were known of it.
+    /// The control-flow graph; none for a declaration or an id that [names nothing](FunctionId), as
+    /// for all facts below. What is asked of a value, an instruction or a block that the function
+    /// does not have, or has no more, is answered as if nothing were known of it.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
         queries::cfg(&self.db, self.at(function))
     }
@@ -148,7 +149,8 @@ impl Session {
     }
 
     /// What is known of a function as it is now, to be asked while it is edited. Later edits do not
-    /// change it. O(values) for a small function; for one whose facts follow edits, a few addresses.
+    /// change it. O(values) for a small function; for one whose facts follow edits, a few
+    /// addresses.
     ///
     /// ```
     /// use phalanx::{ir::{BuildError, Opcode}, prelude::*};
@@ -273,8 +275,8 @@ impl Session {
         queries::uniformity(&self.db, self.at(function)).as_deref()
     }
 
-    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_core::legality`], also on
-    /// calls that may not come back, which are not looked at.
+    /// Which motions are legal of operations that communicate among the threads of a scope; see
+    /// [`phalanx_core::legality`], also on calls that may not come back, which are not looked at.
     ///
     /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead from one to the other.
     ///

@@ -18,8 +18,8 @@ pub struct ModuleId {
 
 /// A function of a session.
 ///
-/// It is good in the session that gave it and in clones of that, until the function or its module is
-/// removed. From then on, and in every other session, it names nothing:
+/// It is good in the session that gave it and in clones of that, until the function or its module
+/// is removed. From then on, and in every other session, it names nothing:
 ///
 /// | question or change | with an id that names nothing |
 /// |---|---|
@@ -92,7 +92,7 @@ impl Session {
     pub(super) fn at(&self, function: FunctionId) -> FunctionInput {
         match self.has_function(function) {
             true => function.input,
-            false => self.db.nobody(),
+            false => self.db.function_without_code(),
         }
     }
 

@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, fmt};
 /// A question of [`Legality`](phalanx_core::legality::Legality).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Question {
-    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may not be executed where it was not.
+    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may not be executed where it was
+    /// not.
     Hoist,
     /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may.
     HoistSpeculatable,

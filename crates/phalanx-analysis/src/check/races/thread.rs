@@ -100,8 +100,8 @@ pub(super) struct Machine<'a, 'f> {
     pub(super) accesses: Vec<Access>,
     /// Accesses outside of their objects.
     pub(super) outside: Vec<Access>,
-    /// Stores to global memory whose index may have lost the thread, and whether they write what was
-    /// loaded.
+    /// Stores to global memory whose index may have lost the thread, and whether they write what
+    /// was loaded.
     pub(super) lost: Vec<(Access, bool)>,
     /// Somebody may have written workgroup memory in a way that is not put down.
     pub(super) is_incomplete: bool,

@@ -20,7 +20,8 @@ pub(crate) fn of_call<'a>(
     facts.summary(name).filter(|known| known.ty == Some(code.body.call_info(call).function_type))
 }
 
-/// Whether an argument of a function that is called is a pointer that may be the address of private memory.
+/// Whether an argument of a function that is called is a pointer that may be the address of private
+/// memory.
 pub(crate) fn may_be_private_argument(
     code: Code<'_>,
     around: Surroundings<'_>,

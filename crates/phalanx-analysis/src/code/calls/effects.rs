@@ -62,7 +62,8 @@ pub struct Effects {
     pub writes: Spaces,
     /// It may run for ever, end the thread, or unwind.
     pub may_not_return: bool,
-    /// It may make visible what other threads wrote; see [`acquires`](crate::memory::order::acquires).
+    /// It may make visible what other threads wrote; see
+    /// [`acquires`](crate::memory::order::acquires).
     pub acquires: bool,
 }
 

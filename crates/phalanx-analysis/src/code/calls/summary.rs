@@ -42,7 +42,8 @@ pub struct Summary {
     pub result: Outcome,
     /// Of each member of a structure; empty when they are not told apart.
     pub members: Box<[Outcome]>,
-    /// Whether it gives a thread the same result whenever it is called with the same arguments, and does nothing else.
+    /// Whether it gives a thread the same result whenever it is called with the same arguments, and
+    /// does nothing else.
     pub is_timeless: bool,
     /// What it does besides.
     pub effects: Effects,
@@ -67,7 +68,8 @@ impl Summary {
 
     /// What its attributes say of a function whose code is not known.
     ///
-    /// A result that is no source of divergence is one for the wave when the arguments are; from others it may be anything.
+    /// A result that is no source of divergence is one for the wave when the arguments are; from
+    /// others it may be anything.
     #[must_use]
     pub fn of_attributes(
         context: &Context,

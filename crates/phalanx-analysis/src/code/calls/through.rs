@@ -23,7 +23,8 @@ pub struct Part {
     pub parameter: u32,
     /// The bytes, counted from the pointer; any, if that is not known.
     pub range: Option<(i64, i64)>,
-    /// Whether what is there when the function is called matters for a result or for what it leaves.
+    /// Whether what is there when the function is called matters for a result or for what it
+    /// leaves.
     pub is_read: bool,
     /// What is there afterwards, of the inputs of [`Through::inputs`]; none if it is not written.
     pub content: Option<Outcome>,
@@ -31,15 +32,17 @@ pub struct Part {
     pub is_certain: bool,
 }
 
-/// What a function does with what its arguments point to. See the page of [`summary::through`](crate::summary::through).
+/// What a function does with what its arguments point to. See the page of
+/// [`summary::through`](crate::summary::through).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Through {
     /// What outcomes depend on: what each of [`Outcome::arguments`] stands for.
     pub inputs: Box<[Input]>,
     /// By argument and range.
     pub parts: Box<[Part]>,
-    /// The result, where arguments that are followed are addresses of private objects, of a structure all of it; none where that is told by
-    /// [`Summary::result`](crate::Summary::result) as well.
+    /// The result, where arguments that are followed are addresses of private objects, of a
+    /// structure all of it; none where that is told by [`Summary::result`](crate::Summary::result)
+    /// as well.
     pub result: Option<Outcome>,
     pub(crate) followed: Box<[bool]>,
 }

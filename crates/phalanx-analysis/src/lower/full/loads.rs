@@ -66,7 +66,8 @@ impl FullRules<'_> {
         address.as_const().filter(|_| is_spirv).and_then(|at| held(self.code, at))
     }
 
-    /// The sources of what is read from a copy that callers have passed by value, wherever the copy is.
+    /// The sources of what is read from a copy that callers have passed by value, wherever the copy
+    /// is.
     pub(in crate::lower) fn content(&self, address: Value) -> Option<SourceSet> {
         let is_copy = self.entry == Entry::Call && self.is_passed(address);
         is_copy.then(|| {

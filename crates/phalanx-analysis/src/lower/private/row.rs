@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 
 use crate::memory::private::{Slot, parameter_of};
 
-/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi, and which of its definitions
-/// that is. In order of objects.
+/// What a row stands for: the slot, by its object and first byte, and the instruction that defines
+/// it or the block of the phi, and which of its definitions that is. In order of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::lower) struct RowKey {
     pub(in crate::lower) alloca: u32,
@@ -23,7 +23,8 @@ pub(in crate::lower) struct RowKey {
     pub(in crate::lower) nth: u32,
 }
 
-/// A version of private memory that has a value of its own: a memory phi, or what a store leaves that does not replace all of a slot.
+/// A version of private memory that has a value of its own: a memory phi, or what a store leaves
+/// that does not replace all of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryVersion {
     /// Its number in the table.

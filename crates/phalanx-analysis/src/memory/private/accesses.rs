@@ -12,8 +12,8 @@ pub(in crate::memory::private) enum Wanted {
     /// All.
     #[default]
     All,
-    /// Those in which an address is put, and those from which something is loaded that can hold one, or copied. In integers they matter if some are made
-    /// pointers.
+    /// Those in which an address is put, and those from which something is loaded that can hold
+    /// one, or copied. In integers they matter if some are made pointers.
     Addresses { has_integers: bool },
 }
 
@@ -47,7 +47,8 @@ impl Wanted {
 /// How far objects are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory::private) struct Reach {
-    /// Into functions that are called and of which a summary is known, and through slots that hold one address.
+    /// Into functions that are called and of which a summary is known, and through slots that hold
+    /// one address.
     pub(in crate::memory::private) follows_calls: bool,
     /// What arguments point to is taken for objects.
     pub(in crate::memory::private) has_pointees: bool,
@@ -78,7 +79,8 @@ pub(in crate::memory::private) struct Access {
     pub(in crate::memory::private) is_wide: bool,
     /// Whether it writes every bit of its range with what it is given.
     pub(in crate::memory::private) is_full: bool,
-    /// Whether it may put an address there or give one that was: an access of a type that can hold one, or the source of a copy.
+    /// Whether it may put an address there or give one that was: an access of a type that can hold
+    /// one, or the source of a copy.
     pub(in crate::memory::private) has_address: bool,
 }
 

@@ -19,13 +19,13 @@
 //!
 //! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
 //!
-//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says
-//! what they do with what an argument points to, and through slots that hold one address
-//! ([`holders`]). For the summary itself [`PrivateMemory::with_pointees`] takes what arguments
-//! point to for objects. In a kernel, structures that it is passed by value are objects as well:
-//! each thread has a copy that nobody else has an address of, and all copies hold the same when the
-//! kernel starts. So what is loaded from one depends on what the thread has written there, and on
-//! nothing else.
+//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose
+//! [summary](crate::summary) says what they do with what an argument points to, and through slots
+//! that hold one address ([`holders`]). For the summary itself [`PrivateMemory::with_pointees`]
+//! takes what arguments point to for objects. In a kernel, structures that it is passed by value
+//! are objects as well: each thread has a copy that nobody else has an address of, and all copies
+//! hold the same when the kernel starts. So what is loaded from one depends on what the thread has
+//! written there, and on nothing else.
 //!
 //! **What is taken for granted.** Content that was never written is undef, one value for all threads (see docs/divergence.md). An
 //! access whose address was made from an object is inside that object; otherwise the program has no defined meaning.

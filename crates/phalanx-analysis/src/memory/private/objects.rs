@@ -1,7 +1,7 @@
 //! Which objects there are, how they are numbered, and which instructions make addresses of them.
 //!
-//! An object is named by its `alloca`. What an argument points to has no instruction: it is named by
-//! a number that no instruction has. O(1) each, [`has_copies`] O(parameters).
+//! An object is named by its `alloca`. What an argument points to has no instruction: it is named
+//! by a number that no instruction has. O(1) each, [`has_copies`] O(parameters).
 
 use phalanx_ir::{
     Body, Context, GlobalName, InstId, Opcode, TypeKind, Value, attributes::AttrKind,
@@ -14,7 +14,8 @@ use crate::code::{Code, Surroundings, calls::may_be_private_argument};
 /// The number of what the first argument points to: no function has so many instructions.
 pub(in crate::memory::private) const POINTEES: u32 = Value::LIMIT as u32 + 1;
 
-/// The number of the object that an argument points to: one that no instruction has, however many there come to be.
+/// The number of the object that an argument points to: one that no instruction has, however many
+/// there come to be.
 pub(crate) fn pointee_of(position: u32) -> InstId {
     InstId::from_raw((POINTEES + position).into())
 }

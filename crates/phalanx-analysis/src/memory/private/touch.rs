@@ -23,14 +23,15 @@ pub enum Effect {
     CopyFrom,
     /// The destination of a copy.
     CopyTo,
-    /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the version before a definition that nobody reads
-    /// is not always known.
+    /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the
+    /// version before a definition that nobody reads is not always known.
     Clobber,
     /// A function that is called may read it, through something that it was [`Passed`].
     ReadByCall,
     /// A function that is called may write it, through something that it was [`Passed`].
     WriteByCall,
-    /// The function returns, and what is there is its caller's: a part of what an argument points to.
+    /// The function returns, and what is there is its caller's: a part of what an argument points
+    /// to.
     Return,
 }
 
@@ -53,7 +54,8 @@ pub struct Touch {
     pub effect: Effect,
     /// Number of the event in the SSA form.
     pub event: u32,
-    /// Whether which part of the object is touched is not known, or depends on operands of the address.
+    /// Whether which part of the object is touched is not known, or depends on operands of the
+    /// address.
     pub is_at_variable_offset: bool,
     /// The first byte of the object that the instruction touches, if it is known.
     pub at: Option<i64>,
@@ -70,8 +72,8 @@ pub struct Slot {
     pub range: Option<(i64, i64)>,
 }
 
-/// An address of a private object that is an argument of a call whose [summary](crate::summary) says what becomes of the object. No other
-/// argument of the call is an address of it.
+/// An address of a private object that is an argument of a call whose [summary](crate::summary)
+/// says what becomes of the object. No other argument of the call is an address of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// The call.

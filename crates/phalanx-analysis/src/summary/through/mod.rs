@@ -4,21 +4,24 @@
 //!
 //! A caller that passes the address of a [private object](crate::memory::private) has to know what becomes of it. For each
 //! argument that is a pointer [`Through`] says whether the function *follows* it, which is to say that nobody keeps it; and if so, what
-//! the function does with the parts of what it points to: bytes at constant offsets from the pointer, or all of it. Of each
-//! [`Part`](crate::code::calls::Part):
+//! the function does with the parts of what it points to: bytes at constant offsets from the
+//! pointer, or all of it. Of each [`Part`](crate::code::calls::Part):
 //!
 //! - whether what is there at the call matters for anything;
-//! - what is there afterwards, as an [`Outcome`](crate::code::calls::Outcome), if the function may write there;
+//! - what is there afterwards, as an [`Outcome`](crate::code::calls::Outcome), if the function may
+//!   write there;
 //! - whether it surely replaces all of the part before it returns.
 //!
 //! Outcomes are as for results: two threads that are converged at an instance of the call, and agree on every source of the outcome,
-//! find equal contents afterwards. Besides arguments an outcome may depend on what is in parts when the function is called ([`Input`](crate::code::calls::Input)).
+//! find equal contents afterwards. Besides arguments an outcome may depend on what is in parts when
+//! the function is called ([`Input`](crate::code::calls::Input)).
 //!
 //! > All of this holds for a call whose argument is the address of an object that is private to the caller, of which no other argument is an
 //! > address.
 //!
 //! Where such an argument stands beside others that are not, what is loaded through the others may be anything: an outcome that
-//! depends on it ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if that argument is the address of a private object as well.
+//! depends on it ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if
+//! that argument is the address of a private object as well.
 //!
 //! # How
 //!
@@ -32,8 +35,9 @@
 //!
 //! # Cost
 //!
-//! As for results, if a pointer is followed; nothing otherwise. Functions with more than [`PARTS`](crate::code::calls::PARTS) parts are not followed. After an edit
-//! what was found is repaired: [`follow`](crate::follow::ThroughFollower).
+//! As for results, if a pointer is followed; nothing otherwise. Functions with more than
+//! [`PARTS`](crate::code::calls::PARTS) parts are not followed. After an edit what was found is
+//! repaired: [`follow`](crate::follow::ThroughFollower).
 
 mod reading;
 mod seeded;

@@ -1,4 +1,5 @@
-//! What the outcomes of [`Through`](crate::code::calls::Through) may depend on, and the values of tables that stand for it.
+//! What the outcomes of [`Through`](crate::code::calls::Through) may depend on, and the values of
+//! tables that stand for it.
 //!
 //! An argument that is followed points to an object with slots ([`PrivateMemory::with_pointees`]). A value stands for what a slot holds when the function is
 //! entered, one for what it holds at each return, and one for whatever is loaded from any slot of the object. The first and the last are

@@ -48,7 +48,8 @@ pub(in crate::parser) enum FrameState {
     Element,
     /// A field, or the end; the field is likely to be at this place of the schema.
     Field(usize),
-    /// The value of the field at this place has just been read: an element of its list, or the end of it.
+    /// The value of the field at this place has just been read: an element of its list, or the end
+    /// of it.
     ListElement(usize),
 }
 

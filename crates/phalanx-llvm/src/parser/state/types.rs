@@ -16,7 +16,8 @@ pub(crate) struct TypeState<'a> {
     pub(in crate::parser) bodies: FxHashMap<Type, usize>,
     /// Types known to have a size.
     pub(in crate::parser) sized: FxHashSet<Type>,
-    /// Address spaces of `alloca`, globals and functions, from the data layout: what their names in text stand for.
+    /// Address spaces of `alloca`, globals and functions, from the data layout: what their names in
+    /// text stand for.
     pub(crate) address_spaces: AddressSpaces,
     pub(in crate::parser) frames: Vec<OpenFrame>,
     pub(in crate::parser) parts: Vec<Type>,
