@@ -13,7 +13,7 @@
 //! - what it does [`through`] pointers to private memory of the caller.
 //!
 //! > Two threads that are converged at an instance of the call, and agree on every source of the
-//! outcome, get equal results.
+//! > outcome, get equal results.
 //!
 //! # How
 //!
