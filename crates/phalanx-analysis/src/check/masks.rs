@@ -16,6 +16,13 @@
 //! mask = 0xff << (tid % 4 * 8);       // for tid / 8: lane 1 comes with 0xff00
 //! ```
 //!
+//! A mask that a ballot over the whole wave has made is known where its condition follows from the
+//! index of each thread:
+//!
+//! ```text
+//! mask = ballot(tid < 16);  if (tid <= 16) syncwarp(mask);     // lane 16 is not in 0xffff
+//! ```
+//!
 //! A lane that reads too far up or down, as the last ones of a reduction do, has a result that
 //! nobody wants: that is reported only if all lanes of the mask do.
 //!
@@ -31,15 +38,16 @@
 //! that name all lanes.
 
 use phalanx_core::affect::User;
+use phalanx_ir::Opcode;
 use phalanx_target::{Scope, SourceSet, intrinsics::Intrinsic};
 
 use super::{
     Evaluated, Facts, Finding, Geometry, Level, Rule, What,
     facts::Entries,
     members::ends,
-    sites::{Argument, Site, SiteKind, arguments, intrinsic_of},
+    sites::{Argument, Site, SiteKind, arguments, intrinsic, intrinsic_of},
     walk::{Arrival, Came, Walks},
-    witness::{self, constant},
+    witness::{self, Expression, constant},
 };
 use crate::code::Numbering;
 
@@ -108,7 +116,8 @@ fn in_waves(
                 return None;
             }
         }
-        let wave = Wave { facts, site, at, lanes, intrinsic: intrinsic_of(facts, site) };
+        let ballot = arguments(facts, site).get(at).and_then(|&mask| ballot(facts, mask, wave));
+        let wave = Wave { facts, site, at, lanes, ballot, intrinsic: intrinsic_of(facts, site) };
         let found = wave
             .not_in_mask()
             .or_else(|| wave.different())
@@ -119,6 +128,29 @@ fn in_waves(
         }
     }
     None
+}
+
+/// The lanes of a wave that a mask names which is a ballot of all of them.
+fn ballot(facts: Facts<'_>, mask: Argument, wave: &[[u32; 3]]) -> Option<u64> {
+    let Argument::Value(value) = mask else { return None };
+    let mut call = value.as_inst()?;
+    facts.reads_inst(call);
+    if facts.code.body.inst(call).opcode == Opcode::Load {
+        call = witness::stored(facts, call)?.as_inst()?;
+        facts.reads_inst(call);
+    }
+    let known = intrinsic(facts.code, call)?;
+    let &[asked, condition, ..] = facts.code.body.call_args(call) else { return None };
+    let all = super::evaluate::ones(wave.len() as u32);
+    // All lanes that it names execute it: that is PTX's rule, and PHX006's.
+    if known.base != "vote.ballot.sync" || constant(facts, asked)? & all != all {
+        return None;
+    }
+    let condition = Expression::new(facts, condition)?;
+    let size = witness::exact_size(facts.launch);
+    wave.iter().enumerate().try_fold(0, |named, (lane, &thread)| {
+        Some(named | (condition.value(facts, thread, size)? & 1) << lane)
+    })
 }
 
 /// What an argument depends on where it is read.
@@ -139,6 +171,8 @@ struct Wave<'a> {
     /// Which argument is the mask.
     at: usize,
     lanes: Vec<(usize, [u32; 3], Came)>,
+    /// The mask, where a ballot has made it.
+    ballot: Option<u64>,
     intrinsic: Option<Intrinsic>,
 }
 
@@ -154,7 +188,7 @@ impl Wave<'_> {
     }
 
     fn mask(&self, arrival: &Arrival) -> Option<u64> {
-        arrival.arguments.get(self.at).copied().flatten()
+        arrival.arguments.get(self.at).copied().flatten().or(self.ballot)
     }
 
     fn found(&self, rule: Rule, evaluated: Evaluated, is_sure: bool) -> Finding {

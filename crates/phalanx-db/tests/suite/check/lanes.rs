@@ -237,3 +237,34 @@ fn lanes_before_and_up_to_this_one() {
     // In its mask, but not in those of the lanes before it.
     assert_eq!(text("lt"), "k: error PHX015\n");
 }
+
+/// A ballot of all lanes names those for which its condition holds; others are not in that mask.
+#[test]
+fn masks_that_ballots_have_made() {
+    let text = |comes: &str, mask: &str, asked: &str| {
+        check(&format!(
+            "define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {{
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %id, 31
+  %is.low = icmp ult i32 %lane, 16
+  %is.data = icmp ult i32 %lane, %n
+  %mask = call i32 @llvm.nvvm.vote.ballot.sync(i32 {mask}, i1 {asked})
+  %comes = icmp ult i32 %lane, {comes}
+  br i1 %comes, label %sync, label %exit
+sync:
+  call void @llvm.nvvm.bar.warp.sync(i32 %mask)
+  store i32 %n, ptr addrspace(1) %p
+  br label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}"
+        ))
+    };
+    assert_eq!(text("16", "-1", "%is.low"), "");
+    assert_eq!(text("17", "-1", "%is.low"), "k: error PHX014\n");
+    assert_eq!(text("15", "-1", "%is.low"), "k: error PHX018\n");
+    // Of data nothing is known, and of a ballot of some lanes neither.
+    assert_eq!(text("17", "-1", "%is.data"), "");
+    assert!(!text("17", "65535", "%is.low").contains("PHX018"));
+}
