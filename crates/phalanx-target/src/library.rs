@@ -54,7 +54,7 @@ use std::{
 use rustc_hash::FxHashMap;
 
 use crate::Architecture;
-use crate::intrinsics::{Family, Intrinsic, table::Table};
+use crate::intrinsics::{self, Family, Intrinsic, table::Table};
 use crate::machine::Machine;
 
 /// What a program was written in, as far as it is known.
@@ -156,8 +156,8 @@ impl Extension {
             .map_err(|error| ExtensionError { line: Some(error.line), message: error.message })?;
         for (name, is_overloaded, info) in table.entries() {
             let wrong = match () {
-                () if name.starts_with("llvm.") => {
-                    "is an intrinsic, of which LLVM says what it does"
+                () if intrinsics::lookup(name.as_bytes()).is_some() => {
+                    "is an intrinsic of LLVM 22, of which LLVM says what it does"
                 }
                 () if is_overloaded => "ends with `*`, which only intrinsics do",
                 () if info.barrier.is_some() && !info.convergent => {
@@ -330,9 +330,12 @@ mod tests {
         let error = |text| Extension::parse(text).expect_err("it is refused").to_string();
         assert_eq!(error("@ propagate memory=none\n a{b"), "line 2: unbalanced braces in `a{b`");
         assert_eq!(
-            error("@ propagate memory=none\n llvm.f"),
-            "`llvm.f` is an intrinsic, of which LLVM says what it does"
+            error("@ propagate memory=none\n llvm.nvvm.activemask"),
+            "`llvm.nvvm.activemask` is an intrinsic of LLVM 22, of which LLVM says what it does"
         );
+        // A fork of LLVM has intrinsics for its own target.
+        let fork = Extension::parse("@ propagate(x) memory=none\n llvm.toy.tid").expect("rows");
+        assert!(fork.find(b"llvm.toy.tid").is_some());
         assert_eq!(
             error("@ - memory=any barrier(workgroup)\n sync"),
             "`sync` is a barrier, so it has to be `convergent`"
