@@ -26,7 +26,8 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
     let mut reports = Vec::new();
     let mut legend = Legend::default();
     let all = args.print.contains(&Section::All);
-    let reader = Reader::new(&args.source, &args.target);
+    let workgroup = args.group.of(terminal).map(extents).transpose().context("--group")?;
+    let reader = Reader::new(&args.source, &args.target).launched_with(workgroup);
     for path in &args.files {
         let source = match reader.read(path) {
             Ok(source) => source,
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
             }
         };
         source.note(terminal);
-        match report(args, &source, terminal)? {
+        match report(args, workgroup, &source, terminal)? {
             Some(report) if args.format == Format::Json => reports.push(report),
             Some(report) => {
                 let mut text = String::new();
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
 
 fn report(
     args: &AnalyzeArgs,
+    workgroup_size: Option<[u32; 3]>,
     source: &Source,
     terminal: &Terminal,
 ) -> anyhow::Result<Option<ModuleReport>> {
@@ -75,7 +77,7 @@ fn report(
     let scope = scope(args.scope);
     let entries = functions::select(&session, module, &args.function)?;
     let launch = LaunchStatement {
-        workgroup_size: args.group.of(terminal).map(extents).transpose().context("--group")?,
+        workgroup_size,
         wave_width: args.wave,
         cluster_size: args.cluster.as_deref().map(extents).transpose().context("--cluster")?,
     };

@@ -103,8 +103,8 @@ Examples:
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
   phalanx run --frozen ones kernel.ll @f         whatever differs hangs on frozen poison or `undef`
 
-Exit status: 0 fine, 1 the kernel faults, hangs, races, reads workgroup memory that no thread has written, or runs out
-of fuel, 2 bad usage or bad input.")]
+Exit status: 0 fine; 1 the kernel faults, hangs, races, reads workgroup memory that no thread has
+written, breaks a rule of barriers or masks, or runs out of fuel; 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
     /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
     #[arg(value_name = "FILE")]
@@ -124,13 +124,13 @@ pub(crate) struct RunArgs {
     /// Workgroups of a cluster, likewise: the grid has whole clusters.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) cluster: String,
-    /// Lanes of a wave.
-    #[arg(long, default_value_t = 32, value_name = "N")]
-    pub(crate) wave: u32,
+    /// Lanes of a wave; unless it is stated those of the processor, 32 where none is named.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
     /// An argument of the kernel; see below.
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
-    /// Bytes of workgroup memory for variables without a size.
+    /// Bytes of workgroup memory for variables without a size: `extern __shared__` arrays.
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub(crate) shared: u64,
     /// How many instructions all threads together may execute.
@@ -196,8 +196,8 @@ pub(crate) struct TargetArgs {
 /// The size of workgroups.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct GroupArgs {
-    /// Threads of every workgroup: `256`, `32x8` or `8x8x4`. For `run` 1 unless it is stated; for
-    /// `analyze` what the file says counts.
+    /// Threads of every workgroup: `256`, `32x8` or `8x8x4`. Without it `run` takes the size that
+    /// the kernel requires, else 1, and `analyze` what the file says.
     #[arg(long, value_name = "N[xN[xN]]")]
     group: Option<String>,
     /// The old spelling.
@@ -282,6 +282,8 @@ Examples:
   phalanx explain --whole-program kernel.ll @helper %v     with what its callers pass
 
 Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
+#[command(override_usage = "phalanx explain [OPTIONS] <FILE> <FUNCTION> \
+    <VALUE|--line N|--branch BLOCK|--use NAME:N|--block BLOCK|--load PLACE|--generic VALUE>")]
 #[command(group(clap::ArgGroup::new("subject").required(true)))]
 pub(crate) struct ExplainArgs {
     /// LLVM IR, bitcode, or a source in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
@@ -290,7 +292,7 @@ pub(crate) struct ExplainArgs {
     /// The function, with or without `@`.
     #[arg(value_name = "FUNCTION")]
     pub(crate) function: String,
-    /// A value, with or without `%`.
+    /// A value, with or without `%`, or a variable of the program.
     #[arg(value_name = "VALUE", group = "subject")]
     pub(crate) value: Option<String>,
     /// The terminator of a block.
@@ -344,9 +346,9 @@ pub(crate) struct ExplainArgs {
 /// Scopes by name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ScopeArg {
-    /// Threads that execute in lockstep: warp, wavefront.
+    /// Threads that hardware executes together: warp, wavefront.
     Wave,
-    /// Threads that share barriers and local memory.
+    /// Threads that share barriers and workgroup memory.
     Workgroup,
     /// Workgroups that run together.
     Cluster,

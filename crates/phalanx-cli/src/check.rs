@@ -17,10 +17,10 @@ use anyhow::Context as _;
 use phalanx::{
     ModuleId, Session,
     analysis::check::{Rule, coverage::Coverage},
-    db::{Database, FunctionEntry, FunctionInput, queries},
+    db::{Database, FunctionEntry, FunctionInput, ModuleEditError, queries},
     report::check::{
         Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
-        SourceFile, against, distinct, findings, page_of, sarif, write_github,
+        SourceFile, against, distinct, findings, page_of, sarif, source_name, write_github,
         write_github_summary, write_judged, write_line, write_summary, write_text,
     },
     target::LaunchStatement,
@@ -131,7 +131,7 @@ impl<'a> Check<'a> {
         Ok(Check {
             args,
             terminal: if has_many { terminal.without_progress() } else { *terminal },
-            reader: Reader::new(&args.source, &args.target),
+            reader: Reader::new(&args.source, &args.target).launched_with(workgroup_size),
             levels: Levels::new(args)?,
             baseline: baseline.unwrap_or_default(),
             files: Files::default(),
@@ -275,10 +275,28 @@ impl<'a> Check<'a> {
     /// Says what is known of launches.
     fn state(&self, session: &mut Session, module: ModuleId) -> anyhow::Result<()> {
         for entry in functions::select(session, module.input(), &self.args.function)? {
-            session.database_mut().set_launch(entry.input, self.launch)?;
+            match session.database_mut().set_launch(entry.input, self.launch) {
+                // One of several kernels: `add_unlaunched` tells.
+                Err(ModuleEditError::Launch { .. }) if self.args.function.is_empty() => {}
+                outcome => outcome?,
+            }
         }
         session.set_whole(module, !self.args.part_of_program);
         Ok(())
+    }
+
+    /// Kernels that are not launched as it is stated, by what the module says itself.
+    fn add_unlaunched(&self, session: &Session, module: ModuleId, judged: &mut Judged) {
+        let db = session.database();
+        for entry in module.input().functions(db).iter().filter(|entry| entry.is_definition) {
+            let facts = queries::launch_facts(db, entry.input);
+            if let Some(why) = self.launch.contradiction(&facts)
+                && queries::is_kernel(db, entry.input)
+                && self.args.function.is_empty()
+            {
+                judged.add_unlaunched(source_name(db, entry.input), &why);
+            }
+        }
     }
 
     /// Everything that is found in a module, as levels and the baseline have it.
@@ -294,6 +312,7 @@ impl<'a> Check<'a> {
             true => Judged::of_module(db, module.input()),
             false => Judged::default(),
         };
+        self.add_unlaunched(session, module, &mut judged);
         let mut concerned: Vec<(FunctionEntry, Coverage, bool)> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
             let mut found = findings(db, function);
@@ -365,7 +384,8 @@ impl<'a> Check<'a> {
         );
         let (text, files) = (LinedText::new(&source.text[..]), self.files_of(source));
         let checker = |function| Checker::new(db, function, &printer, &text, &files);
-        let found = against(sides.0, sides.1, &selected, &checker);
+        let mut found = against(sides.0, sides.1, &selected, &checker);
+        self.add_unlaunched(&session, module, &mut found.judged);
         Ok((self.keep(distinct(found.diagnostics)), found.judged))
     }
 

@@ -27,7 +27,8 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
+    let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+    let source = input::read_one(&args.file, &args.source, &args.target, workgroup_size, terminal)?;
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module,
@@ -46,8 +47,6 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         function.with_context(|| format!("{} has no body", args.function))
     };
     let (kernel, function) = (find(entry)?, find(code)?);
-    let workgroup_size = args.group.as_deref().map(extents).transpose();
-    let workgroup_size = workgroup_size.context("--group")?;
     let cluster_size = args.cluster.as_deref().map(extents).transpose().context("--cluster")?;
     let launch = LaunchStatement { workgroup_size, wave_width: args.wave, cluster_size };
     session.set_launch(kernel, launch)?;

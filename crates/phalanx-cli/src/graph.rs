@@ -28,7 +28,7 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
+    let source = input::read_one(&args.file, &args.source, &args.target, None, terminal)?;
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module.input(),

@@ -84,6 +84,7 @@ impl Reader {
                 architecture: target.mcpu.clone(),
                 triple: target.mtriple.clone(),
                 level: None,
+                threads: None,
             },
             headers: Headers {
                 cuda_path: args.cuda_path.clone(),
@@ -93,6 +94,13 @@ impl Reader {
             cache,
             digests: FileDigests::default(),
         }
+    }
+
+    /// Workgroups are said to have this size.
+    pub(crate) fn launched_with(mut self, workgroup: Option<[u32; 3]>) -> Reader {
+        let product = |size: [u32; 3]| size.into_iter().map(u64::from).product();
+        self.defaults.threads = workgroup.map(product);
+        self
     }
 
     /// What was found before, and where more is kept.
@@ -162,9 +170,10 @@ pub(crate) fn read_one(
     path: &Path,
     args: &SourceArgs,
     target: &TargetArgs,
+    workgroup: Option<[u32; 3]>,
     terminal: &Terminal,
 ) -> anyhow::Result<Source> {
-    let source = Reader::new(args, target).read(path)?;
+    let source = Reader::new(args, target).launched_with(workgroup).read(path)?;
     source.note(terminal);
     Ok(source)
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
             None => error.into(),
         }
     })?;
-    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
+    let source = input::read_one(&args.file, &args.source, &args.target, None, terminal)?;
     let is_verify = |group: &Group| matches!(group, Group::Verify);
     let wants_verifier = !args.disable_verify || pipeline.groups.iter().any(is_verify);
     // The log costs little, but grows when nobody reads it.

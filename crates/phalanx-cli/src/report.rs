@@ -96,7 +96,8 @@ fn write(path: &Path, text: &str, terminal: &Terminal) -> anyhow::Result<()> {
 
 /// The page of a file. None if it is no module, which has been said.
 fn page_of(args: &ReportArgs, file: &Path, terminal: &Terminal) -> anyhow::Result<Option<Page>> {
-    let source = input::read_one(file, &args.source, &args.target, terminal)?;
+    let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+    let source = input::read_one(file, &args.source, &args.target, workgroup_size, terminal)?;
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module,
@@ -106,7 +107,6 @@ fn page_of(args: &ReportArgs, file: &Path, terminal: &Terminal) -> anyhow::Resul
         }
     };
     let entries = functions::select(&session, module.input(), &args.function)?;
-    let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
     let launch = LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() };
     for entry in &entries {
         session.database_mut().set_launch(entry.input, launch)?;

@@ -9,10 +9,12 @@ use std::{fmt::Write as _, sync::Arc};
 use anyhow::{Context as _, bail};
 use phalanx::{
     ModuleId, Session,
+    db::queries,
     ir::Context,
     llvm::ModulePrinter,
     parse_for,
     simt::{self, Failure, Launch, Memory, Program, launch::Order},
+    target::Extent,
 };
 use serde_json::json;
 
@@ -37,7 +39,8 @@ const TAIL: usize = 16;
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let source = input::read_one(&args.file, &args.source, &args.target, terminal)?;
+    let workgroup = args.group.of(terminal).map(extents).transpose().context("in --group")?;
+    let source = input::read_one(&args.file, &args.source, &args.target, workgroup, terminal)?;
     let mut session = Session::new();
     // The session verifies; the interpreter needs the module itself.
     let module_id = match session.read_for(&source.text, overrides(&args.target)) {
@@ -52,24 +55,21 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let mut program = Program::new(&parsed.module, session.target(module_id))?;
     let frozen = bits(&args.frozen)?;
     program.set_undef(frozen);
-    let name = match program_name(&session, module_id, &args.function)? {
-        Some(name) => name,
-        None => args.function.trim_start_matches('@').to_owned(),
-    };
+    let (name, known) = kernel(&session, module_id, &args.function)?;
+    let name = name.unwrap_or_else(|| args.function.trim_start_matches('@').to_owned());
     let name = &*name;
     let mut memory = program.memory(args.seed)?;
-    let workgroup = args.group.of(terminal);
     let mut buffers = Vec::new();
     let parameters = Parameters::new(&program, session.target(module_id), name);
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
-        block: extents(workgroup.unwrap_or("1")).context("in --group")?,
+        block: workgroup.or(known.required).unwrap_or([1; 3]),
         partial: match &args.partial {
             Some(text) => partial(text).context("in --partial")?,
             None => [0; 3],
         },
         cluster: extents(&args.cluster).context("in --cluster")?,
-        wave: args.wave,
+        wave: args.wave.or(known.wave).unwrap_or(32),
         args: args
             .args
             .iter()
@@ -153,10 +153,32 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     }
 }
 
-/// The name in the module of a function that was named; none for one without a name.
-fn program_name(session: &Session, module: ModuleId, name: &str) -> anyhow::Result<Option<String>> {
+/// What the module says of launches of a kernel.
+struct Known {
+    /// The size that its workgroups have to have.
+    required: Option<[u32; 3]>,
+    /// Lanes of a wave of the processor.
+    wave: Option<u32>,
+}
+
+/// The kernel that is named: as its module calls it, if that has a name for it, and its launches.
+fn kernel(
+    session: &Session,
+    module: ModuleId,
+    name: &str,
+) -> anyhow::Result<(Option<String>, Known)> {
     let entry = functions::find(session, module.input(), name)?;
-    Ok(entry.name.symbol().map(|symbol| session.context().text(symbol).into_owned()))
+    let facts = queries::launch_facts(session.database(), entry.input);
+    let exactly = |extent| match extent {
+        Extent::Exactly(threads) => Some(threads),
+        Extent::AtMost(_) | Extent::Unknown => None,
+    };
+    let required = match facts.workgroup_size.map(exactly) {
+        [Some(x), Some(y), Some(z)] => Some([x, y, z]),
+        _ => None,
+    };
+    let name = entry.name.symbol().map(|symbol| session.context().text(symbol).into_owned());
+    Ok((name, Known { required, wave: facts.wave_width }))
 }
 
 pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {

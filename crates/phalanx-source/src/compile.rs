@@ -24,6 +24,10 @@ use crate::{
 /// The level unless another is asked for.
 const LEVEL: &str = "-O2";
 
+/// The bound that clang puts on workgroups of OpenCL kernels for AMD which say nothing of them, in
+/// threads.
+const USUAL_THREADS: u64 = 256;
+
 /// What a source is compiled for unless its flags say so.
 #[derive(Clone, Default, Debug)]
 pub struct Defaults {
@@ -33,6 +37,8 @@ pub struct Defaults {
     pub triple: Option<String>,
     /// The level of optimization, over what flags say.
     pub level: Option<String>,
+    /// How many threads workgroups are said to have, if that is said.
+    pub threads: Option<u64>,
 }
 
 /// How a source was compiled.
@@ -115,19 +121,37 @@ pub fn compile(
         headers: chosen.name.clone(),
     };
     let arguments = arguments(compiler, unit, (&architecture, &triple, level), &chosen);
+    // The bound is AMD's, and the program is for no processor that anything names.
+    let is_for_any = flags.architecture.is_none() && defaults.architecture.is_none();
+    let is_for_any = is_for_any && flags.triple.is_none() && defaults.triple.is_none();
+    let threads = defaults.threads.filter(|_| is_for_any && unit.language == Language::OpenCl);
+    let raised = |text| match threads {
+        Some(threads) if threads > USUAL_THREADS => with_bound(text, threads),
+        _ => text,
+    };
     let key = key(compiler, unit, &arguments);
     if let Some((cache, files)) = cache
         && let Some(entry) = cache.get(key, files)
     {
         let Entry { reads, payload } = entry;
-        return Ok(Compiled { text: payload, about, reads, is_cached: true });
+        return Ok(Compiled { text: raised(payload), about, reads, is_cached: true });
     }
     let digests = cache.map(|(_, files)| files);
-    let compiled = run(compiler, unit, &arguments, chosen, about, digests)?;
+    let mut compiled = run(compiler, unit, &arguments, chosen, about, digests)?;
     if let Some((cache, _)) = cache {
         cache.put(key, &Entry { reads: compiled.reads.clone(), payload: compiled.text.clone() });
     }
+    compiled.text = raised(compiled.text);
     Ok(compiled)
+}
+
+/// A module in which clang's bound on workgroups is another.
+fn with_bound(text: Vec<u8>, threads: u64) -> Vec<u8> {
+    let bound = |threads| format!("\"amdgpu-flat-work-group-size\"=\"1,{threads}\"");
+    match String::from_utf8(text) {
+        Ok(text) => text.replace(&bound(USUAL_THREADS), &bound(threads)).into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
 }
 
 /// Compiles a source as it would be with another text in its file, which is left as it is.

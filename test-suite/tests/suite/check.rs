@@ -317,6 +317,8 @@ fn levels_and_statuses() {
     assert_eq!(run(&["--deny", "PHX999"]).0, Some(2));
     assert_eq!(run(&["--strict"]), is(0, "1 warning"));
     assert_eq!(run(&["--strict", "--allow", "PHX003"]), is(0, "nothing found"));
+    assert_eq!(run(&["--deny", "warnings"]), is(0, "1 note"));
+    assert_eq!(run(&["--strict", "--deny", "warnings"]), is(1, "1 error"));
     // A file says the same, and the command line says it louder.
     fs::write(folder.path().join("phalanx.toml"), "[check]\ndeny = [\"PHX003\"]\n").expect("file");
     assert_eq!(run(&[]), is(1, "1 error"));
@@ -328,6 +330,7 @@ fn levels_and_statuses() {
         ("rules = [\"PHX003\"], function = \"guard\"", "1 note"),
         ("rules = [\"PHX001\"]", "1 note"),
         ("rules = [\"PHX003\"], file = \"vendor/*\"", "1 note"),
+        ("rules = [\"all\"], function = \"guard*\"", "nothing found"),
     ] {
         let text = format!("[check]\nexcept = [{{ {text} }}]\n");
         fs::write(folder.path().join("phalanx.toml"), &text).expect("file");

@@ -62,6 +62,63 @@ fn check(files: &[(&str, &str)], command: &str, expected: &Expect) {
     expected.assert_eq(&(all.join("\n") + "\n"));
 }
 
+/// clang bounds workgroups of OpenCL kernels for AMD's GPUs, where nothing names one of these.
+#[test]
+fn workgroups_of_opencl_are_as_large_as_stated() {
+    let kernels = "kernel void far(global int *p) {\n  local int t[1024];\n  int i = get_local_id(0);\n  t[i] = i;\n  p[i] = t[1023 - i];\n}\nkernel __attribute__((reqd_work_group_size(16, 16, 1))) void tile(global int *p) {\n  p[get_local_id(0)] = 1;\n}\n";
+    let files = [("k.cl", kernels)];
+    check(
+        &files,
+        "k.cl --group 1024",
+        &expect![[r#"
+        k.cl:5:10: error: threads (1023, 0, 0) and (0, 0, 0) access `t[0]` with no barrier in between, in kernel `far` [PHX050]
+        1 error; judged: 2 kernels, 0 barriers
+        not judged: `tile` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says exactly 16)
+    "#]],
+    );
+    check(
+        &files,
+        "k.cl --group 1024 --mcpu gfx90a",
+        &expect![[r#"
+        k.cl:5:10: warning: thread (0, 0, 0) reads `t[1023]`, which no thread has written, in kernel `far` [PHX052]
+        1 warning; judged: 2 kernels, 0 barriers
+        not judged: `far` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says at most 256)
+        not judged: `tile` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says exactly 16)
+    "#]],
+    );
+    check(
+        &files,
+        "k.cl --group 1024 --function tile",
+        &expect![[r#"
+        error: @tile is not launched with 1024 threads of a workgroup along x: the module says exactly 16
+    "#]],
+    );
+}
+
+/// A project's list of commands names files by whole paths, its `phalanx.toml` by short ones.
+#[test]
+fn files_are_excepted_by_names_below_the_folder_of_the_settings() {
+    let Some(folder) = project(&[("vendor/deep/k.cu", WRONG), ("own/k.cu", WRONG)]) else { return };
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let entry = |name: &str| {
+        format!(
+            "{{\"directory\": \"{}\", \"command\": \"nvcc -c {name}\", \"file\": \"{name}\"}}",
+            path("build"),
+        )
+    };
+    let list = format!("[{}, {}]", entry(&path("vendor/deep/k.cu")), entry("../own/k.cu"));
+    write(folder.path(), "build/compile_commands.json", &list);
+    let count = |settings: &str| {
+        write(folder.path(), "phalanx.toml", &format!("[check]\nexcept = [{{ {settings} }}]\n"));
+        let outcome = run(folder.path(), "check -p build --format line");
+        text(&outcome.stdout).matches("[PHX001]").count()
+    };
+    assert_eq!(count("rules = [\"PHX002\"], file = \"vendor/*\""), 2);
+    assert_eq!(count("rules = [\"PHX001\"], file = \"vendor/*\""), 1);
+    assert_eq!(count("rules = [\"all\"], file = \"own/k.cu\""), 1);
+    assert_eq!(count("rules = [\"all\"], file = \"deep/*\""), 2);
+}
+
 #[test]
 fn three_languages() {
     let opencl = "kernel void wrong(global int *p) {\n  if (get_local_id(0) < 16)\n    barrier(CLK_LOCAL_MEM_FENCE);\n  p[get_local_id(0)] = 1;\n}\n";

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [check]
-//! deny = ["PHX003", "not-judged"]      # an error
+//! deny = ["PHX003", "not-judged"]      # an error; also `warnings`: all that are no notes
 //! warn = ["divergent-group-operation"] # a warning
 //! allow = ["PHX007"]                   # not reported
 //! level = "warning"                    # nothing below this is reported
@@ -13,12 +13,15 @@
 //! The file is `phalanx.toml` in the current folder or the nearest one above that has it, or what `--config` names. For one rule the command line
 //! counts before the file; within one of them, `deny` counts before `warn`, and `warn` before `allow`.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use phalanx::{
     analysis::check::Rule,
-    report::{check::Diagnostic, explain::UnknownName},
+    report::{
+        check::{Diagnostic, SourceFile},
+        explain::UnknownName,
+    },
 };
 
 use crate::args::{CheckArgs, LevelArg};
@@ -33,6 +36,8 @@ const KEYS: [&str; 6] = ["deny", "warn", "allow", "level", "except", "pages"];
 pub(super) struct Levels {
     /// From the strongest statement on.
     stated: Vec<(Rule, Option<&'static str>)>,
+    /// What becomes of warnings, whatever their rules, from the strongest statement on.
+    warnings: Vec<Option<&'static str>>,
     least: Option<&'static str>,
     pages: Option<String>,
     exceptions: Vec<Exception>,
@@ -42,17 +47,22 @@ pub(super) struct Levels {
 
 /// The name of what is not judged, among those of rules.
 const NOT_JUDGED: &str = "not-judged";
+/// The name of all that is a warning in the end.
+const WARNINGS: &str = "warnings";
 
-/// Where rules are allowed. A name that ends in `*` stands for all that begin like it; one that is not stated, for all.
+/// Where rules are allowed. A name that ends in `*` stands for all that begin like it, whatever
+/// follows, `/` included; one that is not stated, for all. A file is named as the compiler names
+/// it, or relative to the folder of `phalanx.toml`.
 #[derive(Debug)]
 struct Exception {
     rules: Vec<Rule>,
     function: Option<String>,
     file: Option<String>,
+    folder: PathBuf,
 }
 
 impl Exception {
-    fn read(value: &toml::Value) -> anyhow::Result<Exception> {
+    fn read(value: &toml::Value, folder: &Path) -> anyhow::Result<Exception> {
         let table = value.as_table().context("`check.except` holds what is no table")?;
         if let Some(key) = table.keys().find(|k| !["rules", "function", "file"].contains(&&***k)) {
             bail!("`check.except.{key}` is not known");
@@ -65,18 +75,24 @@ impl Exception {
             },
         };
         let rules = table.get("rules").and_then(toml::Value::as_array);
-        let rules = rules.context("`check.except` has no list `rules`")?.iter().map(|rule| {
-            let name = rule.as_str().context("`check.except.rules` holds what is no string")?;
-            rule_named(name)
-        });
-        let rules: anyhow::Result<Vec<Rule>> = rules.collect();
-        Ok(Exception { rules: rules?, function: name("function")?, file: name("file")? })
+        let mut named = Vec::new();
+        for rule in rules.context("`check.except` has no list `rules`")? {
+            match rule.as_str().context("`check.except.rules` holds what is no string")? {
+                "all" => named.extend(Rule::ALL),
+                name => named.push(rule_named(name)?),
+            }
+        }
+        let (function, file) = (name("function")?, name("file")?);
+        Ok(Exception { rules: named, function, file, folder: folder.to_owned() })
     }
 
     fn is_about(&self, diagnostic: &Diagnostic) -> bool {
         let location = &diagnostic.location;
-        let is_file =
-            |pattern: &String| location.frames().any(|place| matches(pattern, &place.file));
+        let is_named = |pattern: &String, place: &SourceFile| {
+            let below = below(&self.folder, place);
+            matches(pattern, &place.file) || below.is_some_and(|name| matches(pattern, &name))
+        };
+        let is_file = |pattern: &String| location.frames().any(|place| is_named(pattern, place));
         let is_function = |pattern: &String| {
             matches(pattern, &diagnostic.function) || matches(pattern, &diagnostic.symbol)
         };
@@ -104,6 +120,19 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// The name of a file relative to a folder that it is in.
+fn below(folder: &Path, place: &SourceFile) -> Option<String> {
+    let mut path = PathBuf::new();
+    for part in Path::new(&place.folder).join(&place.file).components() {
+        match part {
+            Component::ParentDir => _ = path.pop(),
+            Component::CurDir => {}
+            part => path.push(part),
+        }
+    }
+    Some(path.strip_prefix(folder).ok()?.to_str()?.to_owned())
+}
+
 impl Levels {
     pub(super) fn new(args: &CheckArgs) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
@@ -126,15 +155,12 @@ impl Levels {
 
     fn state(&mut self, names: &[String], level: Option<&'static str>) -> anyhow::Result<()> {
         for name in names {
-            if name == "all" {
-                self.stated.extend(Rule::ALL.iter().map(|&rule| (rule, level)));
-                continue;
+            match name.as_str() {
+                NOT_JUDGED => self.not_judged.push(level),
+                WARNINGS => self.warnings.push(level),
+                "all" => self.stated.extend(Rule::ALL.iter().map(|&rule| (rule, level))),
+                name => self.stated.push((rule_named(name)?, level)),
             }
-            if name == NOT_JUDGED {
-                self.not_judged.push(level);
-                continue;
-            }
-            self.stated.push((rule_named(name)?, level));
         }
         Ok(())
     }
@@ -162,7 +188,12 @@ impl Levels {
         }
         if let Some(list) = check.get("except") {
             let list = list.as_array().context("`check.except` is no list")?;
-            self.exceptions = list.iter().map(Exception::read).collect::<anyhow::Result<_>>()?;
+            let path = std::path::absolute(path)?;
+            let folder = path.parent().context("it is in no folder")?;
+            self.exceptions = list
+                .iter()
+                .map(|one| Exception::read(one, folder))
+                .collect::<anyhow::Result<_>>()?;
         }
         if let Some(pages) = check.get("pages") {
             let pages = pages.as_str().filter(|pages| pages.contains("://"));
@@ -187,9 +218,13 @@ impl Levels {
             return None;
         }
         let mut stated = self.stated.iter();
-        match stated.find(|(rule, _)| rule.code() == diagnostic.code) {
+        let level = match stated.find(|(rule, _)| rule.code() == diagnostic.code) {
             Some((_, level)) => *level,
             None => Some(diagnostic.level),
+        };
+        match self.warnings.first() {
+            Some(stated) if level == Some("warning") => *stated,
+            _ => level,
         }
     }
 

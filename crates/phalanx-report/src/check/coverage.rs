@@ -26,7 +26,7 @@ use crate::source::OPENCL_BODY;
 const NO_CALLER: &str = "no-caller";
 
 /// Every reason why something is not judged, but for those of comparisons.
-pub const REASONS: [&str; 18] = [
+pub const REASONS: [&str; 19] = [
     "unknown-callee",
     "indirect-call",
     "inline-assembly",
@@ -45,6 +45,7 @@ pub const REASONS: [&str; 18] = [
     "module-assembly",
     "unknown-target",
     "no-function",
+    "other-launch",
 ];
 
 /// What was judged in one or more modules.
@@ -114,6 +115,12 @@ impl Judged {
 
     fn add(&mut self, reason: &'static str, message: String) {
         self.insert(Unjudged { reason, message, places: 1, function: None, location: None });
+    }
+
+    /// Adds a kernel that is not launched as it is stated: it was judged by what the module says.
+    pub fn add_unlaunched(&mut self, name: String, why: &str) {
+        let message = format!("`{name}` with the stated launch, but as its module says ({why})");
+        self.insert(Unjudged::of_function("other-launch", message, name));
     }
 
     pub(super) fn insert(&mut self, new: Unjudged) {
