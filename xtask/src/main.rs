@@ -1,5 +1,5 @@
 //! Chores of the workspace: `cargo xtask tidy | ci | circles | conformance | docs | faults | fuzz
-//! | oracle | edits | precision | refine | validate`.
+//! | growth | oracle | edits | precision | refine | validate`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
@@ -10,6 +10,7 @@ mod docs;
 mod edits;
 mod faults;
 mod fuzz;
+mod growth;
 mod oracle;
 mod precision;
 mod refine;
@@ -42,6 +43,8 @@ enum Chore {
     Faults(faults::Options),
     /// libFuzzer on every target for a while each.
     Fuzz(fuzz::Options),
+    /// How time and memory grow with the input, for every command, fact and pass.
+    Growth(growth::Options),
     /// Claims of uniformity, memory spaces or loads against execution, on random programs.
     Oracle(oracle::Options),
     /// Facts of edited functions against those of new databases, over random transactions.
@@ -63,6 +66,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Docs => docs::run(),
         Chore::Faults(options) => faults::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Growth(options) => growth::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
         Chore::Edits(options) => edits::run(&options),
         Chore::Refine(options) => refine::run(&options),

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod files;
 pub mod generate;
 pub mod giants;
+pub mod growth;
 pub mod inlined;
 pub mod listing;
 pub mod lit;
