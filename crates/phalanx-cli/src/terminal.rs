@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use anstream::{AutoStream, ColorChoice as Choice};
+use anstream::{AutoStream, ColorChoice as Choice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -21,6 +21,11 @@ const PROGRESS_FROM: usize = 64;
 /// An error message as a line.
 pub(crate) fn error_line(message: &str) -> String {
     format!("{ERROR}error:{ERROR:#} {message}\n")
+}
+
+/// Whether a byte is for the terminal, such as the first one of each style.
+fn is_control(byte: u8) -> bool {
+    byte.is_ascii_control() && !byte.is_ascii_whitespace()
 }
 
 /// How to write to people.
@@ -41,9 +46,21 @@ impl Terminal {
         Terminal { choice, shows_progress: true }
     }
 
-    /// Writes styled text to standard output.
+    /// Writes styled text to standard output, all of it at once: a stream that strips styles by
+    /// itself writes what is between two of them, and two line ends, by itself.
     pub(crate) fn out(&self, text: &str) -> std::io::Result<()> {
-        let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
+        let stdout = std::io::stdout().lock();
+        let choice = match self.choice {
+            Choice::Auto => AutoStream::choice(&stdout),
+            choice => choice,
+        };
+        let stripped = match choice {
+            Choice::Never if text.bytes().any(is_control) => Some(strip_str(text).to_string()),
+            _ => None,
+        };
+        let text = stripped.as_deref().unwrap_or(text);
+        let choice = if choice == Choice::Never { Choice::AlwaysAnsi } else { choice };
+        let mut stream = AutoStream::new(stdout, choice);
         stream.write_all(text.as_bytes())?;
         stream.flush()
     }
