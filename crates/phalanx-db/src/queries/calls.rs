@@ -5,6 +5,8 @@
 //! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no call leaves it as it is without
 //! a look at it.
 
+use std::sync::Arc;
+
 use phalanx_analysis::summary::is_exact;
 use phalanx_graph::Components;
 use phalanx_ir::{
@@ -33,8 +35,8 @@ pub struct CallGraph {
     /// Whether it can be executed: somebody enters it who is not known, or such a function calls it.
     is_live: Vec<bool>,
     components: Components,
-    /// By component: whether a call may come back to where it was made.
-    is_recursive: Vec<bool>,
+    /// By component: its members if a call may come back to where it was made, else none.
+    recursive: Vec<Arc<[FunctionInput]>>,
     /// By component: the longest way down, and the longest way up through closed functions.
     height: Vec<u32>,
     depth: Vec<u32>,
@@ -131,6 +133,11 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
         let outside = closed.flat_map(|&m| &callers[m as usize]).filter(|&&up| of(up) != c);
         depth[c] = outside.map(|&up| depth[of(up)] + 1).max().unwrap_or(0);
     }
+    let members = |c: usize| match is_recursive[c] {
+        true => components.members(c).iter().map(|&n| functions[n as usize]).collect(),
+        false => Arc::default(),
+    };
+    let recursive = (0..components.len()).map(members).collect();
     CallGraph {
         numbers,
         functions,
@@ -138,7 +145,7 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
         is_closed,
         is_live,
         components,
-        is_recursive,
+        recursive,
         height,
         depth,
     }
@@ -212,7 +219,18 @@ pub struct CallPlace {
     /// Who calls it, in the order of the module; without functions that are never executed, where others call it.
     pub callers: Box<[FunctionInput]>,
     /// The functions that it is in recursion with, itself included, in the order of the module; empty when it is not recursive.
-    pub component: Box<[FunctionInput]>,
+    /// One list for all of them.
+    pub component: Arc<[FunctionInput]>,
+    /// Where it is in that list.
+    pub position: u32,
+}
+
+impl CallPlace {
+    /// Whether two functions are in recursion with each other.
+    pub(super) fn is_with(&self, other: &CallPlace) -> bool {
+        // No function is in two components.
+        self.component.first().is_some_and(|first| other.component.first() == Some(first))
+    }
 }
 
 /// Where a function is in the call graph.
@@ -224,6 +242,9 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     let Some(&number) = graph.numbers.get(&function) else { return CallPlace::default() };
     let at = number as usize;
     let component = graph.components.of(at);
+    let is_recursive = !graph.recursive[component].is_empty();
+    // Members are in order.
+    let position = graph.components.members(component).binary_search(&number).unwrap_or_default();
     let inputs = |numbers: &[u32]| numbers.iter().map(|&n| graph.functions[n as usize]).collect();
     CallPlace {
         height: graph.height[component],
@@ -231,10 +252,8 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
         is_closed: graph.is_closed[at],
         is_live: graph.is_live[at],
         callers: inputs(&graph.callers[at]),
-        component: match graph.is_recursive[component] {
-            true => inputs(graph.components.members(component)),
-            false => Box::default(),
-        },
+        component: Arc::clone(&graph.recursive[component]),
+        position: if is_recursive { position as u32 } else { 0 },
     }
 }
 

@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::blocks_version;
 use super::called::NO_CALLEES;
+use super::calls::{CallPlace, DEPTH};
 use super::concerns::{Changed, Concerns};
 use super::cut::cut;
 use super::divergences::divergence;
@@ -55,11 +56,22 @@ pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
 
 /// What a call of a function does, as far as barriers are concerned.
 ///
-/// *Reads* `mentions`, [`symbols`], [`library`] and [`own_barriers`] of the function and of all
-/// that it calls, directly or not; the header of a declaration. *Changes when* it comes to have a
-/// barrier or an unknown call, or no longer has one. *Cost* O(calls below).
+/// The calls below are walked up to functions that answer for themselves ([`answers_alone`]): the
+/// answers of a whole call graph take little more than linear time, and do not nest deeply.
+///
+/// *Reads* `mentions`, [`symbols`], [`library`], [`call_place`] and [`own_barriers`] of the function
+/// and of those that it calls, directly or not, up to some whose [`synchronizes`] it reads; the
+/// header of a declaration. *Changes when* it comes to have a barrier or an unknown call, or no
+/// longer has one. *Cost* O(calls of the functions that are walked).
 #[salsa::tracked(returns(copy))]
 pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
+    let place = call_place(db, function);
+    // What one function in recursion with others does, all of them do.
+    if let Some(&first) = place.component.first()
+        && first != function
+    {
+        return synchronizes(db, first);
+    }
     let symbols = symbols(db, function.module(db));
     let mut seen = FxHashSet::default();
     let mut work = vec![function];
@@ -75,10 +87,15 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
             }
             continue;
         }
-        match own_barriers(db, at) {
+        let is_walked = at == function || !answers_alone(place, call_place(db, at));
+        let own = if is_walked { own_barriers(db, at) } else { synchronizes(db, at) };
+        match own {
             Callee::Silent => {}
             Callee::Unknown => answer = Callee::Unknown,
             Callee::Barrier => return Callee::Barrier,
+        }
+        if !is_walked {
+            continue;
         }
         let library = library(db, at.module(db));
         for name in at.mentions(db).callees().iter().filter(|name| library.get(**name).is_none()) {
@@ -90,6 +107,20 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
         }
     }
     answer
+}
+
+/// Whether [`synchronizes`] is asked of a function below another one, in place of a walk through
+/// what it calls.
+///
+/// It is where few calls are below it, and so answers nest little. In deeper call graphs it is of
+/// functions whose height is divisible by more powers of two: of a chain of n calls, a function
+/// walks log n others on average, and no more than log n answers nest. Functions in recursion with
+/// each other have one height, and are walked together, unless there are many.
+fn answers_alone(above: &CallPlace, below: &CallPlace) -> bool {
+    const MANY: usize = 64;
+    let powers = |place: &CallPlace| place.height.trailing_zeros();
+    !below.is_with(above)
+        && (below.height < DEPTH || powers(below) > powers(above) || below.component.len() > MANY)
 }
 
 /// Everything that is found in a function. None for a declaration.

@@ -5,6 +5,7 @@
 
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
 
 use super::call_place;
 use super::rounds::{ROUNDS, before};
@@ -60,9 +61,9 @@ pub(super) fn pass_before<'a, S: Facts>(
     all: &mut [S],
     passed_in: impl Fn(FunctionInput, usize) -> &'a Passed<S>,
 ) {
-    let callers = &call_place(db, member).callers;
-    for (other, round) in before(db, member, round) {
-        if round == 0 || !callers.contains(&other) {
+    let callers = call_place(db, member).callers.iter().copied();
+    for (other, round) in before(db, member, round, callers) {
+        if round == 0 {
             continue;
         }
         if let Some((_, sets)) = passed_in(other, round).iter().find(|(of, _)| *of == member) {
@@ -77,11 +78,13 @@ pub(super) fn within_component<'a, S: Facts>(
     mut found: Vec<(FunctionInput, Option<Vec<S>>)>,
     passed_in: impl Fn(FunctionInput, usize) -> &'a Passed<S>,
 ) -> Vec<(FunctionInput, Option<Vec<S>>)> {
+    let places: FxHashMap<FunctionInput, usize> =
+        found.iter().map(|(member, _)| *member).zip(0..).collect();
     for round in 1..=ROUNDS {
         let mut is_stable = true;
         for at in 0..found.len() {
             for (callee, sets) in passed_in(found[at].0, round) {
-                let known = found.iter_mut().find(|(of, _)| of == callee);
+                let known = places.get(callee).map(|&at| &mut found[at]);
                 if let Some((_, Some(known))) = known {
                     is_stable &= !unite(known, sets);
                 }

@@ -20,7 +20,9 @@
 //! state to repair from is retained for at most
 //! [`ROUNDS_KEPT`](phalanx_analysis::policy::ROUNDS_KEPT) rounds.
 
-use super::call_place;
+use rustc_hash::FxHashSet;
+
+use super::{call_place, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -28,19 +30,35 @@ use salsa::Database as Db;
 /// How often a component is gone through before it is given up. Each time something grows, of which there is little.
 pub(super) const ROUNDS: usize = 64;
 
-/// The functions of a member's component, each with the round in which it was gone through last when the member is gone through in a round from one on.
+/// Of some functions, those in recursion with a member, each with the round in which it was gone
+/// through last when the member is gone through in a round from one on. O(functions that are given).
 ///
-/// *Reads* `call_place`.
+/// *Reads* `call_place` of the member and of the functions.
 pub(super) fn before(
     db: &dyn Db,
     member: FunctionInput,
     round: usize,
-) -> impl Iterator<Item = (FunctionInput, usize)> + '_ {
-    let mut is_before = true;
-    call_place(db, member).component.iter().map(move |&other| {
-        is_before &= other != member;
-        (other, if is_before { round } else { round - 1 })
+    others: impl Iterator<Item = FunctionInput>,
+) -> impl Iterator<Item = (FunctionInput, usize)> {
+    let place = call_place(db, member);
+    others.filter_map(move |other| {
+        let of_other = call_place(db, other);
+        let is_before = of_other.position < place.position;
+        place.is_with(of_other).then_some((other, if is_before { round } else { round - 1 }))
     })
+}
+
+/// The functions with a body in this module that a function calls by name, each once.
+///
+/// *Reads* `mentions`, `symbols`.
+pub(super) fn callees(
+    db: &dyn Db,
+    member: FunctionInput,
+) -> impl Iterator<Item = FunctionInput> + '_ {
+    let symbols = symbols(db, member.module(db));
+    let mut seen = FxHashSet::default();
+    let named = member.mentions(db).callees().iter().filter_map(|name| symbols.get(name).copied());
+    named.filter(move |&callee| seen.insert(callee))
 }
 
 #[cfg(test)]

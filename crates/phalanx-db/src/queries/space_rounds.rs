@@ -9,21 +9,22 @@ use super::call_place;
 use super::kinds_slot::{followed, read_around};
 use super::known_calls::known_body;
 use super::passed::{Passed, pass_before, within_component};
-use super::rounds::{ROUNDS, before};
+use super::rounds::{ROUNDS, before, callees};
 use super::spaces::{Known, from_outside, kinds, passed, returned};
 use crate::FunctionInput;
 use crate::retained::place::fresh;
 
 use salsa::Database as Db;
 
-/// What functions in recursion with each other return, by the first of them; those only that are known.
+/// What functions in recursion with each other return, by the first of them: in the order of the members, none for one
+/// that is not known. Empty where it takes too many rounds.
 ///
 /// *Reads* [`call_place`], `returned_in_round` of all of them. *Cost* O(members) for each round.
 #[salsa::tracked(returns(ref))]
 pub(super) fn component_returned_spaces(
     db: &dyn Db,
     first: FunctionInput,
-) -> Vec<(FunctionInput, Returned)> {
+) -> Vec<Option<Returned>> {
     let members = &call_place(db, first).component;
     let in_round = |round: usize| {
         let all = members.iter();
@@ -33,8 +34,7 @@ pub(super) fn component_returned_spaces(
     for round in 1..=ROUNDS {
         let new = in_round(round);
         if new == found {
-            let all = members.iter().zip(found);
-            return all.filter_map(|(&member, known)| Some((member, known?))).collect();
+            return found;
         }
         found = new;
     }
@@ -60,16 +60,15 @@ fn returned_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option
 
 /// What a round reads of the functions in recursion with one that it calls; those only that are known.
 ///
-/// *Reads* [`call_place`], `mentions`, `returned_in_round`. *Changes when* one of these does. *Cost* O(members and calls).
+/// *Reads* [`call_place`], `mentions`, `symbols`, `returned_in_round`. *Changes when* one of these
+/// does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn returned_by_callees(
     db: &dyn Db,
     member: FunctionInput,
     round: usize,
 ) -> Vec<(FunctionInput, Returned)> {
-    let callees = member.mentions(db).callees();
-    let others = before(db, member, round);
-    let others = others.filter(|(other, _)| callees.contains(&other.header(db).name));
+    let others = before(db, member, round, callees(db, member));
     others.filter_map(|(of, round)| Some((of, returned_in_round(db, of, round)?))).collect()
 }
 

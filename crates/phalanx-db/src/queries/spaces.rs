@@ -163,8 +163,8 @@ pub fn returned_spaces(db: &dyn Db, function: FunctionInput) -> Option<Returned>
     match place.component.first() {
         None => returned(db, function, &[]),
         Some(&first) => {
-            let all = component_returned_spaces(db, first).iter();
-            all.clone().find(|(of, _)| *of == function).map(|(_, returned)| *returned)
+            let all = component_returned_spaces(db, first);
+            all.get(place.position as usize).copied().flatten()
         }
     }
 }
@@ -225,7 +225,8 @@ pub(super) fn passed(
 pub(super) fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet> {
     let place = call_place(db, function);
     let mut all = vec![SpaceSet::EMPTY; function.header(db).params.len()];
-    for &caller in place.callers.iter().filter(|caller| !place.component.contains(caller)) {
+    let callers = place.callers.iter();
+    for &caller in callers.filter(|caller| !place.is_with(call_place(db, **caller))) {
         let passed = passed_spaces(db, caller).iter().find(|(of, _)| *of == function);
         if let Some((_, sets)) = passed {
             unite(&mut all, sets);
@@ -246,8 +247,8 @@ pub fn argument_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Space
     match place.component.first() {
         None => Some(from_outside(db, function)),
         Some(&first) => {
-            let all = component_argument_spaces(db, first).iter().find(|(of, _)| *of == function);
-            all.and_then(|(_, arguments)| arguments.clone())
+            let own = component_argument_spaces(db, first).get(place.position as usize);
+            own.and_then(|(_, arguments)| arguments.clone())
         }
     }
 }

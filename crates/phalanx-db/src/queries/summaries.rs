@@ -135,8 +135,9 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
             found.unwrap_or_else(|| by_attributes(db, function))
         }
         Some(&first) => {
-            let all = component_summaries(db, first).iter().find(|(of, _)| *of == function);
-            all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
+            // One for each member, in their order.
+            let own = component_summaries(db, first).get(place.position as usize);
+            own.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
         }
     }
 }
@@ -257,7 +258,7 @@ fn arguments_of_group(db: &dyn Db, function: FunctionInput, group: usize) -> Vec
     let place = call_place(db, function);
     let callers = place.callers.iter().skip(group * GROUP).take(GROUP);
     let mut all = vec![SourceSet::EMPTY; function.header(db).params.len()];
-    for &caller in callers.filter(|caller| !place.component.contains(caller)) {
+    for &caller in callers.filter(|caller| !place.is_with(call_place(db, **caller))) {
         let passed = passed_arguments(db, caller).iter().find(|(of, _)| *of == function);
         if let Some((_, sources)) = passed {
             unite(&mut all, sources);
@@ -295,8 +296,8 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
     match place.component.first() {
         None => Some(first_arguments(db, function)),
         Some(&first) => {
-            let all = component_arguments(db, first).iter().find(|(of, _)| *of == function);
-            all.and_then(|(_, arguments)| arguments.clone())
+            let own = component_arguments(db, first).get(place.position as usize);
+            own.and_then(|(_, arguments)| arguments.clone())
         }
     }
 }

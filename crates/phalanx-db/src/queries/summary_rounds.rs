@@ -12,7 +12,7 @@ use phalanx_analysis::{
 use phalanx_ir::GlobalName;
 
 use super::known_calls::known_body;
-use super::rounds::{ROUNDS, before};
+use super::rounds::{ROUNDS, before, callees};
 use super::summaries::{by_attributes, summarize};
 use super::summary_slot::{Asked, followed_summary, through_after};
 use super::surroundings::read_alone;
@@ -85,16 +85,15 @@ pub(crate) fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize)
 
 /// What a round reads of the functions in recursion with one that it calls.
 ///
-/// *Reads* [`call_place`], `mentions`, [`summary_in_round`]. *Changes when* one of these does. *Cost* O(members and calls).
+/// *Reads* [`call_place`], `mentions`, `symbols`, [`summary_in_round`]. *Changes when* one of these
+/// does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub(crate) fn callees_in_round(
     db: &dyn Db,
     member: FunctionInput,
     round: usize,
 ) -> Vec<(FunctionInput, Summary)> {
-    let others = before(db, member, round);
-    let callees = member.mentions(db).callees();
-    let others = others.filter(|(other, _)| callees.contains(&other.header(db).name));
+    let others = before(db, member, round, callees(db, member));
     others.map(|(other, round)| (other, summary_in_round(db, other, round).clone())).collect()
 }
 
@@ -123,14 +122,14 @@ fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
 
 /// Summaries of the functions that a function in recursion calls and is not in recursion with.
 ///
-/// *Reads* [`call_place`], `mentions`, [`summary()`](super::summary()) of these. *Changes when* one of them does. *Cost* O(members and calls).
+/// *Reads* [`call_place`], `mentions`, [`summary()`](super::summary()) of these. *Changes when* one of them does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summary)> {
-    let component = &call_place(db, member).component;
+    let place = call_place(db, member);
     let symbols = symbols(db, member.module(db));
     let callees = member.mentions(db).callees().iter().copied();
     let callees = callees.filter_map(|name| Some((name, *symbols.get(&name)?)));
-    let outside = callees.filter(|(_, callee)| !component.contains(callee));
+    let outside = callees.filter(|(_, callee)| !place.is_with(call_place(db, *callee)));
     outside.map(|(name, callee)| (name, summary(db, callee).clone())).collect()
 }
 

@@ -1,5 +1,6 @@
 //! What checking runs again after an edit: the function itself, and those whose facts the edit changes.
 
+mod below;
 mod entered;
 mod lanes;
 mod left_out;
