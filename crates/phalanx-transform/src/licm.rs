@@ -13,12 +13,15 @@
 //! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a new block on the edges into a cycle
 //! changes nobody's group.
 //!
-//! Outer cycles come first, so that an instruction moves as far as it can at once. Everything is found first and then done, in one
-//! transaction. O(instructions × depth of cycles), and for loads × writes of the cycle, which are looked at up to a bound. Where one of these may write
-//! what a load reads as far as its address tells, the walker of MemorySSA is asked.
+//! An instruction moves as far as it can at once. If it may leave a cycle it may leave those inside that it is in, so one walk through the
+//! instructions finds for each the outermost cycle without its operands, and goes inwards from there only for loads. Everything is found first and then
+//! done, in one transaction.
+//!
+//! O(instructions × log(depth of cycles)); for loads also the writes of each cycle that is tried, which are looked at up to a bound. Where one of these
+//! may write what a load reads as far as its address tells, the walker of MemorySSA is asked.
 
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_graph::{CycleId, Cycles, Dfs, Node};
+use phalanx_graph::{Cfg, CycleId, Cycles, Node};
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Opcode, Type, Value,
     edit::Transaction,
@@ -47,7 +50,7 @@ pub struct Licm;
 struct Hoist {
     header: BlockId,
     /// Blocks outside with edges to the header.
-    entering: SmallVec<[BlockId; 2]>,
+    entering: Entering,
     /// With whether the loop executes them for certain.
     insts: Vec<(InstId, bool)>,
 }
@@ -88,6 +91,12 @@ struct Search<'a> {
     code: Code<'a>,
     memory: Memory<'a>,
     cycles: &'a Cycles,
+    /// The entry, which is in no cycle.
+    outside: Node,
+    /// By cycle: instructions that may write, none where there are too many.
+    writes: Vec<Option<Vec<InstId>>>,
+    /// By cycle: whether it can have a preheader.
+    can_be_left: Vec<bool>,
     /// Before which cycle an instruction will be.
     moved: FxHashMap<InstId, CycleId>,
 }
@@ -101,117 +110,176 @@ fn search(db: &Database, function: FunctionInput) -> Vec<Hoist> {
     if cycles.is_empty() {
         return Vec::new();
     }
+    let code = Code::of(db, function);
+    let entering: Vec<Option<Entering>> =
+        cycles.iter().map(|cycle| entering(code, cfg, cycles, cycle)).collect();
     let mut search = Search {
-        code: Code::of(db, function),
+        code,
         memory: Memory::new(db, function),
         cycles,
+        outside: cfg.entry(),
+        writes: writes(code, cycles),
+        can_be_left: entering.iter().map(Option::is_some).collect(),
         moved: FxHashMap::default(),
     };
+    let mut nodes: Vec<Node> =
+        cycles.top_level().flat_map(|cycle| cycles.blocks(cycle)).copied().collect();
+    nodes.sort_unstable_by_key(|&node| dfs.rpo_index(node));
+    let mut insts: Vec<Vec<(InstId, bool)>> = vec![Vec::new(); cycles.len()];
+    for node in nodes {
+        search.block(node, &mut insts);
+    }
     let mut order: Vec<CycleId> = cycles.iter().collect();
     order.sort_by_key(|&cycle| (cycles.depth(cycle), cycle.raw()));
-    let mut hoists = Vec::new();
-    for cycle in order {
-        if !cycles.is_reducible(cycle) {
-            continue;
-        }
-        let header = cycles.header(cycle);
-        let mut entering: SmallVec<[BlockId; 2]> = cfg
-            .predecessors(header)
-            .iter()
-            .filter(|&&node| !cycles.contains(cycle, node))
-            .map(|&node| block_of(node))
-            .collect();
-        entering.sort_unstable_by_key(|b| b.into_raw().into_u32());
-        entering.dedup();
-        if !entering.iter().all(|&block| search.can_lead_elsewhere(block)) {
-            continue;
-        }
-        let insts = search.cycle(dfs, cycle);
-        if !insts.is_empty() {
-            hoists.push(Hoist { header: block_of(header), entering, insts });
+    let hoist = |cycle: CycleId| {
+        let insts = std::mem::take(&mut insts[cycle.index()]);
+        let entering = entering[cycle.index()].clone().filter(|_| !insts.is_empty())?;
+        Some(Hoist { header: block_of(cycles.header(cycle)), entering, insts })
+    };
+    order.into_iter().filter_map(hoist).collect()
+}
+
+/// Blocks outside of a cycle with edges to its header.
+type Entering = SmallVec<[BlockId; 2]>;
+
+/// Those of a cycle that can have a preheader.
+fn entering(code: Code<'_>, cfg: &Cfg, cycles: &Cycles, cycle: CycleId) -> Option<Entering> {
+    if !cycles.is_reducible(cycle) {
+        return None;
+    }
+    let preds = cfg.predecessors(cycles.header(cycle)).iter();
+    let mut entering: Entering =
+        preds.filter(|&&node| !cycles.contains(cycle, node)).map(|&node| block_of(node)).collect();
+    entering.sort_unstable_by_key(|b| b.into_raw().into_u32());
+    entering.dedup();
+    let can_lead_elsewhere = |&block: &BlockId| {
+        let opcode = code.body.terminator(block).map(|t| code.body.inst(t).opcode);
+        matches!(opcode, Some(Opcode::Br | Opcode::Switch))
+    };
+    entering.iter().all(can_lead_elsewhere).then_some(entering)
+}
+
+/// By cycle, instructions that may write; none for cycles with too many. O(blocks + instructions).
+fn writes(code: Code<'_>, cycles: &Cycles) -> Vec<Option<Vec<InstId>>> {
+    let mut all: Vec<Option<Vec<InstId>>> = vec![Some(Vec::new()); cycles.len()];
+    let add = |all: &mut Vec<Option<Vec<InstId>>>, cycle: CycleId, new: Option<&[InstId]>| {
+        let slot = &mut all[cycle.index()];
+        let known = slot.take();
+        *slot = known.zip(new).and_then(|(mut known, new)| {
+            known.extend_from_slice(new);
+            (known.len() <= WRITES).then_some(known)
+        });
+    };
+    for &node in cycles.top_level().flat_map(|cycle| cycles.blocks(cycle)) {
+        let Some(cycle) = cycles.innermost(node) else { continue };
+        let insts = code.body.block_insts(block_of(node));
+        for inst in insts.filter(|&inst| may_write(code, inst)) {
+            add(&mut all, cycle, Some(&[inst]));
         }
     }
-    hoists
+    // Cycles come before those in them.
+    for cycle in cycles.iter().rev() {
+        if let Some(around) = cycles.parent(cycle) {
+            let own = all[cycle.index()].clone();
+            add(&mut all, around, own.as_deref());
+        }
+    }
+    all
+}
+
+fn may_write(code: Code<'_>, inst: InstId) -> bool {
+    match code.body.inst(inst).opcode {
+        Opcode::Load => code.has_order(inst),
+        Opcode::Call => !code.call(inst).memory.only_reads(),
+        Opcode::Store
+        | Opcode::Fence
+        | Opcode::AtomicRmw
+        | Opcode::CmpXchg
+        | Opcode::VaArg
+        | Opcode::LandingPad
+        | Opcode::CatchPad
+        | Opcode::CleanupPad => true,
+        opcode => opcode.is_call(),
+    }
 }
 
 impl Search<'_> {
-    fn can_lead_elsewhere(&self, block: BlockId) -> bool {
-        let opcode = self.code.body.terminator(block).map(|t| self.code.body.inst(t).opcode);
-        matches!(opcode, Some(Opcode::Br | Opcode::Switch))
-    }
-
-    /// What leaves a cycle, each after what it reads.
-    fn cycle(&mut self, dfs: &Dfs, cycle: CycleId) -> Vec<(InstId, bool)> {
+    /// What leaves cycles of a block, each after what it reads.
+    fn block(&mut self, node: Node, insts: &mut [Vec<(InstId, bool)>]) {
         let body = self.code.body;
-        let mut blocks: Vec<Node> = self.cycles.blocks(cycle).to_vec();
-        blocks.sort_unstable_by_key(|&node| dfs.rpo_index(node));
-        let writes = self.writes(&blocks);
-        let mut insts = Vec::new();
-        for &node in &blocks {
-            let mut is_certain = node == self.cycles.header(cycle);
-            for inst in body.block_insts(block_of(node)) {
-                if self.is_movable(cycle, (inst, is_certain), writes.as_deref())
-                    && body.operands(inst).iter().all(|&value| self.is_outside(cycle, value))
-                    && !self.moved.contains_key(&inst)
-                {
-                    self.moved.insert(inst, cycle);
-                    insts.push((inst, is_certain));
-                }
-                is_certain = is_certain && self.comes_back(inst);
+        let Some(innermost) = self.cycles.innermost(node) else { return };
+        let mut is_certain = node == self.cycles.header(innermost);
+        for inst in body.block_insts(block_of(node)) {
+            if let Some(cycle) = self.outermost_left(innermost, (inst, is_certain)) {
+                self.moved.insert(inst, cycle);
+                // The header of a cycle is executed for certain in that cycle alone.
+                insts[cycle.index()].push((inst, is_certain && cycle == innermost));
             }
+            is_certain = is_certain && self.comes_back(inst);
         }
-        insts
     }
 
-    /// Instructions of a cycle that may write; none when there are too many.
-    fn writes(&self, blocks: &[Node]) -> Option<Vec<InstId>> {
-        let mut writes = Vec::new();
-        for &node in blocks {
-            for inst in self.code.body.block_insts(block_of(node)) {
-                let opcode = self.code.body.inst(inst).opcode;
-                let may_write = match opcode {
-                    Opcode::Load => self.code.has_order(inst),
-                    Opcode::Call => !self.code.call(inst).memory.only_reads(),
-                    Opcode::Store
-                    | Opcode::Fence
-                    | Opcode::AtomicRmw
-                    | Opcode::CmpXchg
-                    | Opcode::VaArg
-                    | Opcode::LandingPad
-                    | Opcode::CatchPad
-                    | Opcode::CleanupPad => true,
-                    opcode => opcode.is_call(),
-                };
-                if may_write {
-                    writes.push(inst);
-                }
-                if writes.len() > WRITES {
-                    return None;
-                }
-            }
-        }
-        Some(writes)
-    }
-
-    fn is_movable(
+    /// The outermost cycle that an instruction leaves; these are in the innermost around it.
+    fn outermost_left(
         &self,
-        cycle: CycleId,
+        innermost: CycleId,
         (inst, is_certain): (InstId, bool),
-        writes: Option<&[InstId]>,
-    ) -> bool {
-        let data = self.code.body.inst(inst);
-        if data.ty == Type::VOID || data.ty == Type::TOKEN {
-            return false;
+    ) -> Option<CycleId> {
+        let is_load = self.code.body.inst(inst).opcode == Opcode::Load;
+        let leaves = |cycle: CycleId| {
+            self.can_be_left[cycle.index()]
+                && (!is_load
+                    || self.is_load_movable(cycle, (inst, is_certain && cycle == innermost)))
+        };
+        if !is_load && !self.is_movable(inst) {
+            return None;
         }
-        if data.opcode != Opcode::Load {
-            return self.code.is_speculatable(inst);
+        let mut outermost = self.cycles.outermost_without(innermost, self.outside)?;
+        for &operand in self.code.body.operands(inst) {
+            let Some(at) = self.place(operand) else { continue };
+            let around_it = self.cycles.outermost_without(innermost, at)?;
+            if self.cycles.contains_cycle(outermost, around_it) {
+                outermost = around_it;
+            }
         }
+        if leaves(outermost) {
+            return Some(outermost);
+        }
+        // Going outwards, a load that cannot leave a cycle cannot leave those around it.
+        let inside = self.cycles.ancestors(innermost);
+        let inside = inside.take_while(|&cycle| cycle != outermost);
+        let inside = inside.filter(|cycle| self.can_be_left[cycle.index()]);
+        match is_load {
+            true => inside.take_while(|&cycle| leaves(cycle)).last(),
+            false => inside.last(),
+        }
+    }
+
+    /// A block in the cycles that a value is in when everything has moved; none if that is no
+    /// cycle.
+    fn place(&self, value: Value) -> Option<Node> {
+        let inst = value.as_inst()?;
+        match self.moved.get(&inst) {
+            // The preheader of a cycle is in what is around that cycle, as is the header of that.
+            Some(&before) => Some(self.cycles.header(self.cycles.parent(before)?)),
+            None => self.code.body.block_of(inst).map(node_of),
+        }
+    }
+
+    /// Whether an instruction that is no load may be executed before a cycle.
+    fn is_movable(&self, inst: InstId) -> bool {
+        let ty = self.code.body.inst(inst).ty;
+        ty != Type::VOID && ty != Type::TOKEN && self.code.is_speculatable(inst)
+    }
+
+    /// The same of a load and one cycle.
+    fn is_load_movable(&self, cycle: CycleId, (inst, is_certain): (InstId, bool)) -> bool {
         if self.code.has_order(inst) || !(is_certain || self.memory.is_always_readable(inst)) {
             return false;
         }
         let address = self.code.body.operands(inst)[0];
         self.memory.never_changes(inst)
-            || writes.is_some_and(|writes| {
+            || self.writes[cycle.index()].as_ref().is_some_and(|writes| {
                 !writes.iter().any(|&write| self.memory.may_write(write, address))
                     || self.memory.is_written_before(self.cycles, cycle, inst)
             })
@@ -226,16 +294,6 @@ impl Search<'_> {
             }
             _ => true,
         }
-    }
-
-    fn is_outside(&self, cycle: CycleId, value: Value) -> bool {
-        let Some(inst) = value.as_inst() else { return true };
-        if let Some(&before) = self.moved.get(&inst) {
-            // The preheader of a cycle is in what is around that cycle.
-            return before == cycle || !self.cycles.contains_cycle(cycle, before);
-        }
-        let block = self.code.body.block_of(inst);
-        block.is_some_and(|block| !self.cycles.contains(cycle, node_of(block)))
     }
 }
 

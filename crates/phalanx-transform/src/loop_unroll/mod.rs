@@ -38,7 +38,8 @@ pub use self::shape::Reason;
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
-use phalanx_ir::{BlockId, InstId, edit::Transaction};
+use phalanx_graph::{BitSet, CycleId};
+use phalanx_ir::{BlockId, InstId, edit::Transaction, flow::block_of};
 use rustc_hash::FxHashSet;
 
 use self::{
@@ -144,7 +145,7 @@ impl LoopUnroll {
         code: &Code<'_>,
         found: &Loop,
     ) -> Result<Plan, Reason> {
-        let wishes = Wishes::of(place, code, found);
+        let wishes = Wishes::of(place, code, &found.latches);
         if wishes.disable {
             return Err(Reason::Disabled);
         }
@@ -189,18 +190,39 @@ impl LoopUnroll {
             return Vec::new();
         };
         let mut plans: Vec<Plan> = Vec::new();
+        // Cycles with a loop in them that is unrolled, or that one.
+        let mut hold_planned = BitSet::new(graph.cycles.len());
         for cycle in inner_first(&graph) {
-            let holds_planned = |plan: &Plan| graph.cycles.contains_cycle(cycle, plan.found.cycle);
-            if plans.iter().any(holds_planned) {
+            let header = block_of(graph.cycles.header(cycle));
+            if hold_planned.contains(cycle.index())
+                || done.contains(&header)
+                || self.is_too_large((db, function), &graph, &code, cycle)
+            {
                 continue;
             }
             let found = graph.describe(&code, cycle);
-            if done.contains(&found.header) {
-                continue;
+            if let Ok(plan) = self.decide((db, function), &graph, &code, &found) {
+                plans.push(plan);
+                let around = graph.cycles.ancestors(cycle);
+                around.take_while(|around| hold_planned.insert(around.index())).for_each(drop);
             }
-            plans.extend(self.decide((db, function), &graph, &code, &found).ok());
         }
         plans
+    }
+
+    /// Whether a cycle is larger than all that is unrolled, for its number of blocks alone: so the
+    /// blocks of a deep nest are not looked at for each loop around them.
+    fn is_too_large(
+        &self,
+        place: (&Database, FunctionInput),
+        graph: &Graph<'_>,
+        code: &Code<'_>,
+        cycle: CycleId,
+    ) -> bool {
+        // Each block has an instruction at least.
+        let size = graph.cycles.blocks(cycle).len();
+        let is_asked = || Wishes::of(place, code, &graph.ends(cycle).1) != Wishes::default();
+        size > ASKED || size > self.full_size && !is_asked()
     }
 }
 
@@ -211,7 +233,7 @@ struct Plan {
     count: Count,
 }
 
-fn inner_first(graph: &Graph<'_>) -> Vec<phalanx_graph::CycleId> {
+fn inner_first(graph: &Graph<'_>) -> Vec<CycleId> {
     let mut order: Vec<_> = graph.cycles.iter().collect();
     order.retain(|&cycle| graph.dom.is_reachable(graph.cycles.header(cycle)));
     order.sort_by_key(|&cycle| (std::cmp::Reverse(graph.cycles.depth(cycle)), cycle.raw()));

@@ -5,7 +5,7 @@ use std::fmt;
 use phalanx_analysis::convergence::tokens::{TokenKind, Tokens};
 use phalanx_core::legality::{Legality, Refusal, Unroll, machines::Machines};
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_graph::{Cfg, CycleId, Cycles, Reconvergence};
+use phalanx_graph::{Cfg, CycleId, Cycles, Node, Reconvergence};
 use phalanx_ir::{
     BlockId, InstId, Opcode, Type,
     flow::{block_of, node_of},
@@ -100,28 +100,28 @@ impl<'a> Graph<'a> {
         })
     }
 
+    /// Blocks outside of a cycle that lead to its header, and blocks inside that do.
+    pub(super) fn ends(&self, cycle: CycleId) -> (Vec<BlockId>, Vec<BlockId>) {
+        let mut preds = self.cfg.predecessors(self.cycles.header(cycle)).to_vec();
+        preds.retain(|&pred| self.dom.is_reachable(pred));
+        preds.sort_unstable_by_key(|&node| self.dfs.rpo_index(node));
+        preds.dedup();
+        let (inside, outside): (Vec<Node>, Vec<Node>) =
+            preds.into_iter().partition(|&pred| self.cycles.contains(cycle, pred));
+        let blocks = |nodes: Vec<Node>| nodes.into_iter().map(block_of).collect();
+        (blocks(outside), blocks(inside))
+    }
+
     /// The blocks of a cycle and around it.
     pub(super) fn describe(&self, code: &Code<'_>, cycle: CycleId) -> Loop {
         let header = self.cycles.header(cycle);
         let mut nodes = self.cycles.blocks(cycle).to_vec();
         nodes.sort_unstable_by_key(|&node| self.dfs.rpo_index(node));
-        let mut preds = self.cfg.predecessors(header).to_vec();
-        preds.retain(|&pred| self.dom.is_reachable(pred));
-        preds.sort_unstable_by_key(|&node| self.dfs.rpo_index(node));
-        preds.dedup();
-        let (latches, entering): (Vec<_>, Vec<_>) =
-            preds.into_iter().partition(|&pred| self.cycles.contains(cycle, pred));
+        let (entering, latches) = self.ends(cycle);
         let blocks: Vec<BlockId> = nodes.into_iter().map(block_of).collect();
         let insts = blocks.iter().flat_map(|&block| code.body.block_insts(block));
         let size = insts.filter(|&i| code.body.inst(i).opcode != Opcode::Phi).count();
-        Loop {
-            cycle,
-            header: block_of(header),
-            blocks,
-            entering: entering.into_iter().map(block_of).collect(),
-            latches: latches.into_iter().map(block_of).collect(),
-            size,
-        }
+        Loop { cycle, header: block_of(header), blocks, entering, latches, size }
     }
 
     /// Whether copies of a cycle may follow each other.

@@ -11,7 +11,6 @@ use phalanx_ir::{
     metadata::{Metadata, MetadataId, MetadataValue, NodeBuilder, kind},
 };
 
-use super::shape::Loop;
 use crate::{code::Code, pass::PassError};
 
 const PREFIX: &[u8] = b"llvm.loop.unroll.";
@@ -44,14 +43,14 @@ fn name<'c>(context: &'c Context, metadata: &Metadata, property: MetadataId) -> 
 }
 
 impl Wishes {
-    /// Those for a loop.
+    /// Those for a loop, at its latches.
     pub(super) fn of(
         (db, function): (&Database, FunctionInput),
         code: &Code<'_>,
-        found: &Loop,
+        latches: &[BlockId],
     ) -> Wishes {
         let mut wishes = Wishes::default();
-        let Some(node) = node(code, &found.latches) else { return wishes };
+        let Some(node) = node(code, latches) else { return wishes };
         let metadata = &function.module(db).shell(db).metadata;
         for property in metadata.values(node).filter_map(MetadataValue::as_node) {
             if property == node {
