@@ -140,7 +140,7 @@ impl Rule<'_> {
     fn decides(&mut self, branch: Node, first: Node, others: &[Node], barrier: Node) -> bool {
         let cycles = self.cycles;
         let common = cycles.common(branch, barrier);
-        if common.is_some_and(|c| cycles.ancestors(c).any(|c| !cycles.is_reducible(c))) {
+        if common.is_some_and(|c| !cycles.is_canonical(c)) {
             return false;
         }
         let header = common.map(|common| cycles.header(common));

@@ -90,6 +90,8 @@ struct Cycle {
     first_block: u32,
     end_block: u32,
     irreducible: bool,
+    /// Whether it, or a cycle around it, is irreducible.
+    irreducible_around: bool,
 }
 
 /// The hierarchy of cycles of a graph.
@@ -222,6 +224,14 @@ impl Cycles {
     #[must_use]
     pub fn is_reducible(&self, cycle: CycleId) -> bool {
         !self.cycles[cycle.index()].irreducible
+    }
+
+    /// Whether the cycle and all cycles around it are reducible: which block is the header of each
+    /// is then no choice. `O(1)`.
+    #[inline]
+    #[must_use]
+    pub fn is_canonical(&self, cycle: CycleId) -> bool {
+        !self.cycles[cycle.index()].irreducible_around
     }
 
     /// Whether the node is the header of its innermost cycle.

@@ -476,7 +476,7 @@ fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value,
     let (body, cycles) = (facts.code.body, facts.cycles);
     let header = node_of(body.block_of(phi)?);
     let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == header)?;
-    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+    if !cycles.is_canonical(cycle) {
         return None;
     }
     let is_back = |block: Node| cycles.contains(cycle, block);
@@ -505,7 +505,7 @@ fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value,
 fn counted_by_slot(facts: Facts<'_>, branch: Node, load: InstId) -> Option<(Value, InstId, Value)> {
     let cycles = facts.cycles;
     let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == branch)?;
-    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+    if !cycles.is_canonical(cycle) {
         return None;
     }
     let load = here(facts, branch, load.into())?;

@@ -29,7 +29,7 @@ impl Rounds {
     /// The branches of a cycle that decide whether a round comes to a block in it.
     pub(super) fn deciding(&self, facts: Facts<'_>, cycle: CycleId, block: Node) -> Vec<Node> {
         let cycles = facts.cycles;
-        if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+        if !cycles.is_canonical(cycle) {
             let blocks = cycles.blocks(cycle).iter().copied();
             return blocks.filter(|&node| facts.cfg.is_branch(node)).collect();
         }

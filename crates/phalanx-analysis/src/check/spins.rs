@@ -51,6 +51,12 @@ const DEPTH: usize = 12;
 #[must_use]
 pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
+    // Without an atomic or volatile access nobody waits.
+    let body = facts.code.body;
+    let mut insts = facts.code.flow.order().iter().flat_map(|&block| body.block_insts(block));
+    if !insts.any(|inst| may_wait(facts, inst)) {
+        return found;
+    }
     for cycle in facts.cycles.iter() {
         found.extend(lanes(facts, cycle));
         found.extend(workgroups(facts, cycle));
@@ -61,13 +67,24 @@ pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     found
 }
 
-/// Blocks of a cycle that leave it.
+/// Whether a loop may be one that waits because of an instruction in it.
+fn may_wait(facts: Facts<'_>, inst: InstId) -> bool {
+    let data = facts.code.body.inst(inst);
+    match data.opcode {
+        Opcode::CmpXchg | Opcode::AtomicRmw => true,
+        Opcode::Load => {
+            data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
+        }
+        _ => false,
+    }
+}
+
+/// Blocks of a cycle that leave it, each once.
 fn exits(facts: Facts<'_>, cycle: CycleId) -> impl Iterator<Item = Node> + '_ {
-    let leaves = move |block: &Node| {
-        let mut successors = facts.cfg.successors(*block).iter();
-        successors.any(|&next| !facts.cycles.contains(cycle, next))
-    };
-    facts.cycles.blocks(cycle).iter().copied().filter(leaves)
+    // Edges of one block stand together.
+    let mut last = None;
+    let blocks = facts.cycles.exit_edges(cycle).map(|(from, _)| from);
+    blocks.filter(move |&from| last.replace(from) != Some(from))
 }
 
 fn block(facts: Facts<'_>, inst: InstId) -> Option<Node> {
@@ -276,12 +293,7 @@ fn workgroups(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
     }
     for branch in exits(facts, cycle) {
         let reads = |&inst: &InstId| {
-            let data = body.inst(inst);
-            let is_read = matches!(data.opcode, Opcode::CmpXchg | Opcode::AtomicRmw)
-                || data.opcode == Opcode::Load
-                    && (data.flags.contains(InstFlags::VOLATILE)
-                        || data.mem().ordering() != Ordering::NotAtomic);
-            is_read && address(facts, inst).is_some_and(|of| is_of_device(facts, of))
+            may_wait(facts, inst) && address(facts, inst).is_some_and(|of| is_of_device(facts, of))
         };
         for read in behind(facts, cycle, branch).into_iter().filter(reads) {
             let Some(counter) = address(facts, read) else { continue };

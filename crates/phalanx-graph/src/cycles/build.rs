@@ -340,6 +340,7 @@ fn lay_out(n: usize, tables: &mut Tables) -> Cycles {
                     first_block,
                     end_block: first_block + 1,
                     irreducible: false,
+                    irreducible_around: false,
                 });
                 stack.push((new, parts.first[old as usize]));
             }
@@ -396,12 +397,17 @@ fn crossing_nodes(cycles: &mut Cycles, late: &[LateEdge]) -> CrossingNodes {
     let positions = items.iter().map(|&(at, _)| at).collect();
     let depths = Thresholds::new(items.into_iter().map(|(_, depth)| depth));
     let found = CrossingNodes { nodes, positions, depths };
-    for cycle in &mut cycles.cycles {
+    // Cycles come before those in them.
+    for at in 0..cycles.cycles.len() {
+        let around = cycles.cycles.get(cycles.cycles[at].parent as usize);
+        let is_around = around.is_some_and(|around| around.irreducible_around);
+        let cycle = &mut cycles.cycles[at];
         let (mut next, end) = found.range(cycle.first_block, cycle.end_block);
         if found.positions.get(next) == Some(&cycle.first_block) {
             next += 1;
         }
         cycle.irreducible = found.depths.next_below(next, end, cycle.depth).is_some();
+        cycle.irreducible_around = cycle.irreducible || is_around;
     }
     found
 }

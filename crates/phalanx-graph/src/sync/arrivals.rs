@@ -74,7 +74,7 @@ pub struct Arrivals {
 /// Whether some cycle around the branch is irreducible, so that [`arrivals`] does not apply.
 #[must_use]
 pub fn in_irreducible_cycle(cycles: &Cycles, branch: Node) -> bool {
-    cycles.innermost(branch).is_some_and(|c| cycles.ancestors(c).any(|c| !cycles.is_reducible(c)))
+    cycles.innermost(branch).is_some_and(|c| !cycles.is_canonical(c))
 }
 
 /// A node of the graph in which cycles that do not contain the branch are single nodes.

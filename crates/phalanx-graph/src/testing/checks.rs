@@ -161,6 +161,8 @@ pub fn cycles(cfg: &Cfg, cycles: &Cycles, dfs: &Dfs) {
         assert_eq!(entries.len(), slow.entries.len(), "entries of {c:?}");
         assert_eq!(set(entries), slow.entries);
         assert_eq!(cycles.is_reducible(c), slow.entries.len() == 1);
+        let is_canonical = cycles.ancestors(c).all(|around| cycles.is_reducible(around));
+        assert_eq!(cycles.is_canonical(c), is_canonical);
         assert_eq!(cycles.blocks(c).len(), slow.blocks.len());
         assert_eq!(set(cycles.blocks(c).iter().copied()), slow.blocks);
         assert_eq!(cycles.blocks(c)[0], slow.header);
