@@ -4,7 +4,10 @@
 //! replaces holds its initial value, in which the very member is looked up where the offset is known, and all of it where not. Into
 //! constant memory and the parameters of kernels only the host writes, and what it knows of are addresses of device memory.
 //!
-//! Constants are looked at once each. O(parts of an initial value) per load of one.
+//! Constants are looked at once each, and so are initial values that are read at an unknown offset. O(parts of an initial value); of a load at a
+//! known offset from an array O(elements that it reads).
+
+use std::ops::Range;
 
 use phalanx_ir::{
     Const, GlobalName, Opcode, Type, TypeKind, Value, ValueKind, constant::ConstKind,
@@ -171,6 +174,18 @@ impl Rules<'_> {
 
     /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or the very member that is read.
     fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
+        if offset.is_some() {
+            return self.look_up(initial, offset, wanted);
+        }
+        if let Some(&known) = self.contents.get(&(initial, wanted)) {
+            return known;
+        }
+        let found = self.look_up(initial, offset, wanted);
+        self.contents.insert((initial, wanted), found);
+        found
+    }
+
+    fn look_up(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
         let context = self.code.context;
         let wanted_size = i64::try_from(self.sizes.store_size(wanted)?).ok()?;
         let mut all = SpaceSet::EMPTY;
@@ -194,24 +209,29 @@ impl Rules<'_> {
                 ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
                     all |= SpaceSet::NOWHERE;
                 }
-                ConstKind::Aggregate(parts) => {
-                    for (index, &inner) in parts.iter().enumerate() {
-                        let within = match kind {
-                            TypeKind::Struct { .. } | TypeKind::Named(_) => {
-                                i64::try_from(self.sizes.member_offset(data.ty, index)?).ok()?
-                            }
-                            _ => {
-                                let ty = context.const_data(inner).ty;
-                                let stride = match kind {
-                                    TypeKind::Vector { .. } => self.sizes.lane_size(ty)?,
-                                    _ => self.sizes.stride(ty)?,
-                                };
-                                i64::try_from(stride.checked_mul(index as u64)?).ok()?
-                            }
-                        };
-                        work.push((inner, at.checked_add(within)?));
+                ConstKind::Aggregate(parts) => match kind {
+                    TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                        for (index, &inner) in parts.iter().enumerate() {
+                            let within = self.sizes.member_offset(data.ty, index)?;
+                            work.push((inner, at.checked_add(i64::try_from(within).ok()?)?));
+                        }
                     }
-                }
+                    _ => {
+                        let Some(&first) = parts.first() else { continue };
+                        let ty = context.const_data(first).ty;
+                        let stride = match kind {
+                            TypeKind::Vector { .. } => self.sizes.lane_size(ty)?,
+                            _ => self.sizes.stride(ty)?,
+                        };
+                        let stride = i64::try_from(stride).ok()?;
+                        // Of a long table, only what is read.
+                        let read = offset.map(|offset| (offset.saturating_sub(at), wanted_size));
+                        for index in elements(parts.len(), stride, read) {
+                            let within = stride.checked_mul(i64::try_from(index).ok()?)?;
+                            work.push((parts[index], at.checked_add(within)?));
+                        }
+                    }
+                },
                 ConstKind::Splat(inner) => {
                     let TypeKind::Ptr(_) = context.type_kind(context.const_data(*inner).ty) else {
                         return None;
@@ -229,5 +249,28 @@ impl Rules<'_> {
         }
         // Reading next to everything gives anything.
         (!all.is_empty()).then_some(all)
+    }
+}
+
+/// Which elements of an array a read may touch: all where its offset and size are not known.
+fn elements(count: usize, stride: i64, read: Option<(i64, i64)>) -> Range<usize> {
+    let (Some((offset, size)), true) = (read, stride > 0) else { return 0..count };
+    let place = |at: i64| usize::try_from(at.div_euclid(stride)).unwrap_or(0).min(count);
+    place(offset)..place(offset.saturating_add(size).saturating_add(stride - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elements;
+
+    #[test]
+    fn a_read_touches_the_elements_that_it_overlaps() {
+        assert_eq!(elements(10, 8, None), 0..10);
+        assert_eq!(elements(10, 8, Some((16, 8))), 2..3);
+        assert_eq!(elements(10, 8, Some((12, 8))), 1..3);
+        assert_eq!(elements(10, 8, Some((-4, 8))), 0..1);
+        assert_eq!(elements(10, 8, Some((76, 8))), 9..10);
+        assert_eq!(elements(10, 8, Some((800, 8))), 10..10);
+        assert_eq!(elements(10, 0, Some((0, 8))), 0..10);
     }
 }

@@ -100,6 +100,8 @@ pub(super) struct Rules<'a> {
     pub(super) has_integers: bool,
     classes: Vec<Class>,
     pub(super) constants: FxHashMap<Const, u64>,
+    /// What constant variables hold anywhere, by initial value and by the type that is read.
+    pub(super) contents: FxHashMap<(Const, Type), Option<SpaceSet>>,
     arguments: Vec<u64>,
     pub(super) sizes: TypeSizes<'a>,
 }
@@ -126,6 +128,7 @@ impl<'a> Rules<'a> {
             has_integers: false,
             classes: Vec::new(),
             constants: FxHashMap::default(),
+            contents: FxHashMap::default(),
             arguments: Vec::new(),
             sizes: TypeSizes::new(code.context, around.layout),
         };
