@@ -104,7 +104,9 @@ fn collect(
                         let file = modules[number].file.clone();
                         let child = add(modules, file, Some((number, name)));
                         inline.push((child, inner, items));
-                    } else if let Some(file) = file_of(&of.attrs, &folder, &name) {
+                    } else if let Some(file) =
+                        file_of(&of.attrs, (&modules[number].file, &folder), &name)
+                    {
                         work.push((file, inner, Some((number, name))));
                     }
                 }
@@ -120,14 +122,19 @@ fn collect(
     }
 }
 
-/// The file of a module that is declared in a folder.
-fn file_of(attributes: &[Attribute], folder: &Path, name: &str) -> Option<PathBuf> {
+/// The file of a module that is declared in a file, and whose own files are in a folder. An
+/// attribute `path` counts from where the file is.
+fn file_of(
+    attributes: &[Attribute],
+    (file, folder): (&Path, &Path),
+    name: &str,
+) -> Option<PathBuf> {
     let named = attributes.iter().find(|attribute| attribute.path().is_ident("path"));
     if let Some(syn::Meta::NameValue(value)) = named.map(|attribute| &attribute.meta)
         && let syn::Expr::Lit(literal) = &value.value
         && let syn::Lit::Str(path) = &literal.lit
     {
-        return Some(folder.join(path.value()));
+        return Some(file.with_file_name(path.value()));
     }
     let files = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
     files.into_iter().find(|file| file.is_file())
