@@ -261,6 +261,8 @@ fn scope_of(info: &IntrinsicInfo) -> Option<Scope> {
                 | Transfer::Agree { .. }
                 | Transfer::Differ { .. }
                 | Transfer::Shuffle { .. }
+                | Transfer::Quad { .. }
+                | Transfer::Clustered { .. }
                 | Transfer::Neighbours
         )
     };

@@ -12,7 +12,7 @@
 //! | `"target-cpu"`, `"target-features"` | wave width |
 
 use phalanx_ir::{Context, FunctionHeader, attributes::AttrList, metadata::Metadata};
-use phalanx_target::{Extent, LaunchFacts, Target, target::Architecture};
+use phalanx_target::{Extent, LaunchFacts, QuadLayout, Target, target::Architecture};
 use smallvec::SmallVec;
 
 /// What is known of every launch of a function. O(attributes of the function).
@@ -58,6 +58,7 @@ pub fn launch_facts_by_attributes(
         },
         max_cluster_size: numbers(texts.largest_cluster).first().copied().filter(|&n| n > 0),
         cluster_size: exactly(&numbers(texts.cluster)).unwrap_or_default(),
+        quads: QuadLayout::Linear,
     }
 }
 

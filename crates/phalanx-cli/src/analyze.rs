@@ -122,11 +122,12 @@ pub(crate) fn assumptions(
         BarrierArg::Lenient => BarrierModel::Lenient,
     });
     let assumptions = Assumptions { barriers, race_free };
-    (scope != Scope::Wave || assumptions != Assumptions::NONE).then_some(assumptions)
+    (scope > Scope::Wave || assumptions != Assumptions::NONE).then_some(assumptions)
 }
 
 pub(crate) fn scope(arg: ScopeArg) -> Scope {
     match arg {
+        ScopeArg::Quad => Scope::Quad,
         ScopeArg::Wave => Scope::Wave,
         ScopeArg::Workgroup => Scope::Workgroup,
         ScopeArg::Cluster => Scope::Cluster,

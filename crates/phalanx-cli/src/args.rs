@@ -346,6 +346,8 @@ pub(crate) struct ExplainArgs {
 /// Scopes by name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ScopeArg {
+    /// Four lanes of a wave, 4k to 4k + 3, among which derivatives are taken.
+    Quad,
     /// Threads that hardware executes together: warp, wavefront.
     Wave,
     /// Threads that share barriers and workgroup memory.

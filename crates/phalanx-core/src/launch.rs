@@ -92,6 +92,18 @@ impl<T: Ord> Bound<T> {
     }
 }
 
+/// Which threads make a quad, whose lane numbers are `4k` to `4k + 3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum QuadLayout {
+    /// Four threads that follow each other in the linear order: CUDA, HIP, OpenCL, and Vulkan's
+    /// `DerivativeGroupLinear`. Nothing is concluded from it where the wave width is not known.
+    #[default]
+    Linear,
+    /// Two threads along `x` by two along `y`: Vulkan's `DerivativeGroupQuads`. Both extents are
+    /// even then, and lanes do not follow the linear order.
+    Square,
+}
+
 /// What is known of every launch of a kernel. The default knows nothing.
 ///
 /// Threads of a workgroup are numbered `x + dx * (y + dy * z)` and, when [`wave_width`](Self::wave_width) is known, cut
@@ -113,6 +125,8 @@ pub struct LaunchFacts {
     pub max_cluster_size: Option<u32>,
     /// Workgroups along `x`, `y`, `z` of a cluster: `nvvm.cluster_dim`.
     pub cluster_size: [Extent; 3],
+    /// Which threads make a quad. With [`QuadLayout::Square`] nothing is concluded from the wave width.
+    pub quads: QuadLayout,
 }
 
 /// What a driver knows of the launches of a function that the module does not say.
@@ -198,7 +212,14 @@ impl LaunchFacts {
             wave_width: Some(wave_width),
             max_cluster_size: None,
             cluster_size: [Extent::Unknown; 3],
+            quads: QuadLayout::Linear,
         }
+    }
+
+    /// Threads per wave, where waves are consecutive numbers of the linear order.
+    #[must_use]
+    pub fn linear_wave_width(&self) -> Option<u32> {
+        self.wave_width.filter(|&width| width > 0 && self.quads == QuadLayout::Linear)
     }
 
     /// What holds of launches that one of the two describes: for a function that is reached from several kernels.
@@ -212,9 +233,12 @@ impl LaunchFacts {
             workgroup_size: Extent::join_all(self.workgroup_size, other.workgroup_size),
             max_flat_workgroup_size: threads(self).join(threads(other)).0,
             uniform_work_group_size: self.uniform_work_group_size && other.uniform_work_group_size,
-            wave_width: self.wave_width.filter(|_| self.wave_width == other.wave_width),
+            wave_width: self
+                .wave_width
+                .filter(|_| self.wave_width == other.wave_width && self.quads == other.quads),
             max_cluster_size: groups(self).join(groups(other)).0,
             cluster_size: Extent::join_all(self.cluster_size, other.cluster_size),
+            quads: if self.quads == other.quads { self.quads } else { QuadLayout::Linear },
         }
     }
 
@@ -233,6 +257,7 @@ impl LaunchFacts {
             wave_width: self.wave_width.or(other.wave_width),
             max_cluster_size: groups(self).meet(groups(other)).0,
             cluster_size: cluster.cluster_size,
+            quads: if self.quads == QuadLayout::Square { self.quads } else { other.quads },
         }
     }
 
@@ -321,6 +346,7 @@ mod tests {
             wave_width: Some(32),
             max_cluster_size: Some(8),
             cluster_size: [Extent::Exactly(2), Extent::AtMost(4), Extent::Unknown],
+            quads: QuadLayout::Linear,
         };
         let none = [0; 3];
         check(&facts, [64, 4, 1], [2, 4, 1], 32, "");

@@ -95,5 +95,5 @@ pub mod sources;
 
 pub use affect::{AffectMap, User, UserKind, Value};
 pub use divergence::Divergence;
-pub use launch::{Extent, LaunchFacts, LaunchStatement};
+pub use launch::{Extent, LaunchFacts, LaunchStatement, QuadLayout};
 pub use sources::{Scope, SourceSet, varying};

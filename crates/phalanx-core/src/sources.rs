@@ -10,14 +10,14 @@
 //! > equal values.
 //!
 //! The empty set is a launch constant. The lattice is the three-bit one of Kong (*Variance Analysis on SSA-based
-//! Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or) with more coordinates and three
-//! *opaque* sources, which say "unknown, but equal within" a thread, a wave or a workgroup.
+//! Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or) with more coordinates and four
+//! *opaque* sources, which say "unknown, but equal within" a thread, a quad, a wave or a workgroup.
 //!
 //! # Scopes
 //!
 //! Whether a value is uniform is a question about a set of threads, a [`Scope`]:
 //! `uniform(v, scope)  <=>  sources(v) & varying(scope, facts) == {}`, where [`varying`] lists the sources that can
-//! differ between two threads of one wave, workgroup, cluster or grid. What is known of the launch ([`LaunchFacts`])
+//! differ between two threads of one quad, wave, workgroup, cluster or grid. What is known of the launch ([`LaunchFacts`])
 //! only ever removes sources from that list.
 //!
 //! # Invariants
@@ -28,7 +28,7 @@
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub};
 
-use crate::launch::LaunchFacts;
+use crate::launch::{LaunchFacts, QuadLayout};
 
 /// A set of sources of divergence. See the [module documentation](self).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -61,8 +61,12 @@ impl SourceSet {
     pub const OPAQUE_WAVE: SourceSet = SourceSet(1 << 10);
     /// Unknown, but equal within a workgroup: processor ids, barrier reductions.
     pub const OPAQUE_GROUP: SourceSet = SourceSet(1 << 11);
+    /// The quad's number in its wave: the thread's lane number, divided by four.
+    pub const QUAD: SourceSet = SourceSet(1 << 12);
+    /// Unknown, but equal within a quad: what its lanes agree on, or one of them holds.
+    pub const OPAQUE_QUAD: SourceSet = SourceSet(1 << 13);
     /// Every source.
-    pub const ALL: SourceSet = SourceSet((1 << 12) - 1);
+    pub const ALL: SourceSet = SourceSet((1 << 14) - 1);
 
     /// The three thread coordinates.
     pub const THREAD_XYZ: SourceSet = SourceSet(0b111);
@@ -153,7 +157,7 @@ impl SourceSet {
 }
 
 /// Names of the sources by bit number.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "x",
     "y",
     "z",
@@ -166,6 +170,8 @@ const NAMES: [&str; 12] = [
     "opaque.thread",
     "opaque.wave",
     "opaque.group",
+    "quad",
+    "opaque.quad",
 ];
 
 impl fmt::Display for SourceSet {
@@ -229,6 +235,9 @@ impl FromIterator<SourceSet> for SourceSet {
 /// A set of threads among which uniformity is asked for, from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
+    /// Four threads of a wave whose lane numbers are `4k` to `4k + 3`, among which graphics hardware
+    /// takes derivatives.
+    Quad,
     /// Threads that execute in lock step: a wavefront, warp or subgroup.
     Wave,
     /// Threads that can meet at a barrier: a workgroup or thread block.
@@ -241,12 +250,14 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope, smallest first.
-    pub const ALL: [Scope; 4] = [Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
+    pub const ALL: [Scope; 5] =
+        [Scope::Quad, Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
 
     /// The scope's name, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Scope::Quad => "quad",
             Scope::Wave => "wave",
             Scope::Workgroup => "workgroup",
             Scope::Cluster => "cluster",
@@ -271,69 +282,42 @@ impl fmt::Display for Scope {
 ///
 /// | scope | varies |
 /// |---|---|
-/// | wave | `x` if `dx > 1`; `y` if `dy > 1`, unless `dx` is a multiple of the wave width; `z` if `dz > 1`, unless `dx * dy` is such a multiple; `lane`; `opaque.thread` |
-/// | workgroup | `x`, `y`, `z` of extent above one; `lane`; `wave`; `opaque.thread`, `opaque.wave` |
+/// | quad | as wave, without `quad` and `opaque.quad`; `y` and `z` unless rows and planes end where quads do |
+/// | wave | `x` if `dx > 1`; `y` if `dy > 1`, unless `dx` is a multiple of the wave width; `z` if `dz > 1`, unless `dx * dy` is such a multiple; `lane`, `quad`; `opaque.thread`, `opaque.quad` |
+/// | workgroup | `x`, `y`, `z` of extent above one; `lane`, `quad`; `wave`; `opaque.thread`, `opaque.quad`, `opaque.wave` |
 /// | cluster | as workgroup, and `block.x`, `block.y`, `block.z` where the cluster is longer than one; `cluster`, `opaque.group` |
 /// | grid | as cluster, and all of `block.x`, `block.y`, `block.z` |
 ///
-/// and degenerate launches have less: there is one lane when workgroups have one thread or waves are one wide, and one
-/// wave when a workgroup fits in it; then `opaque.wave` cannot differ within the workgroup either. A cluster of one
-/// workgroup is a workgroup.
+/// and degenerate launches have less: there is one lane when workgroups have one thread or waves are one wide, one quad in a
+/// wave when either has at most four threads, and one wave when a workgroup fits in it; then `opaque.wave` cannot differ
+/// within the workgroup either. A cluster of one workgroup is a workgroup.
 ///
 /// Why `y` needs only a multiple: in the linear order `y` changes exactly between `k * dx - 1` and `k * dx`, so it is
 /// constant within waves if all those places are wave boundaries; the place `k = 1` exists when `dy > 1`. Likewise `z`.
+/// Quads end at all multiples of four if the wave width is one, so `dx` has to be a multiple of four only. Quads that are
+/// [squares](QuadLayout::Square) have threads of two rows and of one plane.
 #[must_use]
 pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
     let scope = match scope {
         Scope::Cluster if facts.max_workgroups() == Some(1) => Scope::Workgroup,
         other => other,
     };
-    let width = facts.wave_width.filter(|width| *width > 0);
-    let one_thread = facts.max_threads() == Some(1);
-    let one_lane = one_thread || width == Some(1);
-    let one_wave = match (facts.max_threads(), width) {
-        (Some(threads), Some(width)) => threads <= u64::from(width),
-        _ => one_thread,
-    };
-
-    let mut set = SourceSet::EMPTY;
-    for (dim, source) in [SourceSet::X, SourceSet::Y, SourceSet::Z].into_iter().enumerate() {
-        if facts.extent_can_exceed_one(dim) {
-            set |= source;
-        }
+    let shape = Shape::of(facts);
+    let mut set = shape.in_wave(facts);
+    match scope {
+        Scope::Quad => return shape.within(scope, facts, set) - of_quads(),
+        Scope::Wave => return shape.within(scope, facts, set),
+        _ => {}
     }
-    if !one_lane {
-        set |= SourceSet::LANE;
+    if !shape.one_wave {
+        set |= SourceSet::WAVE | SourceSet::OPAQUE_WAVE;
+        // Waves of one quad each have other ones.
+        set |= SourceSet::OPAQUE_QUAD;
     }
-
-    if scope == Scope::Wave {
-        if one_lane {
-            return SourceSet::EMPTY;
-        }
-        if let Some(width) = width {
-            let width = u64::from(width);
-            let row = u64::from(facts.extent_divisor(0));
-            let plane = row * u64::from(facts.extent_divisor(1));
-            if row.is_multiple_of(width) {
-                set = set - SourceSet::Y;
-            }
-            if plane.is_multiple_of(width) {
-                set = set - SourceSet::Z;
-            }
-        }
-        return set | SourceSet::OPAQUE_THREAD;
-    }
-
-    if !one_wave {
-        set |= SourceSet::WAVE;
+    if !shape.one_thread {
+        set |= SourceSet::OPAQUE_THREAD;
     }
     if scope == Scope::Workgroup {
-        if !one_thread {
-            set |= SourceSet::OPAQUE_THREAD;
-        }
-        if !one_wave {
-            set |= SourceSet::OPAQUE_WAVE;
-        }
         return set;
     }
     let blocks =
@@ -348,8 +332,81 @@ pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
     };
     set | SourceSet::CLUSTER
         | SourceSet::OPAQUE_THREAD
+        | SourceSet::OPAQUE_QUAD
         | SourceSet::OPAQUE_WAVE
         | SourceSet::OPAQUE_GROUP
+}
+
+/// What is equal in a quad and differs between quads.
+const fn of_quads() -> SourceSet {
+    SourceSet::QUAD.union(SourceSet::OPAQUE_QUAD)
+}
+
+/// How the threads of a workgroup are cut into waves and quads.
+struct Shape {
+    /// Threads per wave, if they are numbered in a line.
+    width: Option<u32>,
+    one_thread: bool,
+    one_lane: bool,
+    one_quad: bool,
+    one_wave: bool,
+}
+
+impl Shape {
+    fn of(facts: &LaunchFacts) -> Shape {
+        let width = facts.linear_wave_width();
+        let threads = facts.max_threads();
+        let one_thread = threads == Some(1);
+        let fits = |lanes: u32| threads.is_some_and(|threads| threads <= u64::from(lanes));
+        Shape {
+            width,
+            one_thread,
+            one_lane: one_thread || width == Some(1),
+            one_quad: one_thread || width.is_some_and(|width| width <= 4 || fits(4)),
+            one_wave: one_thread || width.is_some_and(fits),
+        }
+    }
+
+    /// What may vary in a wave, as far as extents and the numbers of lanes and quads are concerned.
+    fn in_wave(&self, facts: &LaunchFacts) -> SourceSet {
+        let mut set = SourceSet::EMPTY;
+        for (dim, source) in [SourceSet::X, SourceSet::Y, SourceSet::Z].into_iter().enumerate() {
+            if facts.extent_can_exceed_one(dim) {
+                set |= source;
+            }
+        }
+        if !self.one_lane {
+            set |= SourceSet::LANE;
+        }
+        if !self.one_quad {
+            set |= of_quads();
+        }
+        set
+    }
+
+    /// The same without the coordinates that change only where a wave or quad ends.
+    fn within(&self, scope: Scope, facts: &LaunchFacts, mut set: SourceSet) -> SourceSet {
+        if self.one_lane {
+            return SourceSet::EMPTY;
+        }
+        let is_quad = scope == Scope::Quad;
+        if let Some(width) = self.width {
+            // Of other widths, the quads of the second wave begin at no multiple of four.
+            let step = if is_quad && width.is_multiple_of(4) { 4 } else { u64::from(width) };
+            let row = u64::from(facts.extent_divisor(0));
+            let plane = row * u64::from(facts.extent_divisor(1));
+            if row.is_multiple_of(step) {
+                set = set - SourceSet::Y;
+            }
+            if plane.is_multiple_of(step) {
+                set = set - SourceSet::Z;
+            }
+        }
+        if is_quad && facts.quads == QuadLayout::Square {
+            set = set - SourceSet::Z;
+        }
+        set | SourceSet::OPAQUE_THREAD
+    }
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub use address_space::{AddressSpace, Sharing, SpaceKind};
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
 pub use machine::Machine;
 pub use phalanx_core::{
-    Extent, LaunchFacts, LaunchStatement, Scope, SourceSet, launch, sources, varying,
+    Extent, LaunchFacts, LaunchStatement, QuadLayout, Scope, SourceSet, launch, sources, varying,
 };
 pub use target::{Architecture, Target};
 pub use transfer::{Transfer, TransferContext};

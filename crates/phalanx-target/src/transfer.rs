@@ -8,14 +8,16 @@
 //!
 //! # Rules
 //!
-//! Let `V` be the sources that vary within a wave. Two operators on operand sets do all the work:
+//! Let `V` be the sources that vary within a wave, `Q` those that vary within a quad. Three operators on operand sets do
+//! all the work:
 //!
 //! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the same value and the
 //!   result follows it; otherwise every lane gets the same unknown value: `(s - V) | {opaque.wave}`.
-//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing happens; otherwise
-//!   nothing is known: `(s - V) | {opaque.wave, opaque.thread}`.
+//! * `agree(s)`: the same within a quad: sources in `Q` become `{opaque.quad}`.
+//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing happens. What varies in
+//!   `V` only leaves the lanes of a quad alike, `{opaque.wave, opaque.quad}`; of what varies in `Q` nothing is known.
 //!
-//! Both distribute over union (a source in `V` maps to the opaque source, any other to itself), which keeps the whole
+//! All distribute over union (a source in `V` or `Q` maps to the opaque source, any other to itself), which keeps the whole
 //! analysis a graph reachability problem per source. The one exception is a shuffle by lane number, which is good when
 //! the data *or* the lane number is uniform; it is monotone, which is what a fixpoint needs.
 //!
@@ -30,8 +32,12 @@
 //! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction sets; PTX ISA). Where
 //! they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
 
+pub use self::lanes::Pattern;
+use self::lanes::{Moves, Segments};
 use crate::launch::LaunchFacts;
 use crate::sources::{Scope, SourceSet, varying};
+
+mod lanes;
 
 /// What evaluation needs to know of the operands of one call.
 pub trait Operands {
@@ -91,6 +97,8 @@ impl Operands for [Operand] {
 pub struct TransferContext {
     /// The sources that vary within a wave.
     pub wave: SourceSet,
+    /// The sources that vary within a quad.
+    pub quad: SourceSet,
     /// The sources that vary within a workgroup.
     pub workgroup: SourceSet,
     /// Converged threads of a wave execute every instruction at the same moment. Holds on AMDGPU and on NVIDIA devices
@@ -108,6 +116,7 @@ impl TransferContext {
     pub fn new(facts: &LaunchFacts, lockstep: bool) -> TransferContext {
         TransferContext {
             wave: varying(Scope::Wave, facts),
+            quad: varying(Scope::Quad, facts),
             workgroup: varying(Scope::Workgroup, facts),
             lockstep,
             all_lanes_active: false,
@@ -125,8 +134,28 @@ impl TransferContext {
         replace(sources, self.wave, SourceSet::OPAQUE_WAVE)
     }
 
+    fn agree(&self, sources: SourceSet) -> SourceSet {
+        replace(sources, self.quad, SourceSet::OPAQUE_QUAD)
+    }
+
     fn spoil(&self, sources: SourceSet) -> SourceSet {
-        replace(sources, self.wave, UNKNOWN)
+        let mut spoilt = sources - self.wave;
+        if sources.intersects(self.wave - self.quad) {
+            spoilt |= PER_QUAD;
+        }
+        if sources.intersects(self.quad) {
+            spoilt |= UNKNOWN;
+        }
+        spoilt
+    }
+
+    /// What lanes receive that hold `data` where they are sent as `moves` says.
+    fn moved(&self, moves: Moves, data: SourceSet) -> SourceSet {
+        match moves {
+            Moves::Broadcast => replace(data, self.wave, SourceSet::OPAQUE_QUAD),
+            Moves::Within => replace(data, self.quad, UNKNOWN),
+            Moves::Quads => self.spoil(data),
+        }
     }
 
     /// What a value read at some moment can depend on beyond its operands.
@@ -135,9 +164,12 @@ impl TransferContext {
     }
 }
 
-/// Nothing is known. `opaque.thread` alone would say so; the second source keeps the rules monotone where a better
-/// answer is `{opaque.wave}`.
-const UNKNOWN: SourceSet = SourceSet::OPAQUE_THREAD.union(SourceSet::OPAQUE_WAVE);
+/// Nothing is known. `opaque.thread` alone would say so; the other sources keep the rules monotone where a better
+/// answer is `{opaque.wave}` or `{opaque.quad}`.
+const UNKNOWN: SourceSet = SourceSet::OPAQUE_THREAD.union(PER_QUAD);
+
+/// Nothing is known but that the lanes of a quad have the same.
+const PER_QUAD: SourceSet = SourceSet::OPAQUE_QUAD.union(SourceSet::OPAQUE_WAVE);
 
 /// Replaces the sources of `sources` that are in `from` by `by`.
 fn replace(sources: SourceSet, from: SourceSet, by: SourceSet) -> SourceSet {
@@ -212,6 +244,20 @@ pub enum Transfer {
         /// Some processors exchange within each half of the wave ([`TransferContext::halves`]), so that a lane number names
         /// one lane in each.
         halves: bool,
+        /// Which lane each lane reads, where constants say so.
+        pattern: Option<Pattern>,
+        /// Operand that a lane keeps for which there is no other lane to read.
+        old: Option<u8>,
+    },
+    /// As [`Transfer::Agree`], among the lanes of each quad.
+    Quad {
+        /// Operand that is combined.
+        data: u8,
+    },
+    /// One value for each cluster of as many lanes as a constant operand says.
+    Clustered {
+        /// Operand that says how many lanes there are in a cluster.
+        size: u8,
     },
     /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit derivatives.
     Neighbours,
@@ -241,7 +287,8 @@ impl Transfer {
         let at = |index: u8| operands.sources(usize::from(index));
         // Lanes with another mask form another group. One mask for all says nothing about the value.
         let participants = |mask: Option<u8>| match mask {
-            Some(mask) if at(mask).intersects(context.wave) => UNKNOWN,
+            Some(mask) if at(mask).intersects(context.quad) => UNKNOWN,
+            Some(mask) if at(mask).intersects(context.wave) => PER_QUAD,
             _ => SourceSet::EMPTY,
         };
         match *self {
@@ -258,25 +305,56 @@ impl Transfer {
             Transfer::Differ { data, mask } => {
                 SourceSet::OPAQUE_WAVE | context.spoil(at(data)) | participants(mask)
             }
-            Transfer::Shuffle { data, lane, segment, mask, stale, halves } => {
-                let data = at(data);
-                let lane = lane
-                    .filter(|_| segment.is_none_or(|s| one_segment(operands, s)))
-                    .filter(|_| !halves || !context.halves);
-                let received =
-                    if !data.intersects(context.wave) && (!stale || context.all_lanes_active) {
-                        data
-                    } else {
-                        let of_lane = lane.map_or(UNKNOWN, |lane| context.spoil(at(lane)));
-                        context.collapse(data) | SourceSet::OPAQUE_WAVE | of_lane
-                    };
-                received | participants(mask)
-            }
+            Transfer::Shuffle { mask, .. } => self.received(operands, context) | participants(mask),
+            Transfer::Quad { data } => context.agree(at(data)),
+            Transfer::Clustered { size } => match operands.constant(usize::from(size)) {
+                Some(lanes) if lanes > 0 && lanes.is_multiple_of(4) => SourceSet::OPAQUE_QUAD,
+                _ => UNKNOWN,
+            },
             Transfer::Neighbours => SourceSet::OPAQUE_WAVE | context.spoil(all()),
             Transfer::BarrierReduction { id } => {
                 let named = id.map_or(SourceSet::EMPTY, at);
                 SourceSet::OPAQUE_GROUP | replace(named, context.workgroup, UNKNOWN)
             }
+        }
+    }
+
+    /// The sources of what lanes receive from each other in a shuffle, whoever takes part.
+    fn received<O: Operands + ?Sized>(&self, operands: &O, context: &TransferContext) -> SourceSet {
+        let Transfer::Shuffle { data, lane, segment, stale, halves, pattern, old, .. } = *self
+        else {
+            return UNKNOWN;
+        };
+        let at = |index: u8| operands.sources(usize::from(index));
+        let old = old.filter(|_| pattern.is_none_or(|pattern| pattern.may_keep(operands)));
+        let (data, kept) = (at(data), old.map_or(SourceSet::EMPTY, at));
+        let may_be_stale = stale && !context.all_lanes_active;
+        let moves = pattern.and_then(|pattern| pattern.moves(operands));
+        // Each lane reads a lane, one that is there and holds what all hold.
+        let always_reads = match pattern {
+            None => true,
+            Some(pattern) => !pattern.may_skip(operands),
+        };
+        if !data.intersects(context.wave) && !may_be_stale && always_reads {
+            return data;
+        }
+        let of_wave = context.collapse(data) | SourceSet::OPAQUE_WAVE;
+        let segments = segment.map_or(Segments::Whole, |at| Segments::of(operands, at));
+        match (moves, lane) {
+            // Lanes of a quad that read one lane find it active or not together; else each for itself.
+            (Some(moves), _) if !may_be_stale || moves == Moves::Broadcast => {
+                kept | SourceSet::OPAQUE_QUAD | context.moved(moves, data)
+            }
+            (None, Some(lane)) => match segments {
+                Segments::Whole if !halves || !context.halves => {
+                    kept | of_wave | context.spoil(at(lane))
+                }
+                Segments::Whole | Segments::OfQuads => {
+                    kept | of_wave | PER_QUAD | context.spoil(at(lane))
+                }
+                Segments::Other => kept | of_wave | UNKNOWN,
+            },
+            _ => kept | of_wave | UNKNOWN,
         }
     }
 
@@ -300,6 +378,7 @@ impl Transfer {
             Transfer::Propagate(_) | Transfer::Coordinate(_) => true,
             Transfer::Source(sources) => !sources.intersects(
                 SourceSet::OPAQUE_THREAD
+                    .union(SourceSet::OPAQUE_QUAD)
                     .union(SourceSet::OPAQUE_WAVE)
                     .union(SourceSet::OPAQUE_GROUP),
             ),
@@ -325,12 +404,6 @@ fn along(kind: Coordinate, dimension: Option<u64>) -> SourceSet {
         Coordinate::Block => block,
         Coordinate::Global => thread | block,
     }
-}
-
-/// Whether the PTX shuffle operand `index` leaves the wave in one piece of 32 lanes: a constant with segment mask zero
-/// (bits 8 to 12) and highest lane 31 (bits 0 to 4). A lane number above the highest one gives each lane its own value.
-fn one_segment<O: Operands + ?Sized>(operands: &O, index: u8) -> bool {
-    operands.constant(usize::from(index)).is_some_and(|value| value & 0x1f1f == 0x1f)
 }
 
 #[cfg(test)]

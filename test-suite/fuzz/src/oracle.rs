@@ -51,6 +51,8 @@ pub struct Tally {
     pub values: u64,
     /// Claims "uniform" of a value, use or branch at a scope, of things that were executed.
     pub claims: u64,
+    /// Claims "uniform" in quads, of things that are divergent in a wave.
+    pub of_quads: u64,
     /// Instructions executed.
     pub steps: u64,
     /// Values that are called divergent in a wave.
@@ -74,6 +76,7 @@ impl Tally {
         self.irreducible += other.irreducible;
         self.values += other.values;
         self.claims += other.claims;
+        self.of_quads += other.of_quads;
         self.steps += other.steps;
         self.divergent += other.divergent;
         self.observed += other.observed;
@@ -93,6 +96,7 @@ impl fmt::Display for Tally {
         writeln!(f, "  with irreducible flow {:>12}", self.irreducible)?;
         writeln!(f, "values                  {:>12}", self.values)?;
         writeln!(f, "claims checked          {:>12}", self.claims)?;
+        writeln!(f, "  of quads alone        {:>12}", self.of_quads)?;
         writeln!(f, "instructions executed   {:>12}", self.steps)?;
         writeln!(f, "divergent values        {:>12}", self.divergent)?;
         writeln!(f, "  never seen to differ  {share:>11.1}%")?;
@@ -142,18 +146,18 @@ pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally>
     check_others(text, name, seed, effort, &|_, _, _| None, &varying)
 }
 
-/// As [`check`], of a geometry in which these sources do not vary within a cluster: a negative control.
+/// As [`check`], as if these sources did not vary within a scope: a negative control.
 #[must_use]
-pub fn check_cluster_without(
+pub fn check_scope_without(
     text: &str,
     name: &str,
     seed: u64,
     effort: Effort,
-    omitted: SourceSet,
+    (of, omitted): (Scope, SourceSet),
 ) -> Option<Tally> {
-    let varies = |scope: Scope, facts: &LaunchFacts| match scope {
-        Scope::Cluster => varying(scope, facts) - omitted,
-        _ => varying(scope, facts),
+    let varies = |scope: Scope, facts: &LaunchFacts| match scope == of {
+        true => varying(scope, facts) - omitted,
+        false => varying(scope, facts),
     };
     check_others(text, name, seed, effort, &|_, _, _| None, &varies)
 }

@@ -461,7 +461,10 @@ fn rank(rule: Rule) -> u32 {
 
 /// The level of what may be, by what is known of its sources.
 pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
-    let unknown = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_GROUP;
+    let unknown = SourceSet::OPAQUE_THREAD
+        | SourceSet::OPAQUE_QUAD
+        | SourceSet::OPAQUE_WAVE
+        | SourceSet::OPAQUE_GROUP;
     let is_passed = !facts.is_kernel && !facts.callers_are_known && (sources - unknown).is_empty();
     match (sources - SourceSet::OPAQUE_WAVE).is_empty() || is_passed {
         true => Level::Note,

@@ -72,7 +72,7 @@ fn lane_by_lane(facts: Facts<'_>, kinds: &MemoryKinds, load: &Load) -> Option<Fi
         Refusal::Clobbered(_) | Refusal::Acquire(_) | Refusal::Misaligned { .. } => Some(found),
         // Elsewhere it may be the arguments that are not known, of callers that are elsewhere or gone.
         Refusal::Divergent(sources) if facts.is_kernel || facts.callers_are_known => {
-            let position = SourceSet::X | SourceSet::Y | SourceSet::Z | SourceSet::LANE;
+            let position = SourceSet::THREAD_XYZ | SourceSet::LANE | SourceSet::QUAD;
             let is_unknown = sources.contains(SourceSet::OPAQUE_THREAD);
             (is_unknown && !sources.intersects(position)).then_some(Finding { sources, ..found })
         }

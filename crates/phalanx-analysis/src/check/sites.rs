@@ -11,6 +11,7 @@ use phalanx_target::{
     Architecture, Transfer,
     inline_asm::{AsmValue, Assembly, Origins},
     intrinsics::{Barrier, BarrierPhase, Family, Intrinsic},
+    transfer::Pattern,
 };
 
 use rustc_hash::FxHashSet;
@@ -289,6 +290,11 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         return Some(kinds::of_call(code, intrinsic, barrier, arguments));
     }
     let members = match info.result {
+        // Which lanes a row of these moves is known to who writes it: reductions branch on the lane.
+        Transfer::Shuffle { pattern: Some(Pattern::Dpp { .. } | Pattern::Dpp8 { .. }), .. } => {
+            return None;
+        }
+        Transfer::Quad { .. } if info.convergent => None,
         Transfer::Collective { mask }
         | Transfer::Agree { mask, .. }
         | Transfer::Differ { mask, .. }

@@ -107,8 +107,17 @@ fn rule_by_evaluation(
     let evaluate = |set: Option<(usize, SourceSet)>, mixed: Option<usize>| {
         transfer.evaluate(&Probe { operands, set, mixed }, context)
     };
-    // Where one number is another lane for each, as in segments, the number is of no use.
-    let mixed = mixed.filter(|_| !evaluate(None, mixed).intersects(SourceSet::OPAQUE_THREAD));
+    // Where one number is another lane for each, or for each quad, as in segments, the data are read instead, and the number is taken
+    // to differ.
+    let of_number = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_QUAD;
+    let mixed = match (mixed, transfer) {
+        (Some(_), Transfer::Shuffle { lane: Some(lane), .. })
+            if evaluate(None, mixed).intersects(of_number) =>
+        {
+            Some(usize::from(*lane))
+        }
+        _ => mixed,
+    };
     let seed = evaluate(None, mixed);
     let mut image = [SourceSet::EMPTY; SourceSet::COUNT];
     let mut identity = true;
@@ -142,6 +151,8 @@ fn rule_by_evaluation(
                 | Transfer::Agree { .. }
                 | Transfer::Differ { .. }
                 | Transfer::Shuffle { .. }
+                | Transfer::Quad { .. }
+                | Transfer::Clustered { .. }
                 | Transfer::BarrierReduction { .. }
         );
     let unread = reads == 0 && (operands.len() <= 64 || operands[64..].iter().all(|o| !o.varies));
@@ -155,10 +166,85 @@ fn rule_by_evaluation(
 
 #[cfg(test)]
 mod tests {
-    use phalanx_target::LaunchFacts;
+    use phalanx_target::{LaunchFacts, Scope, intrinsics::Family, varying};
     use rand::{Rng, SeedableRng, rngs::SmallRng};
 
     use super::*;
+
+    /// What a rule makes of operands with these sources.
+    fn applied(rule: &Rule, operands: &[SourceSet]) -> SourceSet {
+        let reads = |at: usize| match rule.reads {
+            Reads::Some(mask) => mask >> at & 1 == 1,
+            _ => true,
+        };
+        let of = |source: SourceSet| match rule.image {
+            Some(image) => image[source.bits().trailing_zeros() as usize],
+            None => source,
+        };
+        let read = operands.iter().enumerate().filter(|(at, _)| reads(*at));
+        let found = read.flat_map(|(_, sources)| sources.iter()).map(of);
+        match rule.definition.transfer {
+            divergence::Transfer::Fixed => rule.definition.seed,
+            _ => rule.definition.seed | found.collect(),
+        }
+    }
+
+    /// A rule looks at one operand at a time, and never says "uniform" where all operands together do not.
+    #[test]
+    fn rules_say_no_more_than_transfers() {
+        let mut rng = SmallRng::seed_from_u64(2);
+        let facts = [LaunchFacts::default(), LaunchFacts::exact(64, 2, 1, 32)];
+        let rows = Family::ALL.iter().flat_map(|family| family.entries());
+        let library = Family::Library.entries();
+        let all = rows.chain(library).map(|entry| entry.info.result);
+        let mut transfers: Vec<Transfer> = Vec::new();
+        for one in all {
+            if !transfers.contains(&one) {
+                transfers.push(one);
+            }
+        }
+        let (mut uniform, mut numbers) =
+            (0, [31, 0x1c1f, 0x181f, 0xb1, 0x55, 0x128, 15, 1, 4, 8].iter().cycle());
+        for transfer in &transfers {
+            for _ in 0..400 {
+                let launch = &facts[rng.random_range(0..2)];
+                let context = TransferContext::new(launch, true);
+                let operand = |_| {
+                    let constant = rng.random::<bool>().then(|| *numbers.next().unwrap_or(&0));
+                    OperandFacts { constant, varies: constant.is_none(), may_be_private: false }
+                };
+                let operands: Vec<OperandFacts> = (0..6).map(operand).collect();
+                let sources: Vec<SourceSet> = operands
+                    .iter()
+                    .map(|operand| match operand.varies && rng.random() {
+                        true => SourceSet::from_bits(1 << rng.random_range(0..SourceSet::COUNT)),
+                        false => SourceSet::EMPTY,
+                    })
+                    .collect();
+                let rule = rule_of(transfer, &operands, &context, true);
+                let claimed = applied(&rule, &sources);
+                let held: Vec<phalanx_target::transfer::Operand> = (operands.iter().zip(&sources))
+                    .map(|(operand, &sources)| phalanx_target::transfer::Operand {
+                        sources,
+                        constant: operand.constant,
+                        may_be_private: false,
+                    })
+                    .collect();
+                let together = transfer.evaluate(&held[..], &context);
+                for scope in Scope::ALL {
+                    let within = varying(scope, launch);
+                    if !claimed.intersects(within) {
+                        uniform += 1;
+                        assert!(
+                            !together.intersects(within),
+                            "{transfer:?} of {held:?}: {claimed}, {together} at {scope}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(uniform > 5000, "{uniform}");
+    }
 
     #[test]
     fn what_is_read_off_is_what_evaluation_gives() {

@@ -81,6 +81,13 @@ pub(crate) fn signed(value: u64, width: u8) -> i64 {
     }
 }
 
+/// The sources that vary within a wave, and within a quad.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Varying {
+    pub(crate) in_wave: SourceSet,
+    pub(crate) in_quad: SourceSet,
+}
+
 impl Exprs {
     /// None yet.
     pub(crate) fn new(geometry: Geometry) -> Self {
@@ -123,11 +130,16 @@ impl Exprs {
     }
 
     /// What two threads have to agree on to have the same value.
-    pub(crate) fn sources(&self, expr: Expr, in_wave: SourceSet) -> SourceSet {
+    pub(crate) fn sources(&self, expr: Expr, varying: Varying) -> SourceSet {
         let info = self.info(expr);
         match info.variation {
             Variation::Constant(_) => SourceSet::EMPTY,
-            Variation::Wave if info.sources.intersects(in_wave) => SourceSet::WAVE,
+            Variation::Wave if info.sources.intersects(varying.in_wave) => SourceSet::WAVE,
+            // Quads of one number have the same in all waves where lanes do.
+            Variation::Quad if SourceSet::LANE.contains(info.sources) => SourceSet::QUAD,
+            Variation::Quad if info.sources.intersects(varying.in_quad) => {
+                SourceSet::QUAD | SourceSet::WAVE
+            }
             _ => info.sources,
         }
     }

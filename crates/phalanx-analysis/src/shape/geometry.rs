@@ -60,6 +60,8 @@ pub(crate) enum Variation {
     Constant(u64),
     /// One value in each wave; waves of the same number have the same in all workgroups.
     Wave,
+    /// One value in each quad; quads of one number in waves of one number have the same.
+    Quad,
     /// Any.
     Any,
 }
@@ -88,7 +90,7 @@ impl Geometry {
                 launch.max_extent(dim).min(limit / others).max(1)
             }
         });
-        let wave = launch.wave_width.filter(|&width| width > 0);
+        let wave = launch.linear_wave_width();
         let known = exact.iter().take_while(|extent| extent.is_some()).count();
         let is_prefix = bound.iter().skip(known + 1).all(|&extent| extent == 1);
         let threads = bound.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));
@@ -169,22 +171,29 @@ impl Geometry {
         }
         let Some(extents) = self.extents(sources) else { return Variation::Any };
         let width = self.wave.unwrap_or(u32::MAX);
-        let (mut first, mut of_wave) = (None, 0);
-        let (mut is_constant, mut is_wave) = (true, self.wave.is_some());
+        let (mut first, mut of_wave, mut of_quad) = (None, 0, 0);
+        let (mut is_constant, mut is_wave, mut is_quad) =
+            (true, self.wave.is_some(), self.wave.is_some());
         for (number, thread) in Threads::new(extents, self.wave).enumerate() {
             let Some(found) = value(thread) else { return Variation::Any };
-            if (number as u32).is_multiple_of(width) {
+            let lane = number as u32 % width;
+            if lane == 0 {
                 of_wave = found;
+            }
+            if lane.is_multiple_of(4) {
+                of_quad = found;
             }
             is_constant &= *first.get_or_insert(found) == found;
             is_wave &= of_wave == found;
-            if !is_constant && !is_wave {
+            is_quad &= of_quad == found;
+            if !is_constant && !is_wave && !is_quad {
                 return Variation::Any;
             }
         }
         match first {
             Some(found) if is_constant => Variation::Constant(found),
             Some(_) if is_wave => Variation::Wave,
+            Some(_) if is_quad => Variation::Quad,
             _ => Variation::Any,
         }
     }

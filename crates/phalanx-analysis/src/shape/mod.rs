@@ -57,12 +57,12 @@ mod strides;
 
 use phalanx_core::affect::Value;
 use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
-use phalanx_target::{Intrinsic, SourceSet, TransferContext};
+use phalanx_target::{Intrinsic, Scope, varying};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::{Code, Numbering, Surroundings};
-use expr::Exprs;
+use expr::{Exprs, Varying};
 pub(crate) use form::ATOMS;
 use form::{Fact, Form, Progress};
 pub use geometry::Geometry;
@@ -81,8 +81,8 @@ pub enum Trust {
 #[derive(Clone, Debug)]
 pub struct Shapes {
     trust: Trust,
-    /// What varies within a wave.
-    in_wave: SourceSet,
+    /// What varies within a wave, and within a quad.
+    varying: Varying,
     facts: Vec<Fact>,
     exprs: Exprs,
     forms: Vec<Form>,
@@ -133,7 +133,10 @@ impl Shapes {
         let geometry = Geometry::new(launch, place.around.target.architecture());
         Shapes {
             trust,
-            in_wave: TransferContext::new(launch, place.around.lockstep).wave,
+            varying: Varying {
+                in_wave: varying(Scope::Wave, launch),
+                in_quad: varying(Scope::Quad, launch),
+            },
             facts: Vec::new(),
             exprs: Exprs::new(geometry),
             forms: Vec::new(),

@@ -46,12 +46,12 @@ impl Shapes {
 
     fn dependence_of(&self, place: Place<'_>, inst: InstId, form: u32) -> Option<Dependence> {
         let form = &self.forms[form as usize - 1];
-        let sources = self.exprs.sources(form.thread, self.in_wave);
+        let sources = self.exprs.sources(form.thread, self.varying);
         let operands = place.code.body.operands(inst);
         let reads_none = operands.iter().all(|&operand| place.numbering.operand(operand).is_none());
         // An index says itself what it is, unless it is a constant.
         let is_less = match reads_none {
-            true => (SourceSet::WAVE).contains(sources),
+            true => (SourceSet::WAVE | SourceSet::QUAD).contains(sources),
             false => self.is_less(place, operands, sources, form),
         };
         if !is_less {
@@ -80,7 +80,7 @@ impl Shapes {
         let a = self.operand(place, left, width)?;
         let b = self.operand(place, right, width)?;
         let form = by_high_bits(self, data.int_predicate(), &a, &b, width)?;
-        let sources = self.exprs.sources(form.thread, self.in_wave);
+        let sources = self.exprs.sources(form.thread, self.varying);
         let atoms = form.rest.values().collect();
         let found = Dependence { sources, atoms, is_of_round: false };
         let is_less = self.is_less(place, operands, sources, &form);
@@ -99,7 +99,7 @@ impl Shapes {
         operands.iter().filter_map(|&operand| place.numbering.operand(operand)).any(|value| {
             match self.form_of(self.fact(value)) {
                 Some(of) => {
-                    !sources.contains(self.exprs.sources(of.thread, self.in_wave))
+                    !sources.contains(self.exprs.sources(of.thread, self.varying))
                         || of.rest.values().any(|atom| !has(atom))
                 }
                 None => !has(value),

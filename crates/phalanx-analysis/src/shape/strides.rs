@@ -111,7 +111,7 @@ impl Shapes {
             false => [thread, of_other.thread],
         };
         let sources = self.sources_by_bits(predicate, threads, zeros, width)?;
-        if sources.contains(self.exprs.sources(start.thread, self.in_wave)) {
+        if sources.contains(self.exprs.sources(start.thread, self.varying)) {
             return None;
         }
         let mut atoms: SmallVec<[Value; ATOMS]> = SmallVec::new();
@@ -214,11 +214,11 @@ impl Shapes {
                 [low, mask(width) & !low].map(|bits| self.exprs.constant(bits, width));
             *low_bits = self.exprs.binary(Opcode::And, thread, low)?;
             let high = self.exprs.binary(Opcode::And, thread, high)?;
-            sources |= self.exprs.sources(high, self.in_wave);
+            sources |= self.exprs.sources(high, self.varying);
         }
         // Where the high bits are equal the low ones are compared, which have no sign.
         let within = self.exprs.compare(predicate.unsigned(), lows[0], lows[1])?;
-        Some(sources | self.exprs.sources(within, self.in_wave))
+        Some(sources | self.exprs.sources(within, self.varying))
     }
 }
 

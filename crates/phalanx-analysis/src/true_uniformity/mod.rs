@@ -46,6 +46,7 @@ const NAMED: SourceSet = SourceSet::BLOCK_XYZ
     .union(SourceSet::CLUSTER)
     .union(SourceSet::THREAD_XYZ)
     .union(SourceSet::LANE)
+    .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
 /// What is known, and of what kind of function.

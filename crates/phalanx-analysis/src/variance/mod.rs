@@ -94,9 +94,9 @@ impl Variance<'_> {
 /// The dimensions along which something that depends on these sources can differ within a workgroup.
 #[must_use]
 pub fn state_of(sources: SourceSet, launch: &LaunchFacts) -> SourceSet {
-    let unknown =
-        SourceSet::LANE | SourceSet::WAVE | SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE;
-    let dimensions = match sources.intersects(unknown) {
+    let numbers = SourceSet::LANE | SourceSet::QUAD | SourceSet::WAVE;
+    let opaque = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_QUAD | SourceSet::OPAQUE_WAVE;
+    let dimensions = match sources.intersects(numbers | opaque) {
         true => SourceSet::THREAD_XYZ,
         false => sources & SourceSet::THREAD_XYZ,
     };
@@ -117,6 +117,7 @@ mod tests {
         assert_eq!(state_of(SourceSet::X | SourceSet::BLOCK_Y, &any), SourceSet::X);
         assert_eq!(state_of(SourceSet::OPAQUE_GROUP, &any), SourceSet::EMPTY);
         assert_eq!(state_of(SourceSet::LANE, &any), SourceSet::THREAD_XYZ);
+        assert_eq!(state_of(SourceSet::OPAQUE_QUAD, &any), SourceSet::THREAD_XYZ);
         let row = [Extent::Exactly(64), Extent::Exactly(1), Extent::Exactly(1)];
         let one_row = LaunchFacts { workgroup_size: row, ..LaunchFacts::default() };
         assert_eq!(state_of(SourceSet::OPAQUE_THREAD | SourceSet::Y, &one_row), SourceSet::X);

@@ -1,6 +1,6 @@
 //! What operations on lanes of a wave make of what they read, by value.
 //!
-//! A [`Definition`] has one rule for all operands, and an image needs twelve sets. For the usual
+//! A [`Definition`] has one rule for all operands, and an image needs a set for each source. For the usual
 //! operations a [`Rule`] says both, with the positions of operands that are not like the others:
 //!
 //! ```text
@@ -28,6 +28,8 @@ pub enum Rule {
     /// As [`Collective`](Self::Collective). Where the lanes hold the same, the result is a function
     /// of that: the first lane's value, the minimum, all, any.
     Agree,
+    /// As [`Agree`](Self::Agree), among the lanes of each quad: a vote, a broadcast of one of its lanes.
+    Quad,
     /// Which lanes hold the same as this one.
     Match,
     /// What another lane holds, which takes part and so has a value. Lanes whose operands at the
@@ -57,26 +59,50 @@ impl Rule {
             Self::Pure => (Definition::PURE, None, reads),
             Self::Load => (one_per_wave, None, reads),
             Self::Collective => (Definition::fixed(SourceSet::OPAQUE_WAVE), None, reads),
-            Self::Agree => (Definition::IMPURE, Some(within_waves(SourceSet::OPAQUE_WAVE)), reads),
-            Self::Match => (one_per_wave, Some(within_waves(SourceSet::OPAQUE_THREAD)), reads),
+            Self::Agree => (Definition::IMPURE, Some(within_waves()), reads),
+            Self::Quad => (Definition::IMPURE, Some(within_quads()), reads),
+            Self::Match => (one_per_wave, Some(spoilt_within_waves()), reads),
             // What the lanes hold does not matter: the wave and the number name one of them.
             Self::Shuffle { lane: Some(lane) } => {
                 let lane = &reads[lane..=lane];
-                (one_per_wave, Some(within_waves(SourceSet::OPAQUE_THREAD)), lane)
+                (one_per_wave, Some(spoilt_within_waves()), lane)
             }
+            // Lanes of one quad may read different ones.
             Self::Shuffle { lane: None } => {
-                (Definition::IMPURE, Some(within_waves(SourceSet::OPAQUE_THREAD)), reads)
+                let unknown = SourceSet::OPAQUE_THREAD;
+                (Definition::IMPURE, Some(image(unknown, Some(unknown))), reads)
             }
         };
         Parts { definition, image, reads }
     }
 }
 
-/// Sources that may vary within a wave become `of_wave`, others stay.
-fn within_waves(of_wave: SourceSet) -> Image {
-    let varies = varying(Scope::Wave, &LaunchFacts::default());
+/// What becomes of each source: of those that may vary within a quad, of others that may within a
+/// wave; the rest stays.
+fn image(in_quad: SourceSet, in_wave: Option<SourceSet>) -> Image {
+    let varies = |scope| varying(scope, &LaunchFacts::default());
+    let (of_quad, of_wave) = (varies(Scope::Quad), varies(Scope::Wave));
     std::array::from_fn(|bit| {
         let source = SourceSet::from_bits(1 << bit);
-        if source.intersects(varies) { of_wave } else { source }
+        match () {
+            () if source.intersects(of_quad) => in_quad,
+            () if source.intersects(of_wave) => in_wave.unwrap_or(source),
+            () => source,
+        }
     })
+}
+
+/// All that may vary within a wave becomes one value for it.
+fn within_waves() -> Image {
+    image(SourceSet::OPAQUE_WAVE, Some(SourceSet::OPAQUE_WAVE))
+}
+
+/// All that may vary within a quad becomes one value for it.
+fn within_quads() -> Image {
+    image(SourceSet::OPAQUE_QUAD, None)
+}
+
+/// Nothing is known, but lanes of a quad that hold the same get the same.
+fn spoilt_within_waves() -> Image {
+    image(SourceSet::OPAQUE_THREAD, Some(SourceSet::OPAQUE_QUAD))
 }

@@ -5,29 +5,31 @@ use expect_test::expect;
 use super::*;
 use crate::launch::Extent;
 
-const COORDINATES: [SourceSet; 5] =
-    [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE, SourceSet::WAVE];
+const COORDINATES: [SourceSet; 6] =
+    [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE, SourceSet::WAVE, SourceSet::QUAD];
 
-/// The slow twin: which coordinates differ between two threads of one wave, and between two of the workgroup.
-fn observed(size: [u32; 3], width: u32) -> (SourceSet, SourceSet) {
+/// The slow twin: which coordinates differ between two threads of one quad, of one wave, and of the workgroup.
+fn observed(size: [u32; 3], width: u32) -> [SourceSet; 3] {
     let [dx, dy, dz] = size;
     let mut threads = Vec::new();
     for z in 0..dz {
         for y in 0..dy {
             for x in 0..dx {
                 let linear = x + dx * (y + dy * z);
-                threads.push([x, y, z, linear % width, linear / width]);
+                let lane = linear % width;
+                threads.push([x, y, z, lane, linear / width, lane / 4]);
             }
         }
     }
     // Equality is transitive: comparing everyone with the first thread of its group is comparing all pairs.
-    let differing = |group: &[[u32; 5]]| -> SourceSet {
+    let differing = |group: &[[u32; 6]]| -> SourceSet {
         let first = group[0];
         let differs = |i: usize| group.iter().any(|thread| thread[i] != first[i]);
-        (0..5).filter(|i| differs(*i)).map(|i| COORDINATES[i]).collect()
+        (0..6).filter(|i| differs(*i)).map(|i| COORDINATES[i]).collect()
     };
     let waves = threads.chunk_by(|a, b| a[4] == b[4]).map(differing).collect();
-    (waves, differing(&threads))
+    let quads = threads.chunk_by(|a, b| a[4..] == b[4..]).map(differing).collect();
+    [quads, waves, differing(&threads)]
 }
 
 fn coordinates(set: SourceSet) -> SourceSet {
@@ -39,9 +41,9 @@ fn exact_geometry_is_answered_exactly() {
     let mut geometries = 0;
     let check = |size: [u32; 3], width: u32| {
         let facts = LaunchFacts::exact(size[0], size[1], size[2], width);
-        let (wave, group) = observed(size, width);
-        assert_eq!(coordinates(varying(Scope::Wave, &facts)), wave, "{size:?} wave {width}");
-        assert_eq!(coordinates(varying(Scope::Workgroup, &facts)), group, "{size:?} wave {width}");
+        for (scope, seen) in Scope::ALL.into_iter().zip(observed(size, width)) {
+            assert_eq!(coordinates(varying(scope, &facts)), seen, "{size:?} {scope} {width}");
+        }
     };
     for width in [1, 2, 3, 4, 8] {
         for dx in 1..=17 {
@@ -108,8 +110,7 @@ fn partial_facts_cover_every_launch_and_no_more() {
                             max_cluster_size: None,
                             ..LaunchFacts::default()
                         };
-                        let mut wave = SourceSet::EMPTY;
-                        let mut group = SourceSet::EMPTY;
+                        let mut all = [SourceSet::EMPTY; 3];
                         let mut consistent = false;
                         for (size, launch_width, seen) in &launches {
                             if (0..3).all(|d| agrees(facts.workgroup_size[d], size[d]))
@@ -117,18 +118,25 @@ fn partial_facts_cover_every_launch_and_no_more() {
                                 && width.is_none_or(|width| width == *launch_width)
                             {
                                 consistent = true;
-                                wave |= seen.0;
-                                group |= seen.1;
+                                all.iter_mut().zip(seen).for_each(|(all, seen)| *all |= *seen);
                             }
                         }
                         if !consistent {
                             continue;
                         }
                         cases += 1;
-                        let said = coordinates(varying(Scope::Wave, &facts));
-                        assert_eq!(said, wave, "wave, {facts:?}");
-                        let said = coordinates(varying(Scope::Workgroup, &facts));
-                        assert_eq!(said, group, "workgroup, {facts:?}");
+                        for (scope, seen) in Scope::ALL.into_iter().zip(all) {
+                            let said = coordinates(varying(scope, &facts));
+                            // Of waves of no known width, it is not known where they end, nor how their
+                            // lanes are numbered.
+                            let unknown = match (width, scope) {
+                                (None, Scope::Quad) => SourceSet::ALL,
+                                (None, _) => SourceSet::QUAD,
+                                _ => SourceSet::EMPTY,
+                            };
+                            assert!(said.contains(seen), "{scope}, {facts:?}");
+                            assert_eq!(said - unknown, seen - unknown, "{scope}, {facts:?}");
+                        }
                     }
                 }
             }
@@ -193,10 +201,11 @@ fn scopes_without_facts() {
     let answers: String =
         Scope::ALL.iter().map(|scope| format!("{scope}: {}\n", varying(*scope, &facts))).collect();
     expect![[r#"
-        wave: {x, y, z, lane, opaque.thread}
-        workgroup: {x, y, z, lane, wave, opaque.thread, opaque.wave}
-        cluster: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group}
-        grid: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group}
+        quad: {x, y, z, lane, opaque.thread}
+        wave: {x, y, z, lane, opaque.thread, quad, opaque.quad}
+        workgroup: {x, y, z, lane, wave, opaque.thread, opaque.wave, quad, opaque.quad}
+        cluster: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group, quad, opaque.quad}
+        grid: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group, quad, opaque.quad}
     "#]]
     .assert_eq(&answers);
 }
@@ -222,14 +231,14 @@ fn wave_scope_of_common_launches() {
         })
         .collect();
     expect![[r#"
-        256x1x1: {x, lane, opaque.thread}
-        32x8x1: {x, lane, opaque.thread}
-        64x4x1: {x, lane, opaque.thread}
-        96x2x1: {x, lane, opaque.thread}
-        16x16x1: {x, y, lane, opaque.thread}
-        48x2x1: {x, y, lane, opaque.thread}
-        8x4x8: {x, y, lane, opaque.thread}
-        1x64x2: {y, lane, opaque.thread}
+        256x1x1: {x, lane, opaque.thread, quad, opaque.quad}
+        32x8x1: {x, lane, opaque.thread, quad, opaque.quad}
+        64x4x1: {x, lane, opaque.thread, quad, opaque.quad}
+        96x2x1: {x, lane, opaque.thread, quad, opaque.quad}
+        16x16x1: {x, y, lane, opaque.thread, quad, opaque.quad}
+        48x2x1: {x, y, lane, opaque.thread, quad, opaque.quad}
+        8x4x8: {x, y, lane, opaque.thread, quad, opaque.quad}
+        1x64x2: {y, lane, opaque.thread, quad, opaque.quad}
         1x1x1: {}
     "#]]
     .assert_eq(&answers);
@@ -241,14 +250,17 @@ fn partial_workgroups_weaken_exact_sizes() {
     let uniform = LaunchFacts::exact(64, 4, 1, 64);
     let mut partial = uniform.clone();
     partial.uniform_work_group_size = false;
-    expect!["{x, lane, opaque.thread}"].assert_eq(&varying(Scope::Wave, &uniform).to_string());
-    expect!["{x, y, lane, opaque.thread}"].assert_eq(&varying(Scope::Wave, &partial).to_string());
+    expect!["{x, lane, opaque.thread, quad, opaque.quad}"]
+        .assert_eq(&varying(Scope::Wave, &uniform).to_string());
+    expect!["{x, y, lane, opaque.thread, quad, opaque.quad}"]
+        .assert_eq(&varying(Scope::Wave, &partial).to_string());
 }
 
 #[test]
 fn a_workgroup_of_one_wave_shares_what_the_wave_shares() {
     let facts = LaunchFacts::exact(32, 1, 1, 32);
-    expect!["{x, lane, opaque.thread}"].assert_eq(&varying(Scope::Workgroup, &facts).to_string());
+    expect!["{x, lane, opaque.thread, quad, opaque.quad}"]
+        .assert_eq(&varying(Scope::Workgroup, &facts).to_string());
 }
 
 /// A cluster is a box of workgroups: enumerate those of each, and look which indices differ.
@@ -288,13 +300,14 @@ fn clusters_are_answered_exactly() {
 /// What holds of two kinds of launches holds of each, at every scope.
 #[test]
 fn joined_facts_cover_both() {
-    let of = |size: [Extent; 3], flat, uniform, wave, cluster| LaunchFacts {
+    let of = |size: [Extent; 3], flat, uniform, wave, cluster, quads| LaunchFacts {
         workgroup_size: size,
         max_flat_workgroup_size: flat,
         uniform_work_group_size: uniform,
         wave_width: wave,
         max_cluster_size: None,
         cluster_size: cluster,
+        quads,
     };
     let sizes = [
         [Extent::Unknown; 3],
@@ -309,7 +322,9 @@ fn joined_facts_cover_both() {
             for uniform in [false, true] {
                 for wave in [None, Some(32)] {
                     for cluster in [[Extent::Unknown; 3], [Extent::Exactly(1); 3]] {
-                        all.push(of(size, flat, uniform, wave, cluster));
+                        for quads in [QuadLayout::Linear, QuadLayout::Square] {
+                            all.push(of(size, flat, uniform, wave, cluster, quads));
+                        }
                     }
                 }
             }
@@ -327,6 +342,27 @@ fn joined_facts_cover_both() {
             }
             assert!(met.workgroup_size == a.workgroup_size || a.workgroup_size == sizes[0]);
         }
+    }
+}
+
+/// Squares of two by two threads: enumerate those of each quad, and look which coordinates differ.
+#[test]
+fn square_quads_have_threads_of_two_rows_of_one_plane() {
+    for [dx, dy, dz] in [[2, 2, 1], [8, 8, 1], [16, 2, 3], [4, 6, 2], [64, 4, 1]] {
+        let mut seen = SourceSet::EMPTY;
+        for at in 0..dx / 2 * (dy / 2) * dz {
+            let (x, y, z) =
+                (at % (dx / 2) * 2, at / (dx / 2) % (dy / 2) * 2, at / (dx / 2 * (dy / 2)));
+            let lanes = [[x, y, z], [x + 1, y, z], [x, y + 1, z], [x + 1, y + 1, z]];
+            let differs = |dim: &usize| lanes.iter().any(|lane| lane[*dim] != lanes[0][*dim]);
+            seen |= (0..3).filter(differs).map(|dim| COORDINATES[dim]).collect();
+        }
+        let facts = LaunchFacts { quads: QuadLayout::Square, ..LaunchFacts::exact(dx, dy, dz, 32) };
+        let said = varying(Scope::Quad, &facts);
+        assert_eq!(said & SourceSet::THREAD_XYZ, seen, "{dx}x{dy}x{dz}");
+        // Nothing is known of the order in which waves have these quads.
+        let unknown = LaunchFacts { wave_width: None, quads: QuadLayout::Linear, ..facts.clone() };
+        assert_eq!(varying(Scope::Wave, &facts), varying(Scope::Wave, &unknown));
     }
 }
 

@@ -47,7 +47,7 @@ fn claimed(operands: [SourceSet; 2], rule: Rule) -> SourceSet {
     Analysis::new(&One { operands, rule }).sources(Value::new(2))
 }
 
-const LANES: usize = 4;
+const LANES: usize = 8;
 const WAVES: usize = 3;
 
 /// What threads hold of a value with these sources: by wave and lane.
@@ -56,6 +56,12 @@ fn held(sources: SourceSet, seed: usize) -> [[usize; LANES]; WAVES] {
         let mut held = seed;
         if sources.intersects(SourceSet::WAVE | SourceSet::OPAQUE_WAVE) {
             held = held * 31 + wave * wave + 1;
+        }
+        if sources.intersects(SourceSet::QUAD) {
+            held = held * 19 + lane / 4 * 7 + 1;
+        }
+        if sources.intersects(SourceSet::OPAQUE_QUAD) {
+            held = held * 23 + (wave * 2 + lane / 4) * 5 + seed;
         }
         if sources.intersects(SourceSet::LANE) {
             held = held * 17 + lane * 3 + seed;
@@ -77,6 +83,7 @@ fn executed(rule: Rule, wave: &[[usize; LANES]; 2], number: usize, lane: usize) 
         Rule::Load => (first[lane] * 7 + second[lane]) * 101 + number,
         Rule::Collective => first.iter().zip(&second).map(|(a, b)| a * b).sum(),
         Rule::Agree => first[0] * 7 + second[0],
+        Rule::Quad => first[lane & !3] * 7 + second[lane | 3],
         Rule::Match => {
             let like = |other: usize| first[other] == first[lane] && second[other] == second[lane];
             (0..LANES).filter(|other| like(*other)).map(|other| 1 << other).sum()
@@ -86,7 +93,7 @@ fn executed(rule: Rule, wave: &[[usize; LANES]; 2], number: usize, lane: usize) 
     }
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule::Pure,
     Rule::Load,
     Rule::Collective,
@@ -94,6 +101,7 @@ const RULES: [Rule; 7] = [
     Rule::Match,
     Rule::Shuffle { lane: Some(1) },
     Rule::Shuffle { lane: None },
+    Rule::Quad,
 ];
 
 /// How many claims of `claim` are wrong, and how many are right, when lanes execute all rules.
@@ -102,7 +110,9 @@ fn count(claim: impl Fn([SourceSet; 2], Rule) -> SourceSet) -> (usize, usize) {
         SourceSet::EMPTY,
         SourceSet::X,
         SourceSet::LANE,
+        SourceSet::QUAD,
         SourceSet::WAVE,
+        SourceSet::OPAQUE_QUAD,
         SourceSet::OPAQUE_WAVE,
         SourceSet::OPAQUE_THREAD,
     ];
@@ -118,9 +128,10 @@ fn count(claim: impl Fn([SourceSet; 2], Rule) -> SourceSet) -> (usize, usize) {
                 .map(|(wave, at)| (0..LANES).map(|lane| executed(rule, &wave, at, lane)).collect())
                 .collect();
             let is_one = |list: &[usize]| list.iter().all(|other| *other == list[0]);
+            let in_quads = results.iter().flat_map(|wave| wave.chunks(4)).all(is_one);
             let in_waves = results.iter().all(|wave| is_one(wave));
             let in_group = is_one(&results.concat());
-            for (scope, holds) in [(Scope::Wave, in_waves), (Scope::Workgroup, in_group)] {
+            for (scope, holds) in Scope::ALL.into_iter().zip([in_quads, in_waves, in_group]) {
                 if !claimed.intersects(varying(scope, &LaunchFacts::default())) {
                     wrong += usize::from(!holds);
                     right += usize::from(holds);
@@ -141,7 +152,7 @@ fn no_claim_about_lanes_is_refuted() {
 /// The law can fail: each rule taken for another one is found out.
 #[test]
 fn wrong_rules_are_refuted() {
-    for rule in [Rule::Load, Rule::Match, RULES[5], RULES[6]] {
+    for rule in [Rule::Load, Rule::Match, Rule::Quad, RULES[5], RULES[6]] {
         let (wrong, _) = count(|operands, other| match other == rule {
             true => claimed(operands, Rule::Agree),
             false => claimed(operands, other),
@@ -159,5 +170,10 @@ fn operands_count_by_their_positions() {
     assert!(claimed([none, x], shuffle).contains(SourceSet::OPAQUE_THREAD));
     assert_eq!(claimed([x, none], Rule::Agree), SourceSet::OPAQUE_WAVE);
     assert_eq!(claimed([none, none], Rule::Agree), none);
+    // One value for each quad, by what its lanes hold.
+    assert_eq!(claimed([x, SourceSet::QUAD], Rule::Quad), SourceSet::OPAQUE_QUAD | SourceSet::QUAD);
+    // Lanes of a quad that name one lane read one lane.
+    let of_quad = SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_QUAD;
+    assert_eq!(claimed([x, SourceSet::QUAD], shuffle), of_quad);
     assert_eq!(claimed([SourceSet::BLOCK_X, none], Rule::Agree), SourceSet::BLOCK_X);
 }

@@ -53,10 +53,12 @@ pub(crate) fn source(source: SourceSet, dialect: Dialect) -> &'static str {
         SourceSet::WAVE => {
             own("the number of the warp", "the number of the wave", "the number of the wave")
         }
+        SourceSet::QUAD => "the number of the quad, four lanes of a wave",
         SourceSet::BLOCK_X => own("`blockIdx.x`", "`get_group_id(0)`", "the workgroup's index x"),
         SourceSet::BLOCK_Y => own("`blockIdx.y`", "`get_group_id(1)`", "the workgroup's index y"),
         SourceSet::BLOCK_Z => own("`blockIdx.z`", "`get_group_id(2)`", "the workgroup's index z"),
         SourceSet::CLUSTER => "the workgroup's rank in its cluster",
+        SourceSet::OPAQUE_QUAD => "a value that may differ between quads",
         SourceSet::OPAQUE_WAVE => "a value loaded from memory",
         SourceSet::OPAQUE_GROUP => "a value that may differ between workgroups",
         _ => "a value that may differ between any two threads",

@@ -36,7 +36,7 @@ use super::{
     SameOperands,
 };
 use crate::sources::{Scope, SourceSet};
-use crate::transfer::{Coordinate, Transfer};
+use crate::transfer::{Coordinate, Pattern, Transfer};
 
 /// A table, expanded.
 #[derive(Debug, Default)]
@@ -233,11 +233,15 @@ fn parse_transfer(text: &str) -> Result<Transfer, String> {
         "shuffle" => Transfer::Shuffle {
             data: keys.required("data")?,
             lane: keys.index("lane")?,
-            segment: keys.index("segment")?,
+            segment: keys.peek("segment")?,
             mask: keys.index("mask")?,
             stale: keys.flag("stale"),
             halves: keys.flag("halves"),
+            pattern: keys.pattern()?,
+            old: keys.index("old")?,
         },
+        "quad" => Transfer::Quad { data: keys.required("data")? },
+        "clustered" => Transfer::Clustered { size: keys.required("size")? },
         "barrier-reduction" => Transfer::BarrierReduction { id: keys.index("id")? },
         "coordinate" => Transfer::Coordinate(match keys.word() {
             Some("thread") => Coordinate::Thread,
@@ -264,6 +268,29 @@ impl<'a> Keys<'a> {
         let Some(position) = self.0.iter().position(at) else { return Ok(None) };
         let word = self.0.remove(position);
         word.split_once('=').map(|(_, value)| parse_index(value)).transpose()
+    }
+
+    /// As [`Keys::index`], and the key is there for who asks next.
+    fn peek(&self, key: &str) -> Result<Option<u8>, String> {
+        Keys(self.0.clone()).index(key)
+    }
+
+    /// The pattern by which lanes read, and the segment that cuts it, which is consumed.
+    fn pattern(&mut self) -> Result<Option<Pattern>, String> {
+        let segment = self.index("segment")?;
+        for key in ["xor", "up", "down", "rotate", "swizzle", "dpp", "dpp8"] {
+            let Some(at) = self.index(key)? else { continue };
+            return Ok(Some(match key {
+                "xor" => Pattern::Xor { by: at, segment },
+                "up" => Pattern::Up { by: at, segment },
+                "down" => Pattern::Down { by: at, segment },
+                "rotate" => Pattern::Rotate { by: at, size: self.required("size")? },
+                "swizzle" => Pattern::Swizzle { control: at },
+                "dpp" => Pattern::Dpp { control: at },
+                _ => Pattern::Dpp8 { control: at },
+            }));
+        }
+        Ok(None)
     }
 
     fn required(&mut self, key: &str) -> Result<u8, String> {
@@ -318,9 +345,14 @@ fn parse_memory(text: &str) -> Result<MemoryEffect, String> {
     Ok(MemoryEffect { location, reads, writes })
 }
 
+/// The scope of this name, if its threads meet at barriers: those of a quad do not.
+fn meeting(name: &str) -> Option<Scope> {
+    Scope::from_name(name).filter(|&scope| scope != Scope::Quad)
+}
+
 fn parse_barrier(text: &str) -> Result<Barrier, String> {
     let mut words = text.split(',');
-    let scope = words.next().and_then(Scope::from_name).ok_or("a barrier starts with its scope")?;
+    let scope = words.next().and_then(meeting).ok_or("a barrier starts with its scope")?;
     let mut barrier = Barrier { scope, phase: BarrierPhase::Both, aligned: false, partial: false };
     for word in words {
         match word {
@@ -336,7 +368,7 @@ fn parse_barrier(text: &str) -> Result<Barrier, String> {
 
 fn parse_same(text: &str) -> Result<SameOperands, String> {
     let mut words = text.split(',');
-    let scope = words.next().and_then(Scope::from_name).ok_or("`same` starts with its scope")?;
+    let scope = words.next().and_then(meeting).ok_or("`same` starts with its scope")?;
     let operands: Vec<(u8, Role)> = words
         .map(|word| {
             let (role, position) = word.split_once('=').ok_or("an operand is ROLE=POSITION")?;
@@ -406,6 +438,8 @@ mod tests {
             .assert_eq(&error("@ uniform memory=none same(wave,odd=1)"));
         expect!["intrinsic table, line 1: `same` starts with its scope"]
             .assert_eq(&error("@ uniform memory=none same(lane=1)"));
+        expect!["intrinsic table, line 1: a barrier starts with its scope"]
+            .assert_eq(&error("@ uniform memory=none barrier(quad)"));
         expect!["intrinsic table, line 1: unknown flag `pure`"]
             .assert_eq(&error("@ uniform memory=none pure"));
     }

@@ -109,17 +109,17 @@ fn wave_operations() {
         llvm.amdgcn.readlane.i32: Collective { mask: None } convergent llvm=AlwaysUniform
         llvm.amdgcn.wave.reduce.umin.i32: Agree { data: 0, mask: None } convergent
         llvm.amdgcn.wave.reduce.add.i32: Collective { mask: None } convergent
-        llvm.amdgcn.ds.bpermute: Shuffle { data: 1, lane: Some(0), segment: None, mask: None, stale: true, halves: true } convergent
-        llvm.amdgcn.ds.swizzle: Shuffle { data: 0, lane: None, segment: None, mask: None, stale: true, halves: false } convergent llvm=NeverUniform
-        llvm.amdgcn.update.dpp.i32: Source({opaque.thread}) convergent llvm=NeverUniform
+        llvm.amdgcn.ds.bpermute: Shuffle { data: 1, lane: Some(0), segment: None, mask: None, stale: true, halves: true, pattern: None, old: None } convergent
+        llvm.amdgcn.ds.swizzle: Shuffle { data: 0, lane: None, segment: None, mask: None, stale: true, halves: false, pattern: Some(Swizzle { control: 1 }), old: None } convergent llvm=NeverUniform
+        llvm.amdgcn.update.dpp.i32: Shuffle { data: 1, lane: None, segment: None, mask: None, stale: true, halves: false, pattern: Some(Dpp { control: 2 }), old: Some(0) } convergent llvm=NeverUniform
         llvm.amdgcn.if.i64: Source({opaque.thread}); Collective { mask: None } llvm=NeverUniform
         llvm.nvvm.vote.any.sync: Agree { data: 1, mask: Some(0) } convergent
         llvm.nvvm.vote.ballot.sync: Collective { mask: Some(0) } convergent
         llvm.nvvm.redux.sync.add: Collective { mask: Some(1) } convergent
         llvm.nvvm.redux.sync.fmin.abs.NaN: Agree { data: 0, mask: Some(1) } convergent
         llvm.nvvm.match.any.sync.i32: Differ { data: 1, mask: Some(0) } convergent
-        llvm.nvvm.shfl.sync.idx.i32: Shuffle { data: 1, lane: Some(2), segment: Some(3), mask: Some(0), stale: false, halves: false } convergent
-        llvm.nvvm.shfl.sync.bfly.i32p: Shuffle { data: 1, lane: None, segment: None, mask: Some(0), stale: false, halves: false }; Propagate({lane}) convergent
+        llvm.nvvm.shfl.sync.idx.i32: Shuffle { data: 1, lane: Some(2), segment: Some(3), mask: Some(0), stale: false, halves: false, pattern: None, old: None } convergent
+        llvm.nvvm.shfl.sync.bfly.i32p: Shuffle { data: 1, lane: None, segment: Some(3), mask: Some(0), stale: false, halves: false, pattern: Some(Xor { by: 2, segment: Some(3) }), old: None }; Propagate({lane}) convergent
         llvm.nvvm.activemask: Source({opaque.thread}) convergent
         llvm.nvvm.mma.m8n8k4.row.col.f64: Source({opaque.thread}) convergent
     "#]].assert_eq(&names.map(describe).concat());

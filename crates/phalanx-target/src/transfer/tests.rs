@@ -170,9 +170,15 @@ fn simulate(name: &str, wave: &Wave, args: &[Lanes]) -> Option<Vec<Lanes>> {
             }
             vec![result]
         }
-        // Any fixed pattern will do: here the mirror image.
         ["llvm", "amdgcn", "ds", "swizzle"] => vec![per_lane(&|lane| {
-            let from = LANES - 1 - lane;
+            let pattern = args[1][lane] as usize;
+            let from = match pattern >> 15 {
+                0 => {
+                    let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
+                    ((lane & and) | or) ^ xor
+                }
+                _ => (lane & !3) + (pattern >> (2 * (lane % 4)) & 3),
+            };
             Some(if wave.is_active(from) { args[0][from] } else { 0 })
         })?],
         ["llvm", "amdgcn", "permlane64"] => vec![per_lane(&|lane| {
@@ -180,8 +186,29 @@ fn simulate(name: &str, wave: &Wave, args: &[Lanes]) -> Option<Vec<Lanes>> {
             Some(if wave.is_active(from) { args[0][from] } else { wave.stale[from] })
         })?],
         ["llvm", "amdgcn", "update", "dpp"] => vec![per_lane(&|lane| {
-            let from = lane.checked_sub(1).filter(|from| wave.is_active(*from));
-            Some(from.map_or(args[0][lane], |from| args[1][from]))
+            let of = |i: usize| args[i][lane] as usize;
+            let (control, row, at) = (of(2), lane & !15, lane % 16);
+            if of(3) >> (lane / 16) & 1 == 0 || of(4) >> (at / 4) & 1 == 0 {
+                return Some(args[0][lane]);
+            }
+            let by = control & 15;
+            let from = match control >> 4 {
+                0..16 => Some((lane & !3) + (control >> (2 * (lane % 4)) & 3)),
+                16 => (at + by < 16).then(|| lane + by),
+                17 => (at >= by).then(|| lane - by),
+                18 => Some(row + (at + 16 - by) % 16),
+                20 if by == 0 => Some(row + 15 - at),
+                20 if by == 1 => Some((lane & !7) + 7 - lane % 8),
+                21 => Some(row + by),
+                22 => Some(row + (at ^ by)),
+                _ => return None,
+            };
+            let old = if of(5) == 1 { 0 } else { args[0][lane] };
+            Some(from.filter(|from| wave.is_active(*from)).map_or(old, |from| args[1][from]))
+        })?],
+        ["llvm", "amdgcn", "mov", "dpp8"] => vec![per_lane(&|lane| {
+            let from = (lane & !7) + (args[1][lane] as usize >> (3 * (lane % 8)) & 7);
+            Some(if wave.is_active(from) { args[0][from] } else { 0 })
         })?],
         ["llvm", "amdgcn", "mbcnt", "lo"] => vec![per_lane(&|lane| {
             Some(u64::from((args[0][lane] & ((1 << lane) - 1)).count_ones()) + args[1][lane])
@@ -208,6 +235,8 @@ enum Kind {
     Data(u64),
     /// The same, written into the program.
     Immediate(u64),
+    /// One of these numbers, written into the program.
+    OneOf(&'static [u64]),
     /// The constant 31: a shuffle in one segment.
     Clamp,
     /// A member mask: the active lanes, or one half of them.
@@ -216,23 +245,28 @@ enum Kind {
 
 /// Runs two waves of one workgroup, with other active lanes but the same launch constants, and compares what the
 /// table says with what happens.
-fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 2] {
+fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
     let info = intrinsics::lookup(name).unwrap().info;
     let facts = LaunchFacts { wave_width: Some(LANES as u32), ..LaunchFacts::default() };
-    let mut claims = [0; 2];
+    let mut claims = [0; 3];
     for round in 0..400 {
         let full = random.below(4) == 0;
         let constants: Vec<_> = kinds
             .iter()
             .map(|kind| match kind {
                 Kind::Data(n) | Kind::Immediate(n) => random.below(*n),
+                Kind::OneOf(numbers) => numbers[random.below(numbers.len() as u64) as usize],
                 Kind::Clamp => 31,
                 Kind::Members => 0,
             })
             .collect();
+        // Among lanes, or quads.
         let varies: Vec<_> = kinds
             .iter()
-            .map(|k| !matches!(k, Kind::Immediate(_) | Kind::Clamp) && random.below(2) == 0)
+            .map(|kind| match kind {
+                Kind::Immediate(_) | Kind::OneOf(_) | Kind::Clamp => None,
+                _ => [None, None, Some(Scope::Wave), Some(Scope::Quad)][random.below(4) as usize],
+            })
             .collect();
         let waves: Vec<Wave> = (0..2)
             .map(|_| Wave {
@@ -248,19 +282,22 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 2] {
         let mut results: Vec<(Vec<Lanes>, u64)> = Vec::new();
         for wave in &waves {
             let split = random.next();
+            let of_quad =
+                |lane: usize, varies| if varies == Some(Scope::Quad) { lane & !3 } else { lane };
             let args: Vec<Lanes> = (0..kinds.len())
                 .map(|i| match (kinds[i], varies[i]) {
-                    (Kind::Data(n), true) => random.lanes(n),
-                    (Kind::Members, varies) => std::array::from_fn(|lane| {
-                        let side = if !varies {
-                            u64::MAX
-                        } else if split >> lane & 1 == 1 {
-                            split
-                        } else {
-                            !split
-                        };
-                        wave.active & side
-                    }),
+                    (Kind::Data(n), Some(scope)) => {
+                        let lanes = random.lanes(n);
+                        std::array::from_fn(|lane| lanes[of_quad(lane, Some(scope))])
+                    }
+                    (Kind::Members, varies) => {
+                        let side = |lane: usize| split >> of_quad(lane, varies) & 1;
+                        let mates = |lane| (0..LANES).filter(move |&o| side(o) == side(lane));
+                        std::array::from_fn(|lane| match varies {
+                            None => wave.active,
+                            Some(_) => wave.active & mates(lane).map(|o| 1 << o).sum::<u64>(),
+                        })
+                    }
                     _ => [constants[i]; LANES],
                 })
                 .collect();
@@ -269,11 +306,16 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 2] {
         }
         let operands: Vec<Operand> = (0..kinds.len())
             .map(|i| match kinds[i] {
-                Kind::Immediate(_) | Kind::Clamp => Operand::constant(constants[i]),
+                Kind::Immediate(_) | Kind::OneOf(_) | Kind::Clamp => {
+                    Operand::constant(constants[i])
+                }
                 // The member mask of a wave is a ballot, unless it is made lane by lane.
-                Kind::Members if !varies[i] => Operand::of(SourceSet::OPAQUE_WAVE),
-                _ if varies[i] => Operand::of(SourceSet::X),
-                _ => Operand::of(SourceSet::EMPTY),
+                Kind::Members if varies[i].is_none() => Operand::of(SourceSet::OPAQUE_WAVE),
+                _ => Operand::of(match varies[i] {
+                    Some(Scope::Quad) => SourceSet::OPAQUE_QUAD,
+                    Some(_) => SourceSet::X,
+                    None => SourceSet::EMPTY,
+                }),
             })
             .collect();
         let context =
@@ -281,24 +323,30 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 2] {
         let count = results.first().map_or(0, |(result, _)| result.len());
         for index in 0..count {
             let said = info.result_at(index).evaluate(&operands[..], &context);
-            let groups: Vec<Vec<u64>> = results
-                .iter()
-                .map(|(result, active)| {
-                    (0..LANES)
-                        .filter(|lane| active >> lane & 1 == 1)
-                        .map(|lane| result[index][lane])
-                        .collect()
-                })
-                .collect();
+            let groups = |lanes: usize| -> Vec<Vec<u64>> {
+                let of = |(result, active): &(Vec<Lanes>, u64), first: usize| {
+                    let lanes = (first..first + lanes).filter(|lane| active >> lane & 1 == 1);
+                    lanes.map(|lane| result[index][lane]).collect()
+                };
+                let firsts = || (0..LANES).step_by(lanes);
+                results.iter().flat_map(|wave| firsts().map(move |first| of(wave, first))).collect()
+            };
+            let (quads, groups) = (groups(4), groups(LANES));
             let place = format!("{name} result {index}, round {round}: {said} for {operands:?}");
-            if !said.intersects(context.wave) {
+            if !said.intersects(context.quad) {
                 claims[0] += 1;
+                for quad in &quads {
+                    assert!(quad.windows(2).all(|pair| pair[0] == pair[1]), "{place}: {quad:?}");
+                }
+            }
+            if !said.intersects(context.wave) {
+                claims[1] += 1;
                 for group in &groups {
                     assert!(group.iter().all(|value| *value == group[0]), "{place}: {group:?}");
                 }
             }
             if !said.intersects(context.workgroup) {
-                claims[1] += 1;
+                claims[2] += 1;
                 assert!(
                     groups.iter().flatten().all(|value| *value == groups[0][0]),
                     "{place}: {groups:?}"
@@ -309,12 +357,16 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 2] {
     claims
 }
 
-/// Never uniform where the simulation differs; the numbers say how often uniformity was claimed (wave, workgroup), so
+/// Never uniform where the simulation differs; the numbers say how often uniformity was claimed (quad, wave, workgroup), so
 /// that the test is not passed by claiming nothing.
 #[test]
 fn rules_hold_in_simulated_waves() {
-    use Kind::{Clamp, Data, Immediate, Members};
-    let cases: [(&str, &[Kind]); 33] = [
+    use Kind::{Clamp, Data, Immediate, Members, OneOf};
+    let masks: &[u64] = &[15, 15, 3, 9];
+    let segments: &[u64] = &[31, 0x181f, 0x1c1f, 0x1e1f, 0x1003, 0x1f];
+    let ups: &[u64] = &[0, 0x1800, 0x1c00];
+    let controls: &[u64] = &[0, 0x55, 0xb1, 0x114, 0x128, 0x140, 0x141, 0x155, 0x168];
+    let cases: [(&str, &[Kind]); 40] = [
         ("llvm.nvvm.vote.all.sync", &[Members, Data(2)]),
         ("llvm.nvvm.vote.any.sync", &[Members, Data(2)]),
         ("llvm.nvvm.vote.uni.sync", &[Members, Data(2)]),
@@ -342,9 +394,22 @@ fn rules_hold_in_simulated_waves() {
         ("llvm.amdgcn.wave.reduce.add", &[Data(9)]),
         ("llvm.amdgcn.ds.bpermute", &[Data(128), Data(9)]),
         ("llvm.amdgcn.ds.permute", &[Data(128), Data(9)]),
-        ("llvm.amdgcn.ds.swizzle", &[Data(9)]),
+        ("llvm.amdgcn.ds.swizzle", &[Data(9), OneOf(&[0x8000, 0x80b1, 0x041f, 0x401f, 0x0060])]),
         ("llvm.amdgcn.permlane64", &[Data(9)]),
-        ("llvm.amdgcn.update.dpp", &[Data(9), Data(9)]),
+        (
+            "llvm.amdgcn.update.dpp",
+            &[Data(9), Data(9), Immediate(256), OneOf(masks), OneOf(masks), Immediate(2)],
+        ),
+        (
+            "llvm.amdgcn.update.dpp",
+            &[Data(9), Data(9), OneOf(controls), OneOf(masks), OneOf(masks), Immediate(2)],
+        ),
+        ("llvm.amdgcn.mov.dpp8", &[Data(9), Immediate(1 << 24)]),
+        ("llvm.amdgcn.mov.dpp8", &[Data(9), OneOf(&[0, 0o11111111, 0o33330000, 0o45671230])]),
+        ("llvm.nvvm.shfl.sync.idx.i32p", &[Members, Data(9), Data(32), OneOf(segments)]),
+        ("llvm.nvvm.shfl.sync.bfly.i32p", &[Members, Data(9), Immediate(32), OneOf(segments)]),
+        ("llvm.nvvm.shfl.sync.down.i32p", &[Members, Data(9), OneOf(&[1, 4, 8]), OneOf(segments)]),
+        ("llvm.nvvm.shfl.sync.up.i32p", &[Members, Data(9), OneOf(&[1, 4, 8]), OneOf(ups)]),
         ("llvm.amdgcn.mbcnt.lo", &[Data(1 << 32), Data(9)]),
         ("llvm.amdgcn.ds.append", &[Data(9)]),
         ("llvm.amdgcn.wqm.vote", &[Data(2)]),
@@ -353,44 +418,51 @@ fn rules_hold_in_simulated_waves() {
     let report: String = cases
         .iter()
         .map(|(name, kinds)| {
-            let [wave, workgroup] = check(name, kinds, &mut random);
-            format!("{name:<31} {wave:>4} {workgroup:>4}\n")
+            let [quad, wave, workgroup] = check(name, kinds, &mut random);
+            format!("{name:<31} {quad:>4} {wave:>4} {workgroup:>4}\n")
         })
         .collect();
     expect![[r#"
-        llvm.nvvm.vote.all.sync          209  115
-        llvm.nvvm.vote.any.sync          198  105
-        llvm.nvvm.vote.uni.sync          201   96
-        llvm.nvvm.vote.ballot.sync       188    0
-        llvm.nvvm.vote.any               400  206
-        llvm.nvvm.vote.ballot            400    0
-        llvm.nvvm.redux.sync.add         204    0
-        llvm.nvvm.redux.sync.xor         206    0
-        llvm.nvvm.redux.sync.and         208  108
-        llvm.nvvm.redux.sync.umax        199   97
-        llvm.nvvm.match.any.sync.i32     104    0
-        llvm.nvvm.match.all.sync.i32p    404    0
-        llvm.nvvm.elect.sync             199    0
-        llvm.nvvm.shfl.sync.idx.i32p      54   54
-        llvm.nvvm.shfl.sync.idx.i32p      70   70
-        llvm.nvvm.shfl.sync.idx.f32p     103   49
-        llvm.nvvm.shfl.sync.up.i32p       81   81
-        llvm.nvvm.shfl.sync.down.i32p     82   82
-        llvm.nvvm.shfl.sync.bfly.i32p     38   38
-        llvm.amdgcn.ballot               400    0
-        llvm.amdgcn.readfirstlane        400  200
-        llvm.amdgcn.readlane             206    0
-        llvm.amdgcn.writelane              0    0
-        llvm.amdgcn.wave.reduce.umin     400  199
-        llvm.amdgcn.wave.reduce.add      400    0
-        llvm.amdgcn.ds.bpermute          232   45
-        llvm.amdgcn.ds.permute             0    0
-        llvm.amdgcn.ds.swizzle            49   49
-        llvm.amdgcn.permlane64            52   52
-        llvm.amdgcn.update.dpp             0    0
-        llvm.amdgcn.mbcnt.lo               0    0
-        llvm.amdgcn.ds.append            216    0
-        llvm.amdgcn.wqm.vote             223  223
+        llvm.nvvm.vote.all.sync          299  195   87
+        llvm.nvvm.vote.any.sync          297  193   88
+        llvm.nvvm.vote.uni.sync          300  205  103
+        llvm.nvvm.vote.ballot.sync       300  194    0
+        llvm.nvvm.vote.any               400  400  193
+        llvm.nvvm.vote.ballot            400  400    0
+        llvm.nvvm.redux.sync.add         294  197    0
+        llvm.nvvm.redux.sync.xor         295  195    0
+        llvm.nvvm.redux.sync.and         309  212  103
+        llvm.nvvm.redux.sync.umax        290  194   87
+        llvm.nvvm.match.any.sync.i32     216   94    0
+        llvm.nvvm.match.all.sync.i32p    608  394    0
+        llvm.nvvm.elect.sync             284  190    0
+        llvm.nvvm.shfl.sync.idx.i32p      84   62   62
+        llvm.nvvm.shfl.sync.idx.i32p      95   80   79
+        llvm.nvvm.shfl.sync.idx.f32p     112  105   57
+        llvm.nvvm.shfl.sync.up.i32p      131   98   98
+        llvm.nvvm.shfl.sync.down.i32p    107   74   74
+        llvm.nvvm.shfl.sync.bfly.i32p     60   55   55
+        llvm.amdgcn.ballot               400  400    0
+        llvm.amdgcn.readfirstlane        400  400  198
+        llvm.amdgcn.readlane             198  198    0
+        llvm.amdgcn.writelane              0    0    0
+        llvm.amdgcn.wave.reduce.umin     400  400  188
+        llvm.amdgcn.wave.reduce.add      400  400    0
+        llvm.amdgcn.ds.bpermute          323  227   47
+        llvm.amdgcn.ds.permute             0    0    0
+        llvm.amdgcn.ds.swizzle           209   57   57
+        llvm.amdgcn.permlane64            49   49   49
+        llvm.amdgcn.update.dpp            58   10   10
+        llvm.amdgcn.update.dpp           152    8    8
+        llvm.amdgcn.mov.dpp8              46   45   45
+        llvm.amdgcn.mov.dpp8             309   60   60
+        llvm.nvvm.shfl.sync.idx.i32p      83   54   47
+        llvm.nvvm.shfl.sync.bfly.i32p     40   21   21
+        llvm.nvvm.shfl.sync.down.i32p    121   60   60
+        llvm.nvvm.shfl.sync.up.i32p       97   54   54
+        llvm.amdgcn.mbcnt.lo               0    0    0
+        llvm.amdgcn.ds.append            295  204    0
+        llvm.amdgcn.wqm.vote             400  194  194
     "#]]
     .assert_eq(&report);
 }
@@ -414,9 +486,11 @@ fn the_simulation_refutes_wrong_rules() {
         })
     };
     // Uniform data comes back as zero from inactive lanes.
-    assert!(differs("llvm.amdgcn.ds.swizzle", &mut |_, _| vec![[5; LANES]]));
+    assert!(differs("llvm.amdgcn.ds.swizzle", &mut |_, _| vec![[5; LANES], [0x041f; LANES]]));
     assert!(differs("llvm.amdgcn.ds.permute", &mut |_, _| vec![[8; LANES], [5; LANES]]));
-    assert!(differs("llvm.amdgcn.update.dpp", &mut |_, _| vec![[1; LANES], [5; LANES]]));
+    assert!(differs("llvm.amdgcn.update.dpp", &mut |_, _| {
+        [1, 5, 0xb1, 15, 15, 0].map(|n| [n; LANES]).to_vec()
+    }));
     // One lane number, four segments.
     assert!(
         differs("llvm.nvvm.shfl.sync.idx.i32", &mut |random, _| vec![
@@ -520,7 +594,7 @@ fn clocks_need_lockstep() {
         clock.result.evaluate(&[][..], &TransferContext::new(&LaunchFacts::default(), lockstep))
     };
     expect!["{opaque.wave}"].assert_eq(&of(true).to_string());
-    expect!["{opaque.thread, opaque.wave}"].assert_eq(&of(false).to_string());
+    expect!["{opaque.thread, opaque.wave, opaque.quad}"].assert_eq(&of(false).to_string());
 }
 
 #[test]
@@ -530,7 +604,7 @@ fn loads_depend_on_who_owns_the_memory() {
     let pointer = |private| Operand { may_be_private: private, ..Operand::of(SourceSet::BLOCK_X) };
     expect!["{block.x, opaque.wave}"]
         .assert_eq(&masked.evaluate(&[pointer(false)][..], &context).to_string());
-    expect!["{block.x, opaque.thread, opaque.wave}"]
+    expect!["{block.x, opaque.thread, opaque.wave, opaque.quad}"]
         .assert_eq(&masked.evaluate(&[pointer(true)][..], &context).to_string());
 }
 
@@ -546,7 +620,8 @@ fn halves_of_a_wave_that_are_permuted_apart() {
         rule.evaluate(&operands[..], &context)
     };
     assert_eq!(sources(Some(64), false), SourceSet::OPAQUE_WAVE);
-    assert_eq!(sources(Some(64), true), UNKNOWN);
-    assert_eq!(sources(None, true), UNKNOWN);
+    // Both halves hold whole quads.
+    assert_eq!(sources(Some(64), true), PER_QUAD);
+    assert_eq!(sources(None, true), PER_QUAD);
     assert_eq!(sources(Some(32), true), SourceSet::OPAQUE_WAVE);
 }

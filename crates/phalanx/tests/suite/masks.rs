@@ -93,9 +93,9 @@ define ptx_kernel void @k(i32 %n) {
             lane: {lane}
             odd: {x}
             ballot: {opaque.wave}
-            partial: {opaque.thread, opaque.wave}
+            partial: {opaque.thread, opaque.wave, opaque.quad}
             broadcast: {opaque.wave}
-            rotate: {opaque.thread, opaque.wave}
+            rotate: {opaque.thread, opaque.wave, opaque.quad}
             sum: {opaque.wave}
         "#]],
     );
@@ -344,12 +344,12 @@ define ptx_kernel void @rows_of_48() "nvvm.reqntid"="48,2" {
         &expect![[r#"
             x: {x}
             wave: {wave}
-            half: {x}
+            half: {wave, quad}
             base: {wave}
             pair: {wave}
-            third: {x}
+            third: {wave, quad}
             y: {x}
-            not.a.wave: {x}
+            not.a.wave: {wave, quad}
         "#]],
     );
 }
@@ -401,9 +401,9 @@ define amdgpu_kernel void @halves(i32 %n) "target-cpu"="gfx1030" "target-feature
         &expect![[r#"
             tid: {x}
             one: {opaque.wave}
-            several: {opaque.thread, opaque.wave}
+            several: {opaque.thread, opaque.wave, opaque.quad}
             tid: {x}
-            two: {opaque.thread, opaque.wave}
+            two: {opaque.thread, opaque.wave, opaque.quad}
         "#]],
     );
     check(
@@ -425,11 +425,11 @@ define ptx_kernel void @k(i32 %n, i32 %m) {
         &expect![[r#"
             tid: {x}
             one: {opaque.wave}
-            own: {opaque.thread, opaque.wave}
-            two: {opaque.thread, opaque.wave}
+            own: {opaque.thread, opaque.wave, opaque.quad}
+            two: {opaque.thread, opaque.wave, opaque.quad}
             same: {}
             known: {}
-            masked: {opaque.thread, opaque.wave}
+            masked: {opaque.thread, opaque.wave, opaque.quad}
         "#]],
     );
 }

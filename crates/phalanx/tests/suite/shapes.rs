@@ -84,7 +84,7 @@ fn a_signed_shift_drops_the_lane() {
             base: {block.x}
             id: {x, block.x}
             row: {wave, block.x}
-            part: {x, block.x}
+            part: {wave, block.x, quad}
             odd: {x, block.x}
             mixed: {x, block.x}
             rounded: {x, block.x}
@@ -139,13 +139,13 @@ fn flattened_indices() {
         [16, 16, 1],
         32,
         &expect![[r#"
-        row: {y}
-        flat: {x, y}
-        wave: {wave}
-        half: {wave}
-        not: {x}
-        all: {}
-    "#]],
+            row: {y}
+            flat: {x, y}
+            wave: {wave}
+            half: {wave}
+            not: {wave, quad}
+            all: {}
+        "#]],
     );
 }
 
@@ -163,11 +163,11 @@ fn rows_that_are_no_whole_waves() {
         [48, 2, 1],
         32,
         &expect![[r#"
-        five: {x}
-        row: {y}
-        flat: {x, y}
-        wave: {wave}
-    "#]],
+            five: {wave, quad}
+            row: {y}
+            flat: {x, y}
+            wave: {wave}
+        "#]],
     );
 }
 

@@ -18,16 +18,20 @@ use rustc_hash::FxHashMap;
 use super::Tally;
 
 /// The scopes at which claims are checked.
-const SCOPES: [Scope; 4] = Scope::ALL;
+const SCOPES: [Scope; 4] = [Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
 
 /// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
-/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ.
+/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ. What is
+/// uniform in quads alone is watched there, too.
 #[derive(Copy, Clone, Debug)]
 struct Watched {
     scope: Scope,
-    /// At how many scopes it is called uniform.
+    /// At how many scopes beyond the quad it is called uniform.
     claims: u64,
+    /// Whether it is called uniform in quads, and at no other scope.
+    in_quads: bool,
     differs: bool,
+    differs_in_quad: bool,
     executed: bool,
 }
 
@@ -51,6 +55,36 @@ fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
+impl Watched {
+    const NOTHING: Watched = Watched {
+        scope: Scope::Wave,
+        claims: 0,
+        in_quads: false,
+        differs: false,
+        differs_in_quad: false,
+        executed: false,
+    };
+
+    /// What is claimed of something with these sources.
+    fn new(mask: SourceSet, varying: impl Fn(Scope) -> SourceSet) -> Watched {
+        let uniform = |scope: Scope| !mask.intersects(varying(scope));
+        // Scopes grow, and what varies within them does.
+        let claims = SCOPES.iter().take_while(|&&scope| uniform(scope)).count();
+        let scope = SCOPES[claims.saturating_sub(1)];
+        let in_quads = claims == 0 && uniform(Scope::Quad);
+        Watched { scope, claims: claims as u64, in_quads, ..Watched::NOTHING }
+    }
+
+    /// Looks at one execution. `is_same` says whether it is like the first one in the group of a number.
+    fn look(&mut self, at: &Moment<'_>, mut is_same: impl FnMut(u32) -> bool) {
+        self.executed = true;
+        self.differs = self.differs || !is_same(group(at, self.scope));
+        if self.in_quads && !self.differs_in_quad {
+            self.differs_in_quad = !is_same(group(at, Scope::Quad));
+        }
+    }
+}
+
 impl Watch {
     /// What an answer says of a function.
     fn new(
@@ -60,13 +94,7 @@ impl Watch {
         function: usize,
     ) -> Watch {
         let numbering = Numbering::new(code.header);
-        let watched = |mask: SourceSet| {
-            let uniform = |&&scope: &&Scope| !mask.intersects(varying(scope));
-            // Scopes grow, and what varies within them does.
-            let claims = SCOPES.iter().take_while(|scope| uniform(scope)).count();
-            let scope = SCOPES[claims.saturating_sub(1)];
-            Watched { scope, claims: claims as u64, differs: false, executed: false }
-        };
+        let watched = |mask: SourceSet| Watched::new(mask, &varying);
         let count = code.body.id_count();
         let nothing = watched(SourceSet::EMPTY);
         let mut watch = Watch {
@@ -94,7 +122,7 @@ impl Watch {
                         continue;
                     }
                     let use_ = watched(facts.at_use(numbering.inst(of), user));
-                    if use_.claims > 0 {
+                    if use_.claims > 0 || use_.in_quads {
                         watch.uses[number(inst)].push((position, use_));
                     }
                 }
@@ -117,7 +145,7 @@ impl Watch {
         function: FunctionId,
         code: ir::function::FunctionRef<'_>,
     ) {
-        let nothing = Watched { scope: Scope::Wave, claims: 1, differs: false, executed: false };
+        let nothing = Watched { claims: 1, ..Watched::NOTHING };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if session.is_truly_uniform(function, ir::Value::inst(inst)) {
                 self.truly[number(inst)] = Some(nothing);
@@ -141,8 +169,12 @@ impl Watch {
                     return;
                 }
                 tally.claims += watched.claims;
-                if watched.differs && watched.claims > 0 {
-                    let scope = watched.scope;
+                tally.of_quads += u64::from(watched.in_quads);
+                let wrong = match () {
+                    () if watched.differs && watched.claims > 0 => Some(watched.scope),
+                    () => watched.differs_in_quad.then_some(Scope::Quad),
+                };
+                if let Some(scope) = wrong {
                     tally.unsound.push(format!(
                         "the {what} is called uniform in the {scope:?}: {}",
                         print(inst).trim()
@@ -181,8 +213,11 @@ impl Watch {
 /// The group of a scope that a thread belongs to.
 pub(crate) fn group(at: &Moment<'_>, scope: Scope) -> u32 {
     let place = at.thread;
+    let wave = place.workgroup() << 10 | place.wave;
     match scope {
-        Scope::Wave => place.workgroup() << 10 | place.wave,
+        // Quads and waves are looked up in one table.
+        Scope::Quad => 1 << 31 | wave << 4 | (place.lane / 4),
+        Scope::Wave => wave,
         Scope::Workgroup => place.workgroup(),
         Scope::Cluster => place.cluster(),
         Scope::Grid => 0,
@@ -202,12 +237,15 @@ impl Watch {
             truly.differs |= *first.or_insert_with(|| value.clone()) != *value;
         }
         let watched = &mut self.values[number(at.inst)];
-        watched.executed = true;
-        if watched.differs || value.has_poison() {
+        if value.has_poison() {
+            watched.executed = true;
             return;
         }
-        let key = (number(at.inst) as u32, 0, at.key, group(&at, watched.scope));
-        watched.differs = *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
+        let inst = number(at.inst) as u32;
+        watched.look(&at, |group| {
+            let first = self.first.entry((inst, 0, at.key, group));
+            *first.or_insert_with(|| value.clone()) == *value
+        });
     }
 
     fn branch(&mut self, at: Moment<'_>, to: BlockId) {
@@ -215,9 +253,8 @@ impl Watch {
             return;
         }
         let watched = &mut self.branches[number(at.inst)];
-        watched.executed = true;
-        let key = (at.inst, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
+        watched
+            .look(&at, |group| *self.first_way.entry((at.inst, at.key, group)).or_insert(to) == to);
     }
 
     fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
@@ -226,9 +263,11 @@ impl Watch {
         }
         let uses = &mut self.uses[number(at.inst)];
         let Some((_, watched)) = uses.iter_mut().find(|(of, _)| *of == position) else { return };
-        watched.executed = true;
-        let key = (number(at.inst) as u32, position as u32 + 1, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
+        let user = (number(at.inst) as u32, position as u32 + 1);
+        watched.look(&at, |group| {
+            let first = self.first.entry((user.0, user.1, at.key, group));
+            *first.or_insert_with(|| value.clone()) == *value
+        });
     }
 }
 

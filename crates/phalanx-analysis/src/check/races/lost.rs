@@ -37,6 +37,7 @@ const INDICES: SourceSet = SourceSet::X
     .union(SourceSet::Y)
     .union(SourceSet::Z)
     .union(SourceSet::LANE)
+    .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
 /// Stores of a function that are looked at, and whether the value is made of what threads load at

@@ -149,7 +149,7 @@ impl Finder<'_> {
             let (segments, sectors) = (Some(segments), Some(sectors));
             return Access { pattern, segments, sectors, bank_degree, ..unknown };
         }
-        let varying = exprs.indices(form.thread) & self.shapes.in_wave;
+        let varying = exprs.indices(form.thread) & self.shapes.varying.in_wave;
         let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
         let pattern = |stride: i64| of_stride(cut(stride, bits), unknown.size);
         if varying.is_empty() {
@@ -160,7 +160,7 @@ impl Finder<'_> {
         }
         if (SourceSet::THREAD_XYZ).contains(varying) {
             // Rows are whole waves where neither y nor z varies in one.
-            let of_wave = self.shapes.in_wave;
+            let of_wave = self.shapes.varying.in_wave;
             let within = match of_wave.intersects(SourceSet::Y | SourceSet::Z) {
                 true => Within::Row,
                 false => Within::Wave,
@@ -255,6 +255,7 @@ mod tests {
             wave_width: Some(wave),
             max_cluster_size: None,
             cluster_size: [Extent::Exactly(1); 3],
+            ..LaunchFacts::default()
         };
         Exprs::new(Geometry::new(&launch, Architecture::Amdgcn))
     }

@@ -162,7 +162,7 @@ impl<'a> Finder<'a> {
         self.read.extend(rest.values());
         rest.values().all(|atom| {
             let is_equal = self.uniform.contains(&atom)
-                || !divergence.value(atom).intersects(self.shapes.in_wave);
+                || !divergence.value(atom).intersects(self.shapes.varying.in_wave);
             let home = match self.place.numbering.definition(atom) {
                 Definition::Argument(_) => None,
                 Definition::Inst(inst) => self.facts.code.body.block_of(inst).map(node_of),
@@ -171,7 +171,7 @@ impl<'a> Finder<'a> {
                 home.and_then(|block| cycles.innermost(block)).filter(|_| home != Some(at));
             let is_near = around.is_none_or(|cycle| {
                 let apart = divergence.is_assumed_divergent(cycles, cycle);
-                cycles.contains(cycle, at) && !apart.intersects(self.shapes.in_wave)
+                cycles.contains(cycle, at) && !apart.intersects(self.shapes.varying.in_wave)
             });
             is_equal && is_near
         })

@@ -45,7 +45,8 @@ exit:
     assert_eq!(more("%whole", "%later", "ult i32 %next", 32), "{x}");
     // A bound that is a multiple of the wave: waves leave by themselves.
     assert_eq!(more("%warps", "256", "slt i32 %next", 32), "{wave}");
-    assert_eq!(more("%warps", "256", "slt i32 %next", 64), "{x}");
+    // Half a wave is a number of quads.
+    assert_eq!(more("%warps", "256", "slt i32 %next", 64), "{wave, quad}");
     // Behind the loop threads of several rounds are together.
     let found = masks(
         "

@@ -21,13 +21,15 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
                 writeln!(out, "  {v} = call i32 {name}.ds.{way}(i32 {v}.to, i32 {a})")
             }
             4 => {
-                let pattern = [0x041f, 0x001f, 0x8000, 0x80e4][pick(3, 4) as usize];
+                let pattern = [0x041f, 0x001f, 0x8000, 0x80e4, 0x80b1, 0x101f][pick(3, 6) as usize];
                 writeln!(out, "  {v} = call i32 {name}.ds.swizzle(i32 {a}, i32 {pattern})")
             }
             5 => {
                 // Quads, rows shifted and turned round, mirrors.
-                let control = [0x1b, 0x111, 0x121, 0x140, 0x141][pick(3, 5) as usize];
-                let rest = format!("i32 {control}, i32 15, i32 15, i1 {}", pick(4, 2) == 0);
+                let control =
+                    [0x1b, 0, 0x55, 0x111, 0x121, 0x128, 0x140, 0x141][pick(3, 8) as usize];
+                let banks = [15, 15, 5][pick(5, 3) as usize];
+                let rest = format!("i32 {control}, i32 15, i32 {banks}, i1 {}", pick(4, 2) == 0);
                 writeln!(out, "  {v} = call i32 {name}.update.dpp.i32(i32 {b}, i32 {a}, {rest})")
             }
             _ => {
@@ -44,7 +46,7 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
         0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
         // One segment, or four. Who is not there must not be read: the lane that is asked for, or else the first.
         2 | 3 => {
-            let segment = [0x1f, 0x1f, 0x181f][pick(3, 3) as usize];
+            let segment = [0x1f, 0x1f, 0x181f, 0x1c1f][pick(3, 4) as usize];
             let _ =
                 writeln!(out, "  {v}.there = call i32 {name}.vote.ballot.sync(i32 -1, i1 true)");
             let _ = writeln!(out, "  {v}.first = call i32 @llvm.cttz.i32(i32 {v}.there, i1 false)");
@@ -59,9 +61,10 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
         }
         4 => {
             let (way, end) = [("up", 0), ("down", 31), ("bfly", 31)][pick(3, 3) as usize];
+            let by = [1, 1, 4, 8][pick(4, 4) as usize];
             writeln!(
                 out,
-                "  {v} = call i32 {name}.shfl.sync.{way}.i32(i32 -1, i32 {a}, i32 1, i32 {end})"
+                "  {v} = call i32 {name}.shfl.sync.{way}.i32(i32 -1, i32 {a}, i32 {by}, i32 {end})"
             )
         }
         number @ (5 | 6) => {
@@ -137,7 +140,7 @@ pub(super) fn operation_text(out: &mut String, place: Place, value: u32, operati
         Operation::Phi(_) => Ok(()),
         Operation::Argument(number) => writeln!(out, "  {v} = add i32 %a{number}, 0"),
         Operation::ThreadId => {
-            let call = match (pick(9), amd) {
+            let call = match (pick(11), amd) {
                 (0, true) => "@llvm.amdgcn.workitem.id.y()",
                 (0, false) => "@llvm.nvvm.read.ptx.sreg.tid.y()",
                 (1, true) => "@llvm.amdgcn.workgroup.id.x()",
@@ -153,7 +156,16 @@ pub(super) fn operation_text(out: &mut String, place: Place, value: u32, operati
                 (_, true) => "@llvm.amdgcn.workitem.id.x()",
                 (_, false) => "@llvm.nvvm.read.ptx.sreg.tid.x()",
             };
-            writeln!(out, "  {v} = call i32 {call}")
+            match pick(11) {
+                // The number of the quad: in the wave, and in a workgroup of one dimension.
+                choice @ (2 | 9 | 10) if place.seed.is_multiple_of(2) => {
+                    let cut = if choice == 9 { "and" } else { "lshr" };
+                    let by = if choice == 9 { -4 } else { 2 };
+                    let _ = writeln!(out, "  {v}.id = call i32 {call}");
+                    writeln!(out, "  {v} = {cut} i32 {v}.id, {by}")
+                }
+                _ => writeln!(out, "  {v} = call i32 {call}"),
+            }
         }
         Operation::Uniform => match pick(5) {
             3 => {
