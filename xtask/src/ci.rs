@@ -9,8 +9,16 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
+/// Arguments of `cargo xtask ci`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Adapters to other compilers' IRs are tested, too, which are built apart.
+    #[arg(long)]
+    long: bool,
+}
+
 /// Runs every check; stops at the first that fails.
-pub(crate) fn run() -> anyhow::Result<()> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let root = crate::tidy::workspace_root()?;
     step(&root, "fmt", &["fmt", "--all", "--check"], &[])?;
     timed("tidy", crate::tidy::run)?;
@@ -22,12 +30,35 @@ pub(crate) fn run() -> anyhow::Result<()> {
     )?;
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     timed("docs", crate::docs::run)?;
+    step(&root, "package", &PACKAGE, &[])?;
     step(&root, "test", &["test", "--workspace"], &[])?;
+    if options.long {
+        step(&root.join("adapters/phalanx-pliron"), "pliron", &["test"], &[])?;
+    }
     let itself = env::current_exe()?;
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
     program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])?;
     llvm_tests(&root, &itself)
 }
+
+/// Packs what goes on a registry, without a build of it from nothing: files and versions that are
+/// missing are found.
+const PACKAGE: [&str; 14] = [
+    "package",
+    "--workspace",
+    "--exclude",
+    "xtask",
+    "--exclude",
+    "phalanx-testing",
+    "--exclude",
+    "phalanx-test-suite",
+    "--exclude",
+    "phalanx-fuzz",
+    "--no-verify",
+    "--allow-dirty",
+    "--offline",
+    "--quiet",
+];
 
 /// A thousand files of LLVM's test tree, others each day, where `PHALANX_LLVM_TESTS` names the
 /// tree.

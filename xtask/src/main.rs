@@ -32,7 +32,7 @@ enum Chore {
     /// Check what no compiler checks: crate layering, lint tables, module sizes and docs, stray paths.
     Tidy,
     /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
-    Ci,
+    Ci(ci::Options),
     /// Files of one crate that use each other in a circle.
     Circles(circles::Options),
     /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
@@ -60,7 +60,7 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     match Args::parse().chore {
         Chore::Tidy => tidy::run(),
-        Chore::Ci => ci::run(),
+        Chore::Ci(options) => ci::run(&options),
         Chore::Circles(options) => circles::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Docs => docs::run(),

@@ -17,5 +17,6 @@ pub mod many_slots;
 pub mod mutate;
 pub mod opt_timers;
 pub mod pointers;
+pub mod public_items;
 pub mod recursive;
 pub mod verdict;

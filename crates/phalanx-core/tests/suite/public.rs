@@ -1,106 +1,14 @@
-//! What the crate promises to other compilers: its public items, by module, in one file.
-//!
-//! A change of `public.txt` is a change that clients see. The list is made from the text of the
-//! sources: items and methods that are `pub`, in modules that are public or that a public one names
-//! in a `pub use`. Fields, variants and what a trait asks for are not in it.
+//! What the crate promises to other compilers: a change of `public.txt` is a change that clients see.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use expect_test::expect_file;
-
-/// The items of a source as written, on one line each, without what is private or for tests only.
-fn items(text: &str) -> Vec<String> {
-    let mut items = Vec::new();
-    let mut lines = text.lines().peekable();
-    let mut is_for_tests = false;
-    while let Some(line) = lines.next() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("#[cfg") {
-            is_for_tests = trimmed.contains("test") || trimmed.contains("doc");
-            continue;
-        }
-        if trimmed.starts_with("#[") || trimmed.starts_with("//") {
-            continue;
-        }
-        let is_item = trimmed.starts_with("pub ") && !is_field(trimmed);
-        if is_item && !is_for_tests {
-            let mut item = trimmed.to_owned();
-            while !ends(&item) {
-                let Some(next) = lines.next() else { break };
-                item.push(' ');
-                item.push_str(next.trim());
-            }
-            items.push(head(&item).replace("( ", "(").replace(", )", ")").replace(", }", " }"));
-        }
-        if line.starts_with("mod tests") || line.starts_with("mod test ") {
-            break;
-        }
-        is_for_tests = false;
-    }
-    items
-}
-
-fn is_field(line: &str) -> bool {
-    const ITEMS: [&str; 8] = ["fn", "const", "struct", "enum", "trait", "type", "mod", "use"];
-    !line.split_whitespace().nth(1).is_some_and(|word| ITEMS.contains(&word))
-}
-
-/// Whether all of an item's head is there.
-fn ends(item: &str) -> bool {
-    let is_use = item.starts_with("pub use");
-    item.ends_with(';') || item.contains(" = ") || (!is_use && item.contains('{'))
-}
-
-/// An item without its body or value.
-fn head(item: &str) -> &str {
-    let end = match item.starts_with("pub use") {
-        true => item.find(';'),
-        false => item.find([';', '{']).into_iter().chain(item.find(" = ")).min(),
-    };
-    item[..end.unwrap_or(item.len())].trim_end()
-}
-
-/// The file of a module.
-fn file(folder: &Path, name: &str) -> PathBuf {
-    let flat = folder.join(format!("{name}.rs"));
-    if flat.exists() { flat } else { folder.join(name).join("mod.rs") }
-}
-
-/// The text of the list. Modules are visited in the order of their names.
-#[expect(clippy::disallowed_methods, reason = "this test reads the sources of its crate")]
-fn list(source: &Path) -> String {
-    let mut list = String::new();
-    let mut work = vec![("phalanx_core".to_owned(), source.join("lib.rs"), source.to_path_buf())];
-    while let Some((path, file_of, folder)) = work.pop() {
-        let text = fs::read_to_string(&file_of).expect("a module has a file");
-        let items = items(&text);
-        let _ = writeln!(list, "{path}");
-        items.iter().for_each(|item| _ = writeln!(list, "    {item}"));
-        let declared = text.lines().filter_map(|line| {
-            line.strip_prefix("pub mod ").or(line.strip_prefix("mod "))?.strip_suffix(';')
-        });
-        let is_named = |name: &str| {
-            items.iter().any(|item| {
-                let target = item.strip_prefix("pub use ").unwrap_or("");
-                let target = target.strip_prefix("self::").unwrap_or(target);
-                *item == format!("pub mod {name}") || target.starts_with(&format!("{name}::"))
-            })
-        };
-        let mut inner: Vec<&str> = declared.filter(|name| is_named(name)).collect();
-        inner.sort_unstable();
-        for name in inner.into_iter().rev() {
-            work.push((format!("{path}::{name}"), file(&folder, name), folder.join(name)));
-        }
-    }
-    list
-}
+use phalanx_testing::public_items::list;
 
 #[test]
 fn public_items_are_those_in_the_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let list = list(&root.join("src"));
+    let list = list("phalanx_core", &root.join("src"));
     for known in
         ["pub fn at_use(&self, value: Value, reader: Reader) -> SourceSet", "pub trait Source"]
     {

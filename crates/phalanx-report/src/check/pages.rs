@@ -8,7 +8,7 @@ macro_rules! pages {
         #[must_use]
         pub fn page_of(rule: Rule) -> &'static str {
             match rule {
-                $(Rule::$rule => include_str!(concat!("../../../../docs/diagnostics/", $code, ".md")),)*
+                $(Rule::$rule => include_str!(concat!("diagnostics/", $code, ".md")),)*
             }
         }
     };

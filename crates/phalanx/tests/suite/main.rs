@@ -20,6 +20,7 @@ mod null;
 mod null_and_grids;
 mod odd_edges;
 mod own_target;
+mod public;
 mod quads;
 mod shapes;
 mod strangers;
