@@ -1,0 +1,193 @@
+//! Questions about a region.
+//!
+//! ```text
+//!   let analysis = Analysis::new(ctx, function.get_region(ctx), |_| SourceSet::EMPTY);
+//!   analysis.is_uniform(value, Scope::Wave, &facts)      // may a scalar register hold it?
+//!   analysis.branch(terminator)                          // what decides which way threads go
+//!   analysis.control(store)                              // what decides whether they execute it
+//! ```
+
+use phalanx_core::analysis::{Analysis as Core, Change, Reader};
+use phalanx_core::block_graph::Block;
+use phalanx_core::divergence::repair::Outcome;
+use phalanx_core::{LaunchFacts, Scope, SourceSet, Value, varying};
+use pliron::context::{Context, Ptr};
+use pliron::operation::Operation;
+use pliron::region::Region;
+use pliron::value::Value as IrValue;
+
+use crate::changes::Changes;
+use crate::map::{Map, has_ways, is_terminator};
+use crate::say::Said;
+use crate::slots;
+
+/// Answers about a region and all that is in it. Borrows nothing of the IR.
+#[derive(Debug)]
+pub struct Analysis {
+    region: Ptr<Region>,
+    map: Map,
+    core: Core,
+}
+
+impl Analysis {
+    /// Solves a region. `given` says what the arguments of its entry depend on, by position: nothing,
+    /// of a kernel.
+    #[must_use]
+    pub fn new(ctx: &Context, region: Ptr<Region>, given: impl Fn(usize) -> SourceSet) -> Self {
+        let entry = region.deref(ctx).get_entry_block();
+        let count = entry.map_or(0, |entry| entry.deref(ctx).get_num_arguments());
+        Self::with(ctx, region, (0..count).map(given).collect())
+    }
+
+    fn with(ctx: &Context, region: Ptr<Region>, given: Vec<SourceSet>) -> Self {
+        let mut map = Map::new(ctx, region, given);
+        for (at, edge, position) in (Said { ctx, map: &map }).made() {
+            map.add_made(at, edge, position);
+        }
+        let core = Core::new(&Said { ctx, map: &map });
+        Self { region, map, core }
+    }
+
+    /// What a value depends on where it is computed. None of a value that the region does not have.
+    #[must_use]
+    pub fn sources(&self, value: IrValue) -> Option<SourceSet> {
+        self.map.value(value).map(|value| self.core.sources(value))
+    }
+
+    /// Whether threads of a scope that execute an operation together have one value of its result.
+    /// False of a value that the region does not have.
+    #[must_use]
+    pub fn is_uniform(&self, value: IrValue, scope: Scope, facts: &LaunchFacts) -> bool {
+        self.sources(value).is_some_and(|sources| !sources.intersects(varying(scope, facts)))
+    }
+
+    /// What a value depends on where an operation reads it: also on when threads left the loops around
+    /// it. None if the region has not both.
+    #[must_use]
+    pub fn at_use(
+        &self,
+        ctx: &Context,
+        value: IrValue,
+        reader: Ptr<Operation>,
+    ) -> Option<SourceSet> {
+        let (value, block) = (self.map.value(value)?, *self.map.operations.get(&reader)?);
+        let reader = match self.map.numbers(ctx, reader).first() {
+            Some(&number) if !has_ways(ctx, reader) => Reader::Value(number),
+            _ => Reader::End(block),
+        };
+        Some(self.core.at_use(value, reader))
+    }
+
+    /// What decides which way threads go from a terminator, or through an operation with regions;
+    /// nothing if there is one way. None of an operation that is neither.
+    #[must_use]
+    pub fn branch(&self, ctx: &Context, op: Ptr<Operation>) -> Option<SourceSet> {
+        let block = *self.map.operations.get(&op)?;
+        (has_ways(ctx, op) || is_terminator(ctx, op)).then(|| self.core.branch(block))
+    }
+
+    /// What decides whether a thread executes an operation. None of one that the region does not have.
+    #[must_use]
+    pub fn control(&self, op: Ptr<Operation>) -> Option<SourceSet> {
+        self.map.operations.get(&op).map(|&block| self.core.control(block))
+    }
+
+    /// The analysis by numbers, for questions that this adapter does not pass on.
+    #[must_use]
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// The number of a value in [`core`](Self::core).
+    #[must_use]
+    pub fn number(&self, value: IrValue) -> Option<Value> {
+        self.map.value(value)
+    }
+
+    /// The block of an operation in [`core`](Self::core).
+    #[must_use]
+    pub fn block(&self, op: Ptr<Operation>) -> Option<Block> {
+        self.map.operations.get(&op).copied()
+    }
+
+    /// Brings all answers up to date with what a rewriter has changed. Changes of blocks, of edges and
+    /// of private variables are answered from scratch.
+    pub fn after(&mut self, ctx: &Context, changes: &Changes) -> Outcome {
+        match self.list(ctx, changes) {
+            Some(list) => self.core.after(&Said { ctx, map: &self.map }, &list),
+            None => {
+                *self = Self::with(ctx, self.region, std::mem::take(&mut self.map.given));
+                Outcome::Rebuilt
+            }
+        }
+    }
+
+    /// What has changed, by numbers. None if it is too much.
+    fn list(&mut self, ctx: &Context, changes: &Changes) -> Option<Vec<Change>> {
+        if changes.is_of_structure {
+            return None;
+        }
+        let touched = changes.touched();
+        let ends_block = |op| has_ways(ctx, op) || is_terminator(ctx, op);
+        // Numbers first: one that is new may read another.
+        for &op in touched.iter().filter(|&&op| !ends_block(op)) {
+            self.map.place(ctx, op)?;
+        }
+        let mut list = Vec::new();
+        for op in touched {
+            let is_settled = |value: IrValue| {
+                self.map.value(value).is_some() && !self.map.slots.contains_key(&value)
+            };
+            let mut operands = op.deref(ctx).operands().collect::<Vec<_>>().into_iter();
+            if slots::is_about_memory(ctx, op) || !operands.all(is_settled) {
+                return None;
+            }
+            match ends_block(op) {
+                true => self.list_ends(ctx, op, &mut list)?,
+                false => list.extend(self.map.numbers(ctx, op).into_iter().map(Change::Value)),
+            }
+        }
+        for op in changes.erased() {
+            list.extend(self.map.remove(op).into_iter().map(Change::Gone));
+        }
+        Some(list)
+    }
+
+    /// The ends that an operation decides on: its own, and those of its regions.
+    fn list_ends(&self, ctx: &Context, op: Ptr<Operation>, list: &mut Vec<Change>) -> Option<()> {
+        let said = Said { ctx, map: &self.map };
+        let own = self.block(op)?;
+        let is_of = |block: &Block| {
+            let end = self.map.end(ctx, *block);
+            *block == own || end.is_some_and(|end| end.deref(ctx).get_parent_op(ctx) == Some(op))
+        };
+        for block in (1..self.map.block_count()).map(Block::new).filter(is_of) {
+            for (at, edge, position) in said.made_by(block) {
+                list.push(Change::Value(self.map.made(at, edge, position)?));
+            }
+            list.push(Change::End(block));
+        }
+        Some(())
+    }
+
+    /// The first value or end of a block of which something else is known than from scratch: a change
+    /// was not reported. Ask it in debug builds after each pass.
+    #[must_use]
+    pub fn difference(&self, ctx: &Context) -> Option<Reader> {
+        let anew = Self::with(ctx, self.region, self.map.given.clone());
+        let is_same = |value: &IrValue, number: Value| {
+            self.map.value(*value).map(|known| self.core.sources(known))
+                == Some(anew.core.sources(number))
+        };
+        let mut values = anew.map.values().filter(|(value, number)| !is_same(value, *number));
+        values.next().map(|(_, number)| Reader::Value(number)).or_else(|| {
+            let mut operations: Vec<_> = anew.map.operations.iter().collect();
+            operations.sort_unstable_by_key(|(_, block)| **block);
+            let mut ends = operations.into_iter().filter(|(op, block)| {
+                let known = self.map.operations.get(op).map(|&known| self.core.branch(known));
+                known != Some(anew.core.branch(**block))
+            });
+            ends.next().map(|(_, block)| Reader::End(*block))
+        })
+    }
+}
