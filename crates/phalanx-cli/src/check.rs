@@ -290,7 +290,7 @@ impl<'a> Check<'a> {
         let db = session.database();
         for entry in module.input().functions(db).iter().filter(|entry| entry.is_definition) {
             let facts = queries::launch_facts(db, entry.input);
-            if let Some(why) = self.launch.contradiction(&facts)
+            if let Some(why) = self.launch.contradiction(facts)
                 && queries::is_kernel(db, entry.input)
                 && self.args.function.is_empty()
             {
