@@ -14,7 +14,7 @@
 //! over [`STRIKING`], where the largest size takes over a second, or where a limit ended a run. A
 //! run that is over a limit is not repeated at larger sizes.
 //!
-//! `--small` is what `cargo xtask ci` runs: two sizes, few tasks, a debug build. It fails when
+//! `--small` is quick and has a verdict: two sizes, few tasks, a debug build. It fails when
 //! time or memory grows by more than [`SmallRun::FACTOR`] for eight times the input. Quadratic code
 //! grows 64 times, so the bound is far from both linear code and noise; a line beyond it is
 //! measured anew before it counts.
