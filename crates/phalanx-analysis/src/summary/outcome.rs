@@ -1,7 +1,10 @@
 //! How the sources of a result are found as a function of those of the arguments: by solving, with
 //! the arguments as the only sources.
 
-use phalanx_core::{affect::Value, divergence::ValueTable};
+use phalanx_core::{
+    affect::Value,
+    divergence::{ValueTable, repair::EditableTable},
+};
 use phalanx_target::SourceSet;
 
 use crate::code::calls::{Dependence, Outcome};
@@ -103,9 +106,12 @@ impl Tokens {
         is_told.then(|| self.image(image))
     }
 
-    /// Whether parameters are told apart in the same way whatever operations there are.
-    pub(crate) fn is_regardless_of_images(&self) -> bool {
-        self.width == 1 || self.parameters <= SourceSet::COUNT / self.width * PASSES
+    /// Whether an outcome is the same with these tokens and with those that a table calls for:
+    /// not where the table has no image any more, and parameters share four tokens that would
+    /// each have one of their own.
+    pub(crate) fn are_those_of(&self, table: &EditableTable) -> bool {
+        let are_shared = self.parameters > SourceSet::COUNT / self.width * PASSES;
+        self.width == 1 || !are_shared || table.has_images()
     }
 
     /// What an image makes of sources that do not vary within a wave, besides themselves.

@@ -4,8 +4,10 @@
 //! but for sources and images. What has been edited in the first is restated in the others, which are then repaired for themselves.
 //!
 //! **Equality.** Inputs are told apart as from scratch. There, one token per input does where no operation makes something else of
-//! sources, and four are needed elsewhere. With four the outcome is the same where one would do, as long as no input has to share them; where
-//! one would not do any more, the solutions are made anew ([`Tokens::followed_image`]).
+//! sources, and four are needed elsewhere. With four the outcome is the same where one would do, as
+//! long as no input has to share them. The solutions are made anew where one would not do any more
+//! ([`Tokens::followed_image`]), and where one would do again and inputs share the four
+//! ([`Tokens::are_those_of`]).
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
 
@@ -74,7 +76,7 @@ impl Passes {
         inputs: Vec<Option<Value>>,
     ) -> Result<Passes, Unfit> {
         let tokens = tokens(around, table, inputs.len());
-        if !tokens.is_regardless_of_images() || tokens.unconditional(table).is_some() {
+        if tokens.unconditional(table).is_some() {
             return Err(Unfit::TooLarge);
         }
         let mut all = Vec::new();
@@ -92,12 +94,14 @@ impl Passes {
     /// Restates what has been edited in the tables of the function since their last repair.
     ///
     /// # Errors
-    /// When something cannot be said of tokens, or an input is stated anew. Then these are of no use any more.
+    /// When something cannot be said of tokens, others would be taken from scratch, or an input is
+    /// stated anew. Then these are of no use any more.
     pub(crate) fn restate(&mut self, of: &Retained) -> Result<(), Unfit> {
         self.edited.clear();
         self.edited.extend(of.edited());
         let edited: FxHashSet<Value> = self.edited.iter().copied().collect();
-        if self.inputs.iter().flatten().any(|input| edited.contains(input)) {
+        let has_other_tokens = !self.tokens.are_those_of(of.edited_table());
+        if has_other_tokens || self.inputs.iter().flatten().any(|input| edited.contains(input)) {
             return Err(Unfit::Full);
         }
         for (_, retained) in &mut self.all {

@@ -303,7 +303,7 @@ fn an_equal_summary_stops_there_from_the_second_edit_on() {
 /// Arguments are told apart by fewer bits where there are reductions, so there are more passes; what is known of the last arguments is the same.
 #[test]
 fn a_first_reduction_and_its_end() {
-    for (count, is_followed) in [(12, true), (22, false)] {
+    for count in [12, 22] {
         let mut f = Edited::of(&with_more(count - 2));
         let (k, w, reduction, all) = (f.named("v0"), f.named("w0"), f.reduction(), f.number(-1));
         let mut number = 0;
@@ -327,7 +327,7 @@ fn a_first_reduction_and_its_end() {
             }
         }
         let repaired = f.counts().0.repaired;
-        assert_eq!(repaired > 30, is_followed, "{count} arguments: repaired {repaired} times");
+        assert!(repaired > 30, "{count} arguments: repaired {repaired} times");
     }
 }
 

@@ -53,6 +53,12 @@ struct Rule {
     image: u8,
 }
 
+impl Rule {
+    fn has_image(self) -> bool {
+        self.flags & flag::IMAGE != 0
+    }
+}
+
 /// Tables of a function that follow its edits.
 #[derive(Clone, Debug)]
 pub struct EditableTable {
@@ -61,6 +67,8 @@ pub struct EditableTable {
     /// By value.
     rules: Vec<Rule>,
     images: Vec<Image>,
+    /// How many definitions have an image.
+    imaged: usize,
     /// Operands by value, sorted, each once.
     operands: Rows<Value>,
     terminator_operands: Rows<Value>,
@@ -140,11 +148,13 @@ impl EditableTable {
         for (rule, image) in rules.iter_mut().zip(table.image_of) {
             rule.image = image;
         }
+        let imaged = rules.iter().filter(|rule| rule.has_image()).count();
         Self {
             touched: BitSet::new(values),
             memory: table.memory,
             rules,
             images: table.images,
+            imaged,
             operands,
             terminator_operands,
             incoming,
@@ -345,6 +355,12 @@ impl EditableTable {
         &self.log
     }
 
+    /// Whether some definition has an image, as [`ValueTable::images`] of the same table says.
+    #[must_use]
+    pub fn has_images(&self) -> bool {
+        self.imaged > 0
+    }
+
     /// Whether more than 256 images were met: the table can no longer say what is true.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -543,6 +559,7 @@ impl EditableTable {
             self.incoming.grow(row + 1);
             self.incoming.replace(row, incoming.unwrap_or(&[]));
         }
+        self.imaged = self.imaged + usize::from(new.has_image()) - usize::from(old.has_image());
         self.rules[i] = new;
     }
 
