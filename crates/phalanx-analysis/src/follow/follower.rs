@@ -337,7 +337,7 @@ impl Follower {
             memory = self.purpose.memory(subject);
             if self.purpose == Purpose::Through && !Seeded::is_told_by(&memory) {
                 let memory = self.purpose.followed(memory, subject);
-                self.state = State::Untold(Box::new(Untold::new(stamp, memory)));
+                self.state = State::Untold(Box::new(Untold::new(stamp, flow.cfg.clone(), memory)));
                 return Answered::Nothing(Found::Solved);
             }
         }

@@ -16,8 +16,8 @@
 
 use std::borrow::Cow;
 
-use phalanx_core::divergence::{ValueTable, repair::EditableTable};
-use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_core::divergence::{Flow, ValueTable, repair::EditableTable};
+use phalanx_graph::{Cfg, DomTree, Node, change::Change};
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -27,7 +27,9 @@ use crate::code::Numbering;
 use crate::convergence::escape;
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, MemoryRows, Neighbours, Restated, RowNumbers};
-use crate::memory::{InQuestion, Numbered, PrivateMemory, SlotFollower, ssa::Graph};
+use crate::memory::{
+    Changed, InQuestion, Numbered, PrivateMemory, SlotFollower, SplitBlock, ssa::Graph,
+};
 use crate::shape::Shapes;
 use crate::summary::Seeded;
 
@@ -148,7 +150,7 @@ impl Lowering {
         changes: Changes<'_>,
         (before, table): (Option<Graph<'_>>, &mut EditableTable),
     ) -> Option<Restatement> {
-        let Subject { code, around, flow, stamp, granted, .. } = *subject;
+        let Subject { code, around, stamp, granted, .. } = *subject;
         let as_llvm = self.sources == Sources::Llvm;
         if self.sources == Sources::Full && may_be_circular(subject, changes.insts) {
             return None;
@@ -167,14 +169,14 @@ impl Lowering {
         let difference = granted.difference(&self.granted);
         match self.sources {
             Sources::Full => {
-                let besides = match is_other_flow && self.memory.has_slots() {
+                let memory = match is_other_flow && self.memory.has_slots() {
                     true => {
-                        let now = Graph { cfg: flow.cfg, dom: flow.dom };
-                        self.memory.in_question(code, (before?, now))
+                        let split = split_since(before?.cfg, subject, changes);
+                        self.followed_graph(subject, (changes.insts, &insts), (before?, split))
                     }
-                    false => Some(InQuestion::default()),
+                    false => self.followed(subject, &insts, &InQuestion::default()),
                 };
-                self.restate_full(subject, insts, (besides, &difference), table)?;
+                self.restate_full(subject, insts, (memory, &difference), table)?;
             }
             Sources::Llvm => self.neighbours.update_as_llvm(code, around, &insts, table),
         }
@@ -192,19 +194,49 @@ impl Lowering {
         Some(Restatement { is_other_flow, touched })
     }
 
-    /// States instructions by our own rules, and with them private memory as it has become.
+    /// Private memory after these instructions have changed, and what else is in question. None if
+    /// it is to be made anew.
+    fn followed(
+        &mut self,
+        subject: &Subject<'_>,
+        insts: &[InstId],
+        besides: &InQuestion,
+    ) -> Option<Changed> {
+        let Subject { code, around, flow, stamp, .. } = *subject;
+        let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
+        self.memory.follow(code, around, graph, (insts, besides))
+    }
+
+    /// The same where the graph is another one. Of the instructions some have moved only.
+    fn followed_graph(
+        &mut self,
+        subject: &Subject<'_>,
+        (changed, insts): (&[InstId], &[InstId]),
+        (before, block): (Graph<'_>, Option<SplitBlock>),
+    ) -> Option<Changed> {
+        let Subject { code, around, flow, .. } = *subject;
+        let memory = &mut self.memory;
+        let split = |block| memory.follow_split((code, around), flow.dom, block, changed);
+        block.and_then(split).or_else(|| {
+            let now = Graph { cfg: flow.cfg, dom: flow.dom };
+            let besides = self.memory.in_question(code, (before, now))?;
+            self.followed(subject, insts, &besides)
+        })
+    }
+
+    /// States instructions by our own rules, and with them private memory, where that has been
+    /// followed.
     fn restate_full(
         &mut self,
         subject: &Subject<'_>,
         mut insts: SmallVec<[InstId; 16]>,
-        (besides, difference): (Option<InQuestion>, &Difference),
+        (followed, difference): (Option<Changed>, &Difference),
         table: &mut EditableTable,
     ) -> Option<()> {
-        let Subject { code, around, flow, stamp, .. } = *subject;
+        let Subject { code, flow, stamp, .. } = *subject;
         let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
         let memory = &mut self.memory;
-        let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
-        let patches = match besides.and_then(followed) {
+        let patches = match followed {
             Some(changed) => {
                 insts.extend_from_slice(&changed.others);
                 Some((changed.patches, changed.parts))
@@ -234,6 +266,7 @@ impl Lowering {
             // One of private memory has no sources of its own, and is stated with its versions.
             insts.extend((!memory.is_load(load)).then_some(load));
         }
+        let around = subject.around;
         let (rows, is_whole_new) = (&mut self.rows, patches.is_none());
         let restated = Restated { rows, memory, graph, patches };
         if !self.neighbours.update_full_with(code, around, restated, &insts, table) {
@@ -337,6 +370,22 @@ impl Tables {
             }
         }
     }
+}
+
+/// The block that was split, if nothing else has happened to a graph since it was as before. What
+/// stands in the new block has stood in the old one or has changed: no other block is touched.
+pub(super) fn split_since(
+    before: &Cfg,
+    subject: &Subject<'_>,
+    changes: Changes<'_>,
+) -> Option<SplitBlock> {
+    let Flow { cfg, dom, .. } = subject.flow;
+    let Some(Change::Split(first)) = Change::between(before, cfg) else { return None };
+    let new = Node::new(before.node_count());
+    let mut touched = changes.blocks.iter().map(|&block| node_of(block));
+    let is_alone =
+        !changes.blocks.is_empty() && touched.all(|block| block == first || block == new);
+    (is_alone && dom.is_reachable(first)).then_some(SplitBlock { first, new })
 }
 
 /// How many instructions are visited to see whether one reads itself.

@@ -2,12 +2,14 @@
 //!
 //! All its pointers escape, or there are too many parts of what they point to. Most edits leave
 //! that as it is, so its private memory alone is followed, which says when something can be told.
-//! An edit of the graph finds all of it anew.
+//! An edit of the graph finds all of it anew, unless a block was split and nothing else.
 //!
 //! **Complexity.** What it costs to follow private memory, and O(slots).
 
 use phalanx_core::divergence::Flow;
+use phalanx_graph::Cfg;
 
+use super::lowering::split_since;
 use super::subject::{Changes, Stamp, Subject};
 use crate::memory::{InQuestion, Numbered, SlotFollower};
 use crate::summary::Seeded;
@@ -16,13 +18,15 @@ use crate::summary::Seeded;
 #[derive(Debug)]
 pub(super) struct Untold {
     stamp: Stamp,
+    /// The graph with which memory was found.
+    cfg: Cfg,
     memory: SlotFollower,
 }
 
 impl Untold {
     /// Of memory with pointees.
-    pub(super) fn new(stamp: Stamp, memory: SlotFollower) -> Self {
-        Untold { stamp, memory }
+    pub(super) fn new(stamp: Stamp, cfg: Cfg, memory: SlotFollower) -> Self {
+        Untold { stamp, cfg, memory }
     }
 
     /// The position of the function in its history.
@@ -34,13 +38,22 @@ impl Untold {
     /// looking at all of it.
     pub(super) fn is_still(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> bool {
         let Subject { code, around, flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
-        if changes.flow || (self.stamp.flow, self.stamp.around) != (stamp.flow, stamp.around) {
+        if self.stamp.around != stamp.around {
             return false;
         }
-        let graph = Numbered { cfg, dom, number: stamp.flow };
+        let (memory, is_other) = (&mut self.memory, changes.flow || self.stamp.flow != stamp.flow);
+        let followed = match is_other {
+            true => split_since(&self.cfg, subject, changes)
+                .and_then(|block| memory.follow_split((code, around), dom, block, changes.insts)),
+            false => {
+                let graph = Numbered { cfg, dom, number: stamp.flow };
+                memory.follow(code, around, graph, (changes.insts, &InQuestion::default()))
+            }
+        };
+        if is_other {
+            self.cfg = cfg.clone();
+        }
         self.stamp = stamp;
-        let nothing = InQuestion::default();
-        self.memory.follow(code, around, graph, (changes.insts, &nothing)).is_some()
-            && !Seeded::is_told_by_followed(&self.memory)
+        followed.is_some() && !Seeded::is_told_by_followed(&self.memory)
     }
 }

@@ -306,7 +306,6 @@ impl Make<'_, '_> {
     /// returns.
     fn add_pointees(&self, made: &mut MemoryRows) {
         let Some(entry) = self.code.flow.entry().map(node_of) else { return };
-        let body = self.code.body;
         let mut known: Vec<(u32, u32)> =
             self.pointees.entry.iter().map(|(&slot, &row)| (slot, row)).collect();
         known.sort_unstable();
@@ -319,13 +318,19 @@ impl Make<'_, '_> {
         made.pointees.loaded.clone_from(&self.pointees.loaded);
         let exits = self.memory.touches().iter().filter(|touch| touch.effect == Effect::Return);
         for touch in exits {
-            let Some(block) = body.block_of(touch.inst).map(node_of) else { continue };
-            let key = exit_key(&self.memory.slots()[touch.slot as usize], touch.inst);
-            let reads = self.version(touch.slot, self.memory.reaching(touch));
-            let what = What::Definition(Definition::PURE, reads.into_iter().collect());
+            let Some(row) = self.exit(touch) else { continue };
             made.pointees.exits.push((touch.slot, made.rows.len() as u32));
-            made.rows.push(Row { key, block, what });
+            made.rows.push(row);
         }
+    }
+
+    /// The row of what is there at a return.
+    fn exit(&self, touch: &Touch) -> Option<Row> {
+        let block = self.code.body.block_of(touch.inst).map(node_of)?;
+        let key = exit_key(&self.memory.slots()[touch.slot as usize], touch.inst);
+        let reads = self.version(touch.slot, self.memory.reaching(touch));
+        let what = What::Definition(Definition::PURE, reads.into_iter().collect());
+        Some(Row { key, block, what })
     }
 
     fn key(&self, slot: u32, at: u32, is_phi: bool) -> RowKey {

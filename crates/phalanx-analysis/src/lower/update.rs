@@ -18,6 +18,7 @@ use phalanx_ir::{
     flow::{block_of, node_of},
 };
 use phalanx_target::SourceSet;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::build::lower;
@@ -141,8 +142,13 @@ impl Neighbours {
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
+        // Of a split block many are in parts.
+        let in_parts: FxHashSet<InstId> = match &patches {
+            Some((_, parts)) => parts.iter().flat_map(|part| part.insts.iter().copied()).collect(),
+            None => FxHashSet::default(),
+        };
         let is_stated = |call: InstId| match &patches {
-            Some((patches, _)) => memory.is_in(patches, call),
+            Some((patches, _)) => memory.is_in(patches, call) || in_parts.contains(&call),
             None => true,
         };
         match memory.has_slots() {

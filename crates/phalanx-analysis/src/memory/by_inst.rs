@@ -50,6 +50,30 @@ impl PartialEq for InstSet {
 
 impl Eq for InstSet {}
 
+/// A number for each of some instructions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InstNumbers(Vec<u32>);
+
+impl InstNumbers {
+    pub(crate) fn get(&self, inst: InstId) -> Option<u32> {
+        self.0.get(inst.into_raw().into_u32() as usize)?.checked_sub(1)
+    }
+
+    pub(crate) fn set(&mut self, inst: InstId, to: u32) {
+        let i = inst.into_raw().into_u32() as usize;
+        if self.0.len() <= i {
+            self.0.resize(i + 1, 0);
+        }
+        self.0[i] = to + 1;
+    }
+
+    pub(crate) fn remove(&mut self, inst: InstId) {
+        if let Some(number) = self.0.get_mut(inst.into_raw().into_u32() as usize) {
+            *number = 0;
+        }
+    }
+}
+
 /// Drops what a table says of nothing at its end.
 pub(crate) fn trim<T: Default + PartialEq>(table: &mut Vec<T>) {
     let nothing = T::default();

@@ -27,7 +27,7 @@ pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
 pub(crate) use private::follow::{
-    Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower,
+    Changed, Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower, SplitBlock,
 };
 pub use private::{PrivateMemory, follow::Looks};
 pub use ssa::Ssa;

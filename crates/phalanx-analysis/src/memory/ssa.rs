@@ -23,6 +23,7 @@
 //! part of the dominance frontiers that is looked at, at most O(blocks + edges).
 
 mod disturbed;
+mod divide;
 mod sparse;
 mod splice;
 
@@ -33,6 +34,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) use self::disturbed::Disturbed;
 pub use self::disturbed::Graph;
+pub(super) use self::divide::Place;
 pub use self::sparse::Frontiers;
 pub(super) use self::splice::{LEFT_OUT, Part};
 
@@ -211,6 +213,22 @@ impl Ssa {
         let first = self.phis.partition_point(|phi| phi.block < block);
         let count = self.phis[first..].partition_point(|phi| phi.block == block);
         first..first + count
+    }
+
+    /// Lets phis of a block take from a new predecessor what they take from an old one: their
+    /// numbers.
+    pub(in crate::memory) fn come_from(
+        &mut self,
+        join: Node,
+        (old, new): (Node, Node),
+    ) -> Range<usize> {
+        let phis = self.phis_of(join);
+        for phi in &self.phis[phis.clone()] {
+            let entries = &mut self.incoming[phi.first as usize..phi.end as usize];
+            entries.iter_mut().filter(|(pred, _)| *pred == old).for_each(|entry| entry.0 = new);
+            entries.sort_unstable_by_key(|(pred, _)| *pred);
+        }
+        phis
     }
 
     /// Places phis, with entries from all predecessors.

@@ -6,10 +6,10 @@
 //!
 //! O(touches of the patch) for the keys, and the part.
 
-use super::{FullRules, Make, MemoryRows, Read, RowKey, What, slot_key};
+use super::{FullRules, Make, MemoryRows, Pointees, Read, RowKey, What, slot_key};
 use crate::{
     code::Code,
-    memory::{Gone, Part, PrivateMemory},
+    memory::{Gone, Part, PrivateMemory, private::Effect},
 };
 
 /// Rows of a patch, of which a part is known otherwise.
@@ -24,14 +24,16 @@ pub(in crate::lower) struct PartRows {
 }
 
 impl PartRows {
-    /// Those of private memory without what arguments point to.
+    /// Those of a part of some private memory.
     pub(in crate::lower) fn new(
         code: Code<'_>,
         rules: &FullRules<'_>,
         memory: &PrivateMemory,
         part: &Part,
     ) -> Self {
-        let make = Make::new(code, rules, memory, None);
+        let mut make = Make::new(code, rules, memory, None);
+        make.pointees = Pointees::new(memory, make.definitions);
+        let mut keys = make.keys();
         let (mut rows, mut numbers) = (MemoryRows::default(), Vec::new());
         for &inst in &part.insts {
             for touch in memory.of(inst) {
@@ -43,6 +45,13 @@ impl PartRows {
                     }));
                 }
                 make.read(touch, &mut rows);
+                if touch.effect == Effect::Return
+                    && let Some(exit) = make.exit(touch)
+                {
+                    numbers.push(keys.len() as u32);
+                    keys.push(exit.key);
+                    rows.rows.push(exit);
+                }
             }
         }
         for &at in &part.phis {
@@ -53,12 +62,13 @@ impl PartRows {
             Gone::Touch(inst) => RowKey { at: inst.into_raw().into_u32(), ..slot_key(slot) },
             Gone::Phi(block) => RowKey { at: block.raw(), is_phi: true, ..slot_key(slot) },
         });
-        PartRows { keys: make.keys(), rows, numbers, gone: gone.collect() }
+        PartRows { keys, rows, numbers, gone: gone.collect() }
     }
 }
 
 impl Make<'_, '_> {
-    /// What the rows of definitions and phis stand for, by number.
+    /// What the rows of definitions, phis and what arguments point to stand for, by number; those of
+    /// what is there at returns, which nothing reads, come behind.
     fn keys(&self) -> Vec<RowKey> {
         let mut keys: Vec<RowKey> = Vec::with_capacity(self.definitions as usize);
         for touch in self.memory.touches() {
@@ -75,6 +85,7 @@ impl Make<'_, '_> {
         }
         let phis = self.memory.ssa().phis().iter();
         keys.extend(phis.map(|phi| self.key(phi.variable, phi.block.raw(), true)));
+        keys.extend_from_slice(&self.pointees.keys);
         keys
     }
 }

@@ -140,7 +140,7 @@ impl PrivateMemory {
         let Some(block) = code.body.block_of(inst) else { return self.of(inst).is_empty() };
         let mut again = Scan::of_one(code, around, reach);
         for (position, operand) in self.addresses_of(code.body, inst) {
-            if !again.look_at(inst, node_of(block), position, Value::inst(operand)) {
+            if !again.look_at(inst, node_of(block), (position, Value::inst(operand)), |_| None) {
                 return false;
             }
         }

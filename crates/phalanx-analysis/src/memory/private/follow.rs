@@ -14,27 +14,32 @@
 //!
 //! # How
 //!
-//! The *base* is the private memory of the whole function as it once was. A *patch* is that of one
-//! component as it has become; its objects are
-//! struck out of the base. Whoever asks about an instruction is answered from its patch, if it has one, else from what is left of the base.
+//! The *base* is the private memory of the whole function, until the first edit that has to do with
+//! an object. Then it is [divided](divide): a *patch* is that of one component.
 //! Loads and stores that come, go or change in a patch are looked at [one by one](local) where that
-//! is enough.
-//! When patches have grown to a good part of the function, all of it is made anew.
+//! is enough; else the components in question are scanned again. If these are a good part of the
+//! function, all of it is made anew. A [split](split) of a block leaves all versions as they are.
 //!
 //! **Invariants.**
 //!
+//! - Either there is no patch, or the base tells of nothing.
 //! - An object is in one patch at most, and with it all that it hangs together with.
-//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them. Only
-//!   returns, which have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
-//! - After an edit of the graph, versions of objects that keep their form are in a patch or the base as they were made, while blocks may have come to another order.
-//!   So numbers of events and touches say nothing about blocks of other objects.
+//! - Instructions that have to do with an object of a patch are in the patch. Only returns, which
+//!   have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
+//! - After an edit of the graph, versions of objects that keep their form are as they were made,
+//!   while blocks may have come to another order. So numbers of events and touches say nothing
+//!   about blocks of other objects.
 //!
-//! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph. After an edit of that, what [`graph`] costs.
+//! **Complexity.** O(uses of the objects in question and the blocks that they are in); O(uses of all
+//! objects) the first time; dominance frontiers once for each graph. After an edit of that, what
+//! [`graph`] costs.
 
+mod divide;
 mod gather;
 mod graph;
 mod local;
 mod pointees;
+mod split;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
@@ -46,11 +51,12 @@ use self::gather::{Component, Gather, is_object};
 pub(crate) use self::graph::InQuestion;
 pub(crate) use self::local::{Gone, Part};
 pub(crate) use self::pointees::Pointees;
+pub(crate) use self::split::SplitBlock;
 use super::objects::parameter_of;
 use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number};
 use crate::code::{Code, Surroundings, value_type};
-use crate::memory::{origins::Origins, ssa::Frontiers};
+use crate::memory::{by_inst::InstNumbers, origins::Origins, ssa::Frontiers};
 use crate::policy::PRIVATE_STEPS;
 
 /// Private memory as rules look at it.
@@ -105,7 +111,7 @@ pub(crate) struct SlotFollower {
     /// Objects of which patches tell.
     by_object: FxHashMap<InstId, u32>,
     /// Instructions of which patches tell.
-    by_inst: FxHashMap<InstId, u32>,
+    by_inst: InstNumbers,
     patches: Vec<Patch>,
     /// Numbers of patches that are empty.
     free: Vec<u32>,
@@ -137,10 +143,8 @@ struct Patch {
     objects: Vec<InstId>,
     /// What has to do with them.
     insts: Vec<InstId>,
-    /// What had when the base was made, and has no longer.
-    past: Vec<InstId>,
-    /// Whether loads and stores are looked at [one by one](local).
-    is_plain: bool,
+    /// Whether loads and stores are looked at [one by one](local), if that has been asked.
+    is_plain: Option<bool>,
 }
 
 /// The graph of a function, and its number.
@@ -221,7 +225,7 @@ impl SlotFollower {
     }
 
     fn patch_of(&self, inst: InstId) -> Option<&Patch> {
-        self.by_inst.get(&inst).map(|&patch| &self.patches[patch as usize])
+        self.by_inst.get(inst).map(|patch| &self.patches[patch as usize])
     }
 
     /// See [`PrivateMemory::is_load`].
@@ -249,7 +253,7 @@ impl SlotFollower {
 
     /// Whether one of these patches tells of an instruction.
     pub(crate) fn is_in(&self, patches: &[u32], inst: InstId) -> bool {
-        self.by_inst.get(&inst).is_some_and(|patch| patches.contains(patch))
+        self.by_inst.get(inst).is_some_and(|patch| patches.contains(&patch))
     }
 
     /// All loads that read private memory, and calls that are given some, in no order.
@@ -259,7 +263,7 @@ impl SlotFollower {
             let calls = memory.passed.iter().map(|passed| passed.call);
             loads.map(|touch| touch.inst).chain(calls).collect::<Vec<_>>()
         };
-        let base = of(&self.base).into_iter().filter(|inst| !self.by_inst.contains_key(inst));
+        let base = of(&self.base).into_iter().filter(|inst| self.by_inst.get(*inst).is_none());
         base.chain(self.patches.iter().flat_map(move |patch| of(&patch.memory)))
     }
 
@@ -292,6 +296,7 @@ impl SlotFollower {
             debug_assert!(changed.iter().all(|&inst| self.had_nothing(inst)));
             return Some(Changed::default());
         }
+        self.divide();
         let changed: SmallVec<[InstId; 16]> =
             changed.iter().chain(&besides.insts).copied().collect();
         if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, &changed))
@@ -326,7 +331,23 @@ impl SlotFollower {
 
     /// Whether an instruction has had to do with no object.
     fn had_nothing(&self, inst: InstId) -> bool {
-        !self.by_inst.contains_key(&inst) && self.base.objects_of(inst).next().is_none()
+        let has = |(user, _): &(InstId, InstId)| *user == inst;
+        self.by_inst.get(inst).is_none() && !self.base.users.iter().any(has)
+    }
+
+    /// Divides the base, if there is one.
+    fn divide(&mut self) {
+        if !self.patches.is_empty() || self.base.users.is_empty() && self.base.objects.is_empty() {
+            return;
+        }
+        for (Component { objects, insts, .. }, memory) in divide::divided(&self.base) {
+            let patch = self.patches.len() as u32;
+            self.by_object.extend(objects.iter().map(|&object| (object, patch)));
+            insts.iter().for_each(|&inst| self.by_inst.set(inst, patch));
+            self.patches.push(Patch { memory, objects, insts, is_plain: None });
+        }
+        let PrivateMemory { has_slots, is_plain, .. } = self.base;
+        self.base = PrivateMemory { has_slots, is_plain, ..PrivateMemory::default() };
     }
 
     /// Forgets the last patches that were only about what is gone.
@@ -334,7 +355,7 @@ impl SlotFollower {
         for last in std::mem::take(&mut self.last) {
             let patch = &self.patches[last as usize];
             let is_known = |object: &InstId| self.by_object.contains_key(object);
-            if patch.past.is_empty() && !patch.objects.iter().any(is_known) {
+            if !patch.objects.iter().any(is_known) {
                 self.patches[last as usize] = Patch::default();
                 self.free.push(last);
             }
@@ -366,6 +387,7 @@ impl SlotFollower {
         graph: Numbered<'_>,
         (patches, calls): (&[u32], &[InstId]),
     ) -> Option<Patches> {
+        self.divide();
         let mut gather = Gather::new(self, code);
         for &call in calls {
             gather.changed(call)?;
@@ -389,9 +411,8 @@ impl SlotFollower {
         if found.is_empty() {
             return Some(Default::default());
         }
-        let insts = found.iter().flat_map(|component| &component.insts);
-        let more = insts.filter(|inst| !self.by_inst.contains_key(inst)).count();
-        if self.by_inst.len() + more > PRIVATE_STEPS.max(code.body.id_count() / 4) {
+        let insts: usize = found.iter().map(|component| component.insts.len()).sum();
+        if insts > PRIVATE_STEPS.max(code.body.id_count() / 4) {
             return None;
         }
         let entry = code.flow.entry().map(node_of)?;
@@ -465,18 +486,12 @@ impl SlotFollower {
         let patch = self.free.pop().unwrap_or(self.patches.len() as u32);
         let there = objects.iter().filter(|&&object| is_object(code, object));
         self.by_object.extend(there.map(|&object| (object, patch)));
-        // What the base says nothing of, or nobody asks about, need not be answered from elsewhere.
-        let (base, body) = (&self.base, code.body);
-        let (past, forgotten): (Vec<InstId>, Vec<InstId>) = past.into_iter().partition(|&inst| {
-            body.block_of(inst).is_some() && base.objects_of(inst).next().is_some()
-        });
-        forgotten.iter().for_each(|inst| _ = self.by_inst.remove(inst));
-        self.by_inst.extend(insts.iter().chain(&past).map(|&inst| (inst, patch)));
+        past.iter().for_each(|&inst| self.by_inst.remove(inst));
+        insts.iter().for_each(|&inst| self.by_inst.set(inst, patch));
         if patch as usize == self.patches.len() {
             self.patches.push(Patch::default());
         }
-        let is_plain = self.is_plain(code, &objects, &insts);
-        self.patches[patch as usize] = Patch { memory, objects, insts, past, is_plain };
+        self.patches[patch as usize] = Patch { memory, objects, insts, is_plain: None };
         patch
     }
 }
@@ -497,15 +512,6 @@ fn is_apart(code: Code<'_>, inst: InstId) -> bool {
         opcode => opcode.is_binary() || opcode.is_cast(),
     };
     is_number && body.block_of(inst).is_some()
-}
-
-impl PrivateMemory {
-    /// The stack slots whose addresses an instruction had for operands. Told where calls are followed.
-    fn objects_of(&self, inst: InstId) -> impl Iterator<Item = InstId> + '_ {
-        let first = self.users.partition_point(|(user, _)| number(*user) < number(inst));
-        let own = self.users[first..].iter().take_while(move |(user, _)| *user == inst);
-        own.map(|&(_, object)| object)
-    }
 }
 
 fn sort(insts: &mut Vec<InstId>) {

@@ -22,10 +22,26 @@ use crate::code::{Code, value_type};
 pub(super) enum Held {
     /// Nothing was stored so far.
     Nothing,
-    /// This address.
-    Address(Address),
+    /// This address, by this store.
+    Address(Address, InstId),
     /// Something else.
     Other,
+}
+
+/// The address of an object that a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory::private) struct HeldAddress {
+    pub(in crate::memory::private) object: InstId,
+    /// Where in the object, if it is a constant.
+    pub(in crate::memory::private) offset: Option<i64>,
+}
+
+/// What is known of a slot that holds an address, when all blocks were visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory::private) struct Holder {
+    pub(in crate::memory::private) held: HeldAddress,
+    /// The only store to the slot.
+    pub(in crate::memory::private) store: InstId,
 }
 
 /// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that may have to do with them and can be reached.

@@ -52,6 +52,7 @@ use phalanx_ir::{Body, InstId, Opcode, Value, flow::block_of};
 use self::accesses::{Reach, Wanted};
 use self::concern::Concern;
 use self::entries::Entries;
+use self::holders::{HeldAddress, Holder};
 use self::objects::{STEPS, has_copies, is_address, is_cast, is_trackable, number};
 pub(crate) use self::objects::{is_pointee, parameter_of, pointee_of};
 use self::scan::Scan;
@@ -89,8 +90,10 @@ pub struct PrivateMemory {
     objects: Vec<InstId>,
     /// What calls are given of them and do as their summaries say, by call and position.
     passed: Vec<Passed>,
-    /// Loads that give the address of an object, by number, and whether that is at a constant offset.
-    held: Vec<(InstId, bool)>,
+    /// Loads that give the address of an object, by number, and that address.
+    held: Vec<(InstId, HeldAddress)>,
+    /// Slots that hold the address of an object, by number, and the store that puts it there.
+    holders: Vec<(InstId, Holder)>,
 }
 
 impl PartialEq for PrivateMemory {
@@ -158,6 +161,7 @@ impl PrivateMemory {
             objects: self.objects.clone(),
             passed: self.passed.clone(),
             held: self.held.clone(),
+            holders: self.holders.clone(),
             ..PrivateMemory::default()
         }
     }
@@ -315,8 +319,19 @@ impl PrivateMemory {
     /// Whether a load gives the address of an object, from a slot that holds one address; and if so whether it is at a constant offset.
     #[must_use]
     pub fn held(&self, load: InstId) -> Option<bool> {
+        Some(self.held_address(load)?.offset.is_some())
+    }
+
+    /// The address of an object that a load gives.
+    fn held_address(&self, load: InstId) -> Option<HeldAddress> {
         let at = self.held.binary_search_by_key(&number(load), |(load, _)| number(*load)).ok()?;
         Some(self.held[at].1)
+    }
+
+    /// What a slot holds, if that is the address of an object.
+    fn holder(&self, slot: InstId) -> Option<Holder> {
+        let at = self.holders.binary_search_by_key(&number(slot), |(of, _)| number(*of)).ok()?;
+        Some(self.holders[at].1)
     }
 
     /// The stack slot that an address is made from, a few steps up.

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::accesses::{Access, Address, Object, Reach};
 use super::entries::Entries;
-use super::holders::{Held, holders, slot_of};
+use super::holders::{Held, HeldAddress, holders, slot_of};
 use super::objects::{STEPS, has_copies, is_address, is_pointee, is_trackable, pointee_of};
 use super::touch::{Effect, Passed};
 use crate::code::{Code, Surroundings, TypeSizes, value_type};
@@ -126,39 +126,52 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What an instruction does with an operand that is the address of an object. Whether it is understood, and nothing but access.
+    /// What an instruction does with an operand that is the address of an object. Whether it is
+    /// understood, and nothing but access. `known` tells which values besides stack slots are
+    /// addresses of objects.
     pub(super) fn look_at(
         &mut self,
         inst: InstId,
         block: Node,
-        position: usize,
-        operand: Value,
+        (position, operand): (usize, Value),
+        known: impl Fn(Value) -> Option<HeldAddress>,
     ) -> bool {
-        let Some(address) = self.follow(operand) else { return false };
+        let Some(address) = self.follow(operand, known) else { return false };
         let count = self.addresses.len();
         self.operand(inst, block, position, address);
         self.addresses.len() == count && self.objects.iter().all(|object| object.is_private)
     }
 
     /// An address, taken apart from its object on.
-    fn follow(&mut self, operand: Value) -> Option<Address> {
+    fn follow(
+        &mut self,
+        operand: Value,
+        known: impl Fn(Value) -> Option<HeldAddress>,
+    ) -> Option<Address> {
         let body = self.code.body;
         let mut steps: SmallVec<[InstId; 8]> = SmallVec::new();
-        let mut at = operand.as_inst()?;
-        while body.inst(at).opcode != Opcode::Alloca {
-            if !is_address(body, at) || steps.len() == STEPS {
+        let mut at = operand;
+        let HeldAddress { object, offset } = loop {
+            if let Some(address) = known(at) {
+                break address;
+            }
+            let step = at.as_inst()?;
+            if body.inst(step).opcode == Opcode::Alloca {
+                break HeldAddress { object: step, offset: Some(0) };
+            }
+            if !is_address(body, step) || steps.len() == STEPS {
                 return None;
             }
-            steps.push(at);
-            at = body.operands(at)[0].as_inst()?;
-        }
-        let known = self.objects.iter().position(|object| object.alloca == at);
+            steps.push(step);
+            at = body.operands(step)[0];
+        };
+        let known = self.objects.iter().position(|of| of.alloca == object);
         let object = known.unwrap_or_else(|| {
-            self.objects.push(Object::new(at));
+            self.objects.push(Object::new(object));
             self.objects.len() - 1
         });
-        let mut steps = steps.into_iter().rev();
-        let offset = steps.try_fold(0, |offset, step| self.stepped(Some(offset), step));
+        let steps = steps.into_iter().rev();
+        let offset = steps.fold(offset, |offset, step| self.stepped(offset, step));
         Some(Address { object: object as u32, offset })
     }
 
@@ -337,7 +350,7 @@ impl<'a> Scan<'a> {
         let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
         match slot.and_then(|slot| self.holders.get_mut(&slot)) {
             Some(held @ Held::Nothing) => {
-                *held = Held::Address(address);
+                *held = Held::Address(address, store);
                 true
             }
             _ => false,
@@ -350,7 +363,7 @@ impl<'a> Scan<'a> {
         let from = body.operands(load)[0].as_inst().and_then(|from| slot_of(body, from));
         let Some(held) = from.and_then(|slot| self.holders.get_mut(&slot)) else { return };
         match *held {
-            Held::Address(address) => {
+            Held::Address(address, _) => {
                 self.define(load, address);
                 self.held.push((load, address));
             }

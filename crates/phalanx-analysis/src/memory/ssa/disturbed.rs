@@ -43,7 +43,7 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn has(self, node: Node) -> bool {
+    pub(in crate::memory) fn has(self, node: Node) -> bool {
         node.index() < self.cfg.node_count()
     }
 

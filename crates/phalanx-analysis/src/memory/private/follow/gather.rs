@@ -133,16 +133,7 @@ impl<'a> Gather<'a> {
 
     /// Joins the objects with which an instruction had to do; whether there are any.
     fn had(&mut self, inst: InstId) -> bool {
-        let known = self.known;
-        if let Some(&patch) = known.by_inst.get(&inst) {
-            return self.join_patch(patch);
-        }
-        let mut has_some = false;
-        for object in known.base.objects_of(inst) {
-            self.join(object);
-            has_some = true;
-        }
-        has_some
+        self.known.by_inst.get(inst).is_some_and(|patch| self.join_patch(patch))
     }
 
     /// The object that an address is made from; of one that is loaded, the slot that it is loaded from.
@@ -206,10 +197,9 @@ impl<'a> Gather<'a> {
                 && self.patches.insert(number)
             {
                 let patch = &self.known.patches[number as usize];
-                let insts = patch.insts.iter().chain(&patch.past).copied();
                 // Others tell of those that have to do with other objects since.
-                self.past
-                    .extend(insts.filter(|inst| self.known.by_inst.get(inst) == Some(&number)));
+                let is_own = |inst: &InstId| self.known.by_inst.get(*inst) == Some(number);
+                self.past.extend(patch.insts.iter().copied().filter(is_own));
             }
             if is_object(self.code, object) {
                 self.uses(object)?;
@@ -282,7 +272,7 @@ impl<'a> Gather<'a> {
 
 /// The group of each object, where some hang together in pairs, and how many groups there are.
 /// Groups are numbered in order of their first objects.
-fn groups(objects: &[InstId], together: &[(InstId, InstId)]) -> (Vec<usize>, usize) {
+pub(super) fn groups(objects: &[InstId], together: &[(InstId, InstId)]) -> (Vec<usize>, usize) {
     let at = |object: InstId| objects.binary_search_by_key(&number(object), |of| number(*of)).ok();
     // The first of each group is its own parent, and parents come before children.
     let mut parent: Vec<usize> = (0..objects.len()).collect();

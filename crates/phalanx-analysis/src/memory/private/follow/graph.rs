@@ -10,18 +10,17 @@
 //! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of a slot for each address that is put there, up to the number of
 //! instructions.
 
-use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{
     InstId, Opcode,
     flow::{block_of, node_of},
 };
 use rustc_hash::FxHashSet;
 
-use super::{PrivateMemory, SlotFollower, gather::is_object, sort};
+use super::{Patch, PrivateMemory, SlotFollower, gather::is_object, sort};
 use crate::code::Code;
 use crate::memory::{
     origins::is_pointer,
-    private::{holders::slot_of, is_address},
+    private::{Touch, holders::slot_of, is_address},
     ssa::{Disturbed, EventKind, Graph},
 };
 
@@ -51,29 +50,18 @@ impl SlotFollower {
     ) -> Option<InQuestion> {
         let disturbed = Disturbed::between(old, new)?;
         let mut objects = Vec::new();
-        let in_patch = |object: &InstId| self.by_object.contains_key(object);
         self.base.disturbed(&disturbed, |object| objects.push(object));
-        objects.retain(|object| !in_patch(object));
-        let count = new.cfg.node_count().max(old.cfg.node_count());
-        let set = |nodes: &[Node]| {
-            let mut set = BitSet::new(count);
-            nodes.iter().for_each(|node| _ = set.insert(node.index()));
-            set
-        };
-        let (definitions, joins) = (set(&disturbed.definitions), set(&disturbed.joins));
-        for memory in self.patches.iter().map(|patch| &patch.memory) {
-            let is_disturbed = |inst| {
-                let block = code.body.block_of(inst).map(node_of);
-                block.is_some_and(|block| definitions.contains(block.index()))
-            };
-            for touch in &memory.touches {
-                let is_definition = memory.events.event(touch.event).kind != EventKind::Use;
-                if is_definition && is_disturbed(touch.inst) {
-                    objects.push(memory.object(touch));
-                }
+        for &block in disturbed.definitions.iter().filter(|&&node| new.has(node)) {
+            for inst in code.body.block_insts(block_of(block)) {
+                let Some(Patch { memory, .. }) = self.patch_of(inst) else { continue };
+                let defined = memory.of(inst).iter().filter(|touch| memory.is_definition(touch));
+                objects.extend(defined.map(|touch| memory.object(touch)));
             }
-            let phis = memory.ssa.phis().iter().filter(|phi| joins.contains(phi.block.index()));
-            objects.extend(phis.map(|phi| memory.slots[phi.variable as usize].alloca));
+        }
+        for memory in self.patches.iter().map(|patch| &patch.memory) {
+            let phis = disturbed.joins.iter().flat_map(|&join| memory.ssa.phis_of(join));
+            let phis = phis.map(|at| memory.ssa.phis()[at].variable);
+            objects.extend(phis.map(|slot| memory.slots[slot as usize].alloca));
         }
         objects.extend(self.reordered(code, (old, new))?);
         objects.retain(|&object| is_object(code, object));
@@ -140,6 +128,10 @@ fn puts_address(code: Code<'_>, inst: InstId, are_arguments: bool) -> bool {
 }
 
 impl PrivateMemory {
+    fn is_definition(&self, touch: &Touch) -> bool {
+        self.events.event(touch.event).kind != EventKind::Use
+    }
+
     /// Tells of the objects of which some slot may have another form.
     pub(in crate::memory::private) fn disturbed(
         &self,

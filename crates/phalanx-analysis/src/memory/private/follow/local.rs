@@ -5,8 +5,14 @@
 //! Most edits of what is done with stack slots are of a load or a store. They leave it as it is
 //! which objects are private, how these are divided into slots, and who hangs together with whom.
 //! So nothing is gathered and scanned again: the touch is taken out of the patch or put into it,
-//! versions of the component are named again, and a [`Part`] tells of which instructions and phis
+//! versions of its slots are named again, and a [`Part`] tells of which instructions and phis
 //! something else is known.
+//!
+//! ```text
+//! store i32 %a, ptr %x
+//! store i32 %b, ptr %x   ; comes: the load below reads it, and nothing else is another
+//! %l = load i32, ptr %x
+//! ```
 //!
 //! # When
 //!
@@ -15,30 +21,33 @@
 //! - one that has to do with no object, and had not;
 //! - an address that nobody uses;
 //! - a load or store at one place in an object, neither volatile nor atomic. The place is in a slot
-//!   that is there, and others access all of the slot as well.
+//!   that is there, and others access all of the slot as well;
+//! - a load that nobody uses from a slot that [holds](super::super::holders) an address.
 //!
-//! In the component no address is stored, and none is of what an argument points to. Else the
-//! component is looked at as a whole.
+//! In the component an address is stored only where a slot holds it. Else the component is looked at
+//! as a whole.
 //!
-//! **Complexity.** O(touches of the component), which are moved, named again and compared; steps of
-//! the addresses; instructions of the block up to the next touch.
+//! **Complexity.** O(touches of the slots in question), which are named again and compared; O(touches
+//! of the component), whose numbers move; steps of the addresses; instructions of the block up to
+//! the next touch.
 
 use phalanx_graph::{DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
 use rustc_hash::FxHashMap;
 
-use super::{Numbered, Patches, SlotFollower, gather::is_slot, is_apart};
-use crate::code::{Code, Surroundings};
+use super::{Numbered, Patch, Patches, SlotFollower, gather::is_slot, is_apart};
+use crate::code::{Code, Surroundings, value_type};
 use crate::memory::{
     private::{
         PrivateMemory,
         accesses::{Access, Reach},
-        objects::{STEPS, is_address, number, parameter_of},
+        holders::{HeldAddress, Holder, slot_of},
+        objects::{STEPS, is_address, number, parameter_of, pointee_of},
         scan::Scan,
         slots::event_kind,
         touch::{Effect, Slot, Touch},
     },
-    ssa::{Event, EventKind, Frontiers, LEFT_OUT, Ssa, Version},
+    ssa::{Event, EventKind, Frontiers, LEFT_OUT, Part as Form, Ssa, Version},
 };
 
 /// Of what in a patch something else is known.
@@ -90,13 +99,10 @@ impl SlotFollower {
     ) -> Option<Vec<Part>> {
         let mut edits: Vec<TouchEdits> = Vec::new();
         for &inst in changed.iter().filter(|&&inst| !is_apart(code, inst)) {
-            let old = self.by_inst.get(&inst).copied();
-            if old.is_none() && self.base.objects_of(inst).next().is_some() {
-                return None;
-            }
-            let now = self.accessed(code, inst)?;
+            let old = self.by_inst.get(inst);
+            let now = self.accessed(code, inst, changed)?;
             for patch in [old, now].into_iter().flatten() {
-                if !self.patches[patch as usize].is_plain {
+                if !self.is_plain(code, patch, changed) {
                     return None;
                 }
                 if !touched.contains(&patch) {
@@ -111,15 +117,16 @@ impl SlotFollower {
                 let at = edit(&mut edits, patch)?;
                 let memory = &mut self.patches[patch as usize].memory;
                 edits[at].take_out((code, around), memory, inst, changed)?;
-                self.leave(code, inst, patch);
+                self.leave(inst, patch);
             }
             if let Some(patch) = now {
-                if !is_address(code.body, inst) && !is_met_in_order(code, dom, inst) {
+                let is_known = |value: Value| self.known(value).is_some();
+                if !is_address(code.body, inst) && !is_met_in_order(code, dom, inst, is_known) {
                     return None;
                 }
                 let at = edit(&mut edits, patch)?;
                 let memory = &mut self.patches[patch as usize].memory;
-                edits[at].put_in((code, around), memory, inst, changed)?;
+                edits[at].put_in((code, around, dom), memory, inst, changed)?;
                 self.enter(inst, patch);
             }
         }
@@ -138,40 +145,64 @@ impl SlotFollower {
             edits.named(code, graph, &mut patches[patch].memory)
         });
         let parts = parts.collect::<Option<Vec<Part>>>()?;
+        let of_arguments = |patch: &u32| {
+            let objects = &self.patches[*patch as usize].objects;
+            objects.iter().any(|&object| parameter_of(object).is_some())
+        };
+        self.last = touched.iter().copied().filter(of_arguments).collect();
         self.looks.in_part += 1;
         Some(parts)
     }
 
     /// The patch of the object that an instruction has an address of, if it has one. None if it is
     /// not looked into what the instruction does with that.
-    fn accessed(&self, code: Code<'_>, inst: InstId) -> Option<Option<u32>> {
+    pub(super) fn accessed(
+        &self,
+        code: Code<'_>,
+        inst: InstId,
+        changed: &[InstId],
+    ) -> Option<Option<u32>> {
         let body = code.body;
         let data = body.inst(inst);
         if data.opcode == Opcode::Alloca {
             return None;
         }
         let is_unused = || body.uses_of(inst.into()).next().is_none();
+        // What is made from an address that was of an object is elsewhere with it.
+        let was_address =
+            self.is_held(inst) || is_address(body, inst) && self.by_inst.get(inst).is_some();
+        if was_address && !is_unused() {
+            return None;
+        }
         if body.block_of(inst).is_none() {
             let is_known = matches!(data.opcode, Opcode::Load | Opcode::Store)
                 || is_address(body, inst) && is_unused();
-            return (is_known || !self.by_inst.contains_key(&inst)).then_some(None);
+            return (is_known || self.by_inst.get(inst).is_none()).then_some(None);
         }
         let mut found = None;
         for (position, &operand) in body.operands(inst).iter().enumerate() {
-            match (self.root(code, operand), data.opcode, position) {
-                (Root::Other, ..) => {}
-                (Root::Slot(slot), Opcode::Load, 0) | (Root::Slot(slot), Opcode::Store, 1) => {
-                    found = Some(slot);
+            let slot = match self.root(code, operand, changed) {
+                Root::Other => continue,
+                Root::Slot(slot) => slot,
+                Root::Unknown => return None,
+            };
+            let is_understood = match (data.opcode, position, self.holder(slot).is_some()) {
+                // What is loaded is an address.
+                (Opcode::Load, 0, true) => {
+                    is_unused() && operand.as_inst().and_then(|at| slot_of(body, at)) == Some(slot)
                 }
-                (Root::Slot(slot), _, 0)
-                    if is_address(body, inst)
+                (Opcode::Load, 0, false) | (Opcode::Store, 1, false) => true,
+                (_, 0, false) => {
+                    is_address(body, inst)
                         && is_unused()
-                        && matches!(code.context.type_kind(data.ty), TypeKind::Ptr(_)) =>
-                {
-                    found = Some(slot);
+                        && matches!(code.context.type_kind(data.ty), TypeKind::Ptr(_))
                 }
-                _ => return None,
+                _ => false,
+            };
+            if !is_understood {
+                return None;
             }
+            found = Some(slot);
         }
         match found {
             None => Some(None),
@@ -179,21 +210,37 @@ impl SlotFollower {
         }
     }
 
+    /// What a slot holds, if that is an address.
+    fn holder(&self, slot: InstId) -> Option<Holder> {
+        self.memory_of(slot).holder(slot)
+    }
+
+    /// The address of an object that a value is besides those made from stack slots.
+    fn known(&self, value: Value) -> Option<HeldAddress> {
+        match value.as_inst() {
+            Some(load) => self.patch_of(load)?.memory.held_address(load),
+            None => {
+                let position = value.as_arg()?;
+                let is_object = self.pointees.as_ref()?.is_object(position);
+                is_object.then_some(HeldAddress { object: pointee_of(position), offset: Some(0) })
+            }
+        }
+    }
+
     /// What an address is made from.
-    fn root(&self, code: Code<'_>, address: Value) -> Root {
+    fn root(&self, code: Code<'_>, address: Value, changed: &[InstId]) -> Root {
         let body = code.body;
         let mut at = address;
         for _ in 0..STEPS {
-            let Some(inst) = at.as_inst() else {
-                let is_pointee = || {
-                    let of = self.pointees.as_ref()?;
-                    at.as_arg().filter(|&position| of.is_object(position))
+            if let Some(known) = self.known(at) {
+                return match at.as_inst().is_some_and(|load| changed.contains(&load)) {
+                    true => Root::Unknown,
+                    false => Root::Slot(known.object),
                 };
-                return if is_pointee().is_some() { Root::Unknown } else { Root::Other };
-            };
+            }
+            let Some(inst) = at.as_inst() else { return Root::Other };
             match body.inst(inst).opcode {
                 Opcode::Alloca if is_slot(code, inst) => return Root::Slot(inst),
-                Opcode::Load if self.is_held(inst) => return Root::Unknown,
                 _ if is_address(body, inst) => match body.operands(inst).first() {
                     Some(&first) if body.inst(inst).opcode != Opcode::Alloca => at = first,
                     _ => return Root::Other,
@@ -204,32 +251,39 @@ impl SlotFollower {
         Root::Unknown
     }
 
-    /// Whether loads and stores of a component can be looked at one by one: no address is stored,
-    /// and none is of what an argument points to.
-    pub(super) fn is_plain(&self, code: Code<'_>, objects: &[InstId], insts: &[InstId]) -> bool {
+    /// Whether loads and stores of a patch can be looked at one by one: an address is stored only
+    /// where a slot holds it.
+    fn is_plain(&mut self, code: Code<'_>, patch: u32, changed: &[InstId]) -> bool {
+        if let Some(known) = self.patches[patch as usize].is_plain {
+            return known;
+        }
         let body = code.body;
-        let stores = insts.iter().filter(|&&inst| body.inst(inst).opcode == Opcode::Store);
-        let mut stored = stores.map(|&store| body.operands(store)[0]);
-        objects.iter().all(|&object| parameter_of(object).is_none())
-            && stored.all(|value| self.root(code, value) == Root::Other)
+        let Patch { memory, insts, .. } = &self.patches[patch as usize];
+        let mut stores = insts.iter().filter(|&&inst| body.inst(inst).opcode == Opcode::Store);
+        let is_plain = stores.all(|&store| {
+            let operands = body.operands(store);
+            let holder = || {
+                let slot = operands[1].as_inst().and_then(|to| slot_of(body, to))?;
+                memory.holder(slot).filter(|holder| holder.store == store)
+            };
+            self.root(code, operands[0], changed) == Root::Other || holder().is_some()
+        });
+        self.patches[patch as usize].is_plain = Some(is_plain);
+        is_plain
     }
 
     /// Notes that an instruction has nothing to do with a patch any more.
-    fn leave(&mut self, code: Code<'_>, inst: InstId, patch: u32) {
+    fn leave(&mut self, inst: InstId, patch: u32) {
         let of = &mut self.patches[patch as usize];
         if let Ok(at) = of.insts.binary_search_by_key(&number(inst), |inst| number(*inst)) {
             of.insts.remove(at);
         }
-        let is_asked = code.body.block_of(inst).is_some();
-        match is_asked && self.base.objects_of(inst).next().is_some() {
-            true => of.past.push(inst),
-            false => _ = self.by_inst.remove(&inst),
-        }
+        self.by_inst.remove(inst);
     }
 
     /// Notes that an instruction has to do with a patch.
     fn enter(&mut self, inst: InstId, patch: u32) {
-        self.by_inst.insert(inst, patch);
+        self.by_inst.set(inst, patch);
         let insts = &mut self.patches[patch as usize].insts;
         if let Err(at) = insts.binary_search_by_key(&number(inst), |inst| number(*inst)) {
             insts.insert(at, inst);
@@ -244,6 +298,8 @@ struct TouchEdits {
     before: Vec<u32>,
     /// Kinds of events, by touch.
     kinds: Vec<EventKind>,
+    /// Slots of which touches have come or gone.
+    slots: Vec<u32>,
     gone: Vec<(Slot, Gone)>,
 }
 
@@ -251,7 +307,8 @@ impl TouchEdits {
     fn new(patch: u32, memory: &PrivateMemory) -> Self {
         let count = memory.touches.len() as u32;
         let kinds = (0..count).map(|event| memory.events.event(event).kind).collect();
-        TouchEdits { patch, before: (0..count).collect(), kinds, gone: Vec::new() }
+        let before = (0..count).collect();
+        TouchEdits { patch, before, kinds, slots: Vec::new(), gone: Vec::new() }
     }
 
     /// Takes out the touch of an instruction. None if more may be otherwise then.
@@ -267,16 +324,25 @@ impl TouchEdits {
             return is_address(around.0.body, inst).then_some(());
         };
         let [touch] = *memory.of(inst) else { return None };
-        if !matches!(touch.effect, Effect::Load | Effect::Store)
+        // A store of an address has to do with two objects.
+        let of = memory.users.partition_point(|(user, _)| number(*user) < number(inst));
+        if memory.users.get(of + 1).is_some_and(|(user, _)| *user == inst) {
+            return None;
+        }
+        let is_load = touch.effect == Effect::Load;
+        let is_of_holder = memory.holder(memory.object(&touch)).is_some();
+        if !is_load && (touch.effect != Effect::Store || is_of_holder)
             || !is_kept(around, memory, touch.slot, (inst, changed))
         {
             return None;
         }
+        memory.held.retain(|(load, _)| *load != inst);
         memory.first.remove(inst);
         memory.first.shift(at, -1);
         memory.touches.remove(at as usize);
         self.before.remove(at as usize);
         self.kinds.remove(at as usize);
+        self.slots.push(touch.slot);
         self.gone.push((memory.slots[touch.slot as usize], Gone::Touch(inst)));
         Some(())
     }
@@ -285,16 +351,16 @@ impl TouchEdits {
     /// then.
     fn put_in(
         &mut self,
-        around: (Code<'_>, Surroundings<'_>),
+        (code, around, dom): (Code<'_>, Surroundings<'_>, &DomTree),
         memory: &mut PrivateMemory,
         inst: InstId,
         changed: &[InstId],
     ) -> Option<()> {
-        let body = around.0.body;
-        if is_address(body, inst) {
+        if is_address(code.body, inst) {
             return Some(());
         }
-        let (object, access) = access_of(around, inst)?;
+        let around = (code, around);
+        let (object, access) = access_of(around, memory, inst)?;
         if access.is_wide
             || !matches!(access.effect, Effect::Load | Effect::Store)
             || !memory.is_object(object)
@@ -313,7 +379,10 @@ impl TouchEdits {
         {
             return None;
         }
-        let at = place_of(around.0, memory, inst);
+        if let Some(holder) = memory.holder(object) {
+            memory.hold(code, dom, (inst, holder), changed)?;
+        }
+        let at = place_of(code, memory, inst);
         memory.first.shift(at, 1);
         memory.first.set(inst, at);
         let touch = Touch {
@@ -326,27 +395,47 @@ impl TouchEdits {
             access: 0,
         };
         memory.touches.insert(at as usize, touch);
+        self.slots.push(slot as u32);
         self.before.insert(at as usize, LEFT_OUT);
         self.kinds.insert(at as usize, event_kind(&access, &memory.slots[slot]));
         Some(())
     }
 
-    /// Names the versions again, and compares them with those that there were.
+    /// Names the versions of the slots again, and compares them with those that there were.
     fn named(
         self,
         code: Code<'_>,
         graph: Frontiers<'_>,
         memory: &mut PrivateMemory,
     ) -> Option<Part> {
-        let TouchEdits { patch, before, kinds, gone } = self;
-        let mut by_block: Vec<(Node, Event)> = Vec::with_capacity(kinds.len());
-        for (touch, kind) in memory.touches.iter_mut().zip(kinds) {
-            touch.event = by_block.len() as u32;
+        let TouchEdits { patch, before, kinds, mut slots, gone } = self;
+        slots.sort_unstable();
+        slots.dedup();
+        let count = memory.touches.len() as u32;
+        // New numbers: of events of other slots, which keep their versions, and of those that are
+        // named again.
+        let mut others = vec![LEFT_OUT; memory.events.len()];
+        let (mut own, mut again) = (Vec::new(), Vec::new());
+        for (number, touch) in (0..).zip(&mut memory.touches) {
+            touch.event = number;
+            let Some(slot) = slots.iter().position(|slot| *slot == touch.slot) else {
+                *others.get_mut(before[number as usize] as usize)? = number;
+                continue;
+            };
             let block = node_of(code.body.block_of(touch.inst)?);
-            by_block.push((block, Event { variable: touch.slot, kind }));
+            let kind = kinds[number as usize];
+            again.push((block, Event { variable: slot as u32, kind }));
+            own.push(number);
         }
-        memory.touch_of = (0..memory.touches.len() as u32).collect();
-        let (events, ssa) = Ssa::sparse(graph, &by_block, memory.slots.len() as u32);
+        memory.touch_of = (0..count).collect();
+        let named = Ssa::sparse(graph, &again, slots.len() as u32);
+        let keep = |slot: u32| if slots.contains(&slot) { LEFT_OUT } else { slot };
+        let kept: Vec<u32> = (0..memory.slots.len() as u32).map(keep).collect();
+        let forms = [
+            Form { events: &memory.events, ssa: &memory.ssa, event: &others, variable: &kept },
+            Form { events: &named.0, ssa: &named.1, event: &own, variable: &slots },
+        ];
+        let (events, ssa) = Ssa::joined(vec![count], forms)?;
         let old = std::mem::replace(&mut memory.ssa, ssa);
         memory.events = events;
         let ssa = &memory.ssa;
@@ -355,15 +444,17 @@ impl TouchEdits {
             let phi = ssa.phis()[at as usize];
             (phi.block, phi.variable)
         };
+        let old_phis = (0..old.phis().len() as u32).map(|at| (place(&old, at), at));
         let known: FxHashMap<(Node, u32), u32> =
-            (0..old.phis().len() as u32).map(|at| (place(&old, at), at)).collect();
+            old_phis.filter(|((_, slot), _)| slots.contains(slot)).collect();
         let is_same = |version: Version, of: Version| match (version, of) {
             (Version::Entry, Version::Entry) => true,
             (Version::Def(now), Version::Def(old)) => before[now as usize] == old,
             (Version::Phi(now), Version::Phi(at)) => place(ssa, now) == place(&old, at),
             _ => false,
         };
-        for (touch, &was) in memory.touches.iter().zip(&before) {
+        for &number in &own {
+            let (touch, was) = (&memory.touches[number as usize], before[number as usize]);
             let now = ssa.reaching(touch.event);
             if was == LEFT_OUT || !is_same(now, old.reaching(was)) {
                 part.insts.push(touch.inst);
@@ -371,7 +462,8 @@ impl TouchEdits {
         }
         part.insts.dedup();
         let mut kept = 0;
-        for (at, phi) in (0..).zip(ssa.phis()) {
+        let phis = (0..).zip(ssa.phis()).filter(|(_, phi)| slots.contains(&phi.variable));
+        for (at, phi) in phis {
             let was = known.get(&(phi.block, phi.variable));
             kept += usize::from(was.is_some());
             let is_as_before = was.is_some_and(|&was| {
@@ -383,7 +475,7 @@ impl TouchEdits {
                 part.phis.push(at);
             }
         }
-        if kept < old.phis().len() {
+        if kept < known.len() {
             let is_there = |place: &(Node, u32)| {
                 ssa.phis_of(place.0).any(|at| ssa.phis()[at].variable == place.1)
             };
@@ -395,9 +487,42 @@ impl TouchEdits {
     }
 }
 
+impl PrivateMemory {
+    /// Takes a load that has come for the address that its slot holds. None if the slot may hold
+    /// none then.
+    fn hold(
+        &mut self,
+        code: Code<'_>,
+        dom: &DomTree,
+        (load, holder): (InstId, Holder),
+        changed: &[InstId],
+    ) -> Option<()> {
+        let body = code.body;
+        let stored = value_type(code, body.operands(holder.store)[0])?;
+        let is_held = body.inst(load).ty == stored
+            && !changed.contains(&holder.store)
+            && is_before(code, dom, holder.store, load);
+        let place = self.held.binary_search_by_key(&number(load), |(load, _)| number(*load));
+        self.held.insert(place.err().filter(|_| is_held)?, (load, holder.held));
+        Some(())
+    }
+
+    /// The address of an object that a value is besides those made from stack slots.
+    fn known(&self, value: Value) -> Option<HeldAddress> {
+        match value.as_inst() {
+            Some(load) => self.held_address(load),
+            None => {
+                let object = pointee_of(value.as_arg()?);
+                self.is_object(object).then_some(HeldAddress { object, offset: Some(0) })
+            }
+        }
+    }
+}
+
 /// What a load or store does with the object of its address.
 fn access_of(
     (code, around): (Code<'_>, Surroundings<'_>),
+    memory: &PrivateMemory,
     inst: InstId,
 ) -> Option<(InstId, Access)> {
     let body = code.body;
@@ -409,27 +534,38 @@ fn access_of(
     let block = node_of(body.block_of(inst)?);
     let reach = Reach { follows_calls: true, ..Reach::default() };
     let mut scan = Scan::of_one(code, around, reach);
-    let is_understood = scan.look_at(inst, block, position, body.operands(inst)[position]);
+    let operand = (position, body.operands(inst)[position]);
+    let is_understood = scan.look_at(inst, block, operand, |value| memory.known(value));
     let access = *scan.accesses().first().filter(|_| is_understood)?;
     Some((scan.alloca(&access), access))
 }
 
 /// Whether a load or store can be reached, and a scan of the whole function meets what its address
-/// is made from before it: in code that no rule is broken in it does.
-fn is_met_in_order(code: Code<'_>, dom: &DomTree, inst: InstId) -> bool {
+/// is made from before it: in code that no rule is broken in it does. `is_known` tells which values
+/// besides stack slots are addresses of objects.
+fn is_met_in_order(
+    code: Code<'_>,
+    dom: &DomTree,
+    inst: InstId,
+    is_known: impl Fn(Value) -> bool,
+) -> bool {
     let body = code.body;
     let position = usize::from(body.inst(inst).opcode == Opcode::Store);
     let mut at = inst;
-    let mut next = body.operands(inst).get(position).and_then(|address| address.as_inst());
+    let mut next = body.operands(inst).get(position).copied();
     for _ in 0..=STEPS {
-        let Some(step) = next else { break };
+        let Some(address) = next else { break };
+        let Some(step) = address.as_inst() else {
+            let block = body.block_of(at).map(node_of);
+            return is_known(address) && block.is_some_and(|block| dom.is_reachable(block));
+        };
         if !is_before(code, dom, step, at) {
             return false;
         }
-        if body.inst(step).opcode == Opcode::Alloca {
+        if body.inst(step).opcode == Opcode::Alloca || is_known(address) {
             return true;
         }
-        (at, next) = (step, body.operands(step).first().and_then(|first| first.as_inst()));
+        (at, next) = (step, body.operands(step).first().copied());
     }
     false
 }
@@ -470,7 +606,7 @@ fn is_kept(
     };
     let mut others = memory.touches.iter().filter(is_scalar).take(OTHERS);
     others.any(|touch| {
-        let access = access_of(around, touch.inst);
+        let access = access_of(around, memory, touch.inst);
         access.is_some_and(|(_, access)| {
             access.range == range && (range.is_none() || !access.is_wide)
         })

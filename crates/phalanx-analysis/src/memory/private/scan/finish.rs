@@ -9,9 +9,10 @@ use crate::memory::{
     origins::Origins,
     private::{
         Effect, Passed, PrivateMemory, Slot, Touch,
-        accesses::{Address, Wanted},
+        accesses::{Address, Object, Wanted},
         concern::Concern,
         entries::Entries,
+        holders::{Held, HeldAddress, Holder},
         objects::{is_address, number},
         passed::calls_of,
         slots::{divide, event_kind, writes},
@@ -146,11 +147,19 @@ impl Scan<'_> {
             .map(|(_, passed)| *passed)
             .collect();
         passed.sort_by_key(|passed| (number(passed.call), passed.position));
-        let is_private = |(_, held): &&(InstId, Address)| objects[held.object as usize].is_private;
-        let held = self.held.iter().filter(is_private);
-        let mut held: Vec<(InstId, bool)> =
-            held.map(|(load, held)| (*load, held.offset.is_some())).collect();
+        let named = |address: Address| {
+            let Object { alloca: object, is_private, .. } = objects[address.object as usize];
+            is_private.then_some(HeldAddress { object, offset: address.offset })
+        };
+        let held = self.held.iter().filter_map(|&(load, address)| Some((load, named(address)?)));
+        let mut held: Vec<(InstId, HeldAddress)> = held.collect();
         held.sort_unstable_by_key(|(load, _)| number(*load));
+        let holder = |(&slot, held): (&InstId, &Held)| match *held {
+            Held::Address(address, store) => Some((slot, Holder { held: named(address)?, store })),
+            Held::Nothing | Held::Other => None,
+        };
+        let mut holders: Vec<(InstId, Holder)> = self.holders.iter().filter_map(holder).collect();
+        holders.sort_unstable_by_key(|(slot, _)| number(*slot));
         let mut users: Vec<(InstId, InstId)> = Vec::new();
         // With nothing to follow, what is found is what is found where calls are followed.
         if self.reach.follows_calls || is_plain && self.reach.wanted == Wanted::All {
@@ -178,6 +187,7 @@ impl Scan<'_> {
             origins,
             passed,
             held,
+            holders,
         }
     }
 

@@ -1,0 +1,113 @@
+//! Private memory after a block was split, and nothing else happened to the graph.
+//!
+//! # What
+//!
+//! A split moves instructions to a block behind theirs. No instruction comes to be executed before
+//! another one, and the new block dominates what the old one has dominated. So each version is
+//! what it was: phis take from the new block what they took from the old one, and that is all.
+//!
+//! ```text
+//! a:                     a:
+//!   store i32 1, ptr %x    store i32 1, ptr %x
+//!   store i32 2, ptr %x    br label %b
+//!   br label %c          b:
+//!                          store i32 2, ptr %x
+//!                          br label %c
+//! c: phi of %x: a          c: phi of %x: b
+//! ```
+//!
+//! What has moved is told in [`Part`]s, since values of tables stand in blocks.
+//!
+//! **Complexity.** O(instructions of the new block + patches * successors), and O(phis of
+//! the successors).
+
+use phalanx_graph::{DomTree, Node};
+use phalanx_ir::{
+    InstId, Opcode,
+    flow::{block_of, node_of},
+};
+use rustc_hash::FxHashMap;
+
+use super::{Changed, Part, Patch, SlotFollower, is_apart};
+use crate::code::{Code, Surroundings};
+
+/// A block that was split: its first half, and the new block with what stood behind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitBlock {
+    pub(crate) first: Node,
+    pub(crate) new: Node,
+}
+
+/// Parts by patch.
+#[derive(Default)]
+struct Parts(FxHashMap<u32, Part>);
+
+impl Parts {
+    fn of(&mut self, patch: u32) -> &mut Part {
+        self.0.entry(patch).or_insert_with(|| Part { patch, ..Part::default() })
+    }
+}
+
+impl SlotFollower {
+    /// Brings it up to date after a split, if these instructions, which are others besides, have
+    /// nothing to do with objects. None if they may, if the function returns by another instruction,
+    /// or if a stack slot has left the entry block, which makes it no object; then it is as it was.
+    pub(crate) fn follow_split(
+        &mut self,
+        (code, around): (Code<'_>, Surroundings<'_>),
+        dom: &DomTree,
+        block: SplitBlock,
+        changed: &[InstId],
+    ) -> Option<Changed> {
+        let body = code.body;
+        let mut moved = body.block_insts(block_of(block.new));
+        if moved.any(|inst| body.inst(inst).opcode == Opcode::Alloca) {
+            return None;
+        }
+        if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, dom, changed)) {
+            return None;
+        }
+        self.free_last();
+        self.divide();
+        let others: Vec<InstId> =
+            changed.iter().copied().filter(|&inst| !is_apart(code, inst)).collect();
+        let has_nothing = |&inst: &InstId| {
+            self.by_inst.get(inst).is_none() && self.accessed(code, inst, changed) == Some(None)
+        };
+        if !others.iter().all(has_nothing) {
+            return None;
+        }
+        let turned = self.origins.follow(code, around, &others)?;
+        if turned.all().next().is_some() {
+            self.origins.turn(&turned);
+            return None;
+        }
+        let mut parts = Parts::default();
+        for inst in body.block_insts(block_of(block.new)) {
+            if body.inst(inst).opcode == Opcode::Ret {
+                let touches = |patch: &Patch| patch.memory.first.get(inst).is_some();
+                let all = (0..).zip(&self.patches).filter(|(_, patch)| touches(patch));
+                all.for_each(|(patch, _)| parts.of(patch).insts.push(inst));
+            } else if let Some(patch) = self.by_inst.get(inst)
+                && self.patches[patch as usize].memory.first.get(inst).is_some()
+            {
+                parts.of(patch).insts.push(inst);
+            }
+        }
+        let mut joins = code.flow.successors(block_of(block.new)).to_vec();
+        joins.sort_unstable();
+        joins.dedup();
+        for (number, patch) in (0..).zip(&mut self.patches) {
+            for &join in &joins {
+                let phis = patch.memory.ssa.come_from(node_of(join), (block.first, block.new));
+                if !phis.is_empty() {
+                    parts.of(number).phis.extend(phis.map(|at| at as u32));
+                }
+            }
+        }
+        let mut parts: Vec<Part> = parts.0.into_values().collect();
+        parts.sort_unstable_by_key(|part| part.patch);
+        self.looks.in_part += u64::from(!parts.is_empty());
+        Some(Changed { parts, ..Changed::default() })
+    }
+}
