@@ -53,7 +53,7 @@ pub(crate) fn source(source: SourceSet, dialect: Dialect) -> &'static str {
         SourceSet::WAVE => {
             own("the number of the warp", "the number of the wave", "the number of the wave")
         }
-        SourceSet::QUAD => "the number of the quad, four lanes of a wave",
+        SourceSet::QUAD => "the number of the thread, but for its last two bits",
         SourceSet::BLOCK_X => own("`blockIdx.x`", "`get_group_id(0)`", "the workgroup's index x"),
         SourceSet::BLOCK_Y => own("`blockIdx.y`", "`get_group_id(1)`", "the workgroup's index y"),
         SourceSet::BLOCK_Z => own("`blockIdx.z`", "`get_group_id(2)`", "the workgroup's index z"),
