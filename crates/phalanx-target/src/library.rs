@@ -5,7 +5,7 @@
 //!
 //! A front end leaves calls such as `get_local_id(0)` or `barrier(1)` to a library that is linked
 //! later. [`find`] says what such a function does, in the terms in which
-//! [`intrinsics::lookup`](crate::intrinsics::lookup) says it of intrinsics, so that whoever reads
+//! [`intrinsics::lookup`] says it of intrinsics, so that code which reads
 //! one reads the other. The rows are in `library.tbl`.
 //!
 //! ```

@@ -319,7 +319,7 @@ impl Transfer {
         }
     }
 
-    /// The sources of what lanes receive from each other in a shuffle, whoever takes part.
+    /// The sources of what lanes receive from each other in a shuffle, whichever take part.
     fn received<O: Operands + ?Sized>(&self, operands: &O, context: &TransferContext) -> SourceSet {
         let Transfer::Shuffle { data, lane, segment, stale, halves, pattern, old, .. } = *self
         else {

@@ -141,7 +141,7 @@ impl BranchOpInterface for Branch {
     }
 }
 
-/// The end of a function, or of a region: its operands go to whoever comes next.
+/// The end of a function, or of a region: its operands go to what comes next.
 #[pliron_op(name = "toy.yield", format, interfaces = [IsTerminatorInterface], verifier = "succ")]
 pub(crate) struct Yield;
 

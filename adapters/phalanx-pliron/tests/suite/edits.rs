@@ -94,7 +94,7 @@ fn answers_after_edits_are_those_from_scratch() {
     assert!(repaired > 500, "{repaired} repaired, {rebuilt} from scratch");
 }
 
-/// The comparison can fail: an edit that nobody reports.
+/// The comparison can fail: an edit that is not reported.
 #[test]
 fn a_missed_edit_is_found() {
     let ctx = &mut Context::new();

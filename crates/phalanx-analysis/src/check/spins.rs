@@ -51,7 +51,7 @@ const DEPTH: usize = 12;
 #[must_use]
 pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    // Without an atomic or volatile access nobody waits.
+    // Without an atomic or volatile access no thread waits.
     let body = facts.code.body;
     let mut insts = facts.code.flow.order().iter().flat_map(|&block| body.block_insts(block));
     if !insts.any(|inst| may_wait(facts, inst)) {

@@ -270,7 +270,7 @@ impl<'a> Keys<'a> {
         word.split_once('=').map(|(_, value)| parse_index(value)).transpose()
     }
 
-    /// As [`Keys::index`], and the key is there for who asks next.
+    /// As [`Keys::index`], and the key stays for the next question.
     fn peek(&self, key: &str) -> Result<Option<u8>, String> {
         Keys(self.0.clone()).index(key)
     }

@@ -118,7 +118,7 @@ impl Pattern {
     /// Whether some lane may receive what no lane holds.
     pub(super) fn may_skip<O: Operands + ?Sized>(self, operands: &O) -> bool {
         let reads = |lane| matches!(self.source(operands, lane), Some(From::Lane(_)));
-        // In a shuffle and a rotation whoever has no other lane reads itself, whatever the distance.
+        // In a shuffle and a rotation a lane without another one reads itself, whatever the distance.
         matches!(self, Pattern::Dpp { .. }) && !(0..LANES).all(reads)
     }
 

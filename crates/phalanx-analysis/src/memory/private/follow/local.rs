@@ -22,7 +22,7 @@
 //! - an address that nobody uses;
 //! - a load or store at one place in an object, neither volatile nor atomic. The place is in a slot
 //!   that is there, and others access all of the slot as well;
-//! - a load that nobody uses from a slot that [holds](super::super::holders) an address.
+//! - a load without uses from a slot that [holds](super::super::holders) an address.
 //!
 //! In the component an address is stored only where a slot holds it. Else the component is looked at
 //! as a whole.
