@@ -183,3 +183,23 @@ on:";
     case.edit(|edit| edit.erase_unreachable().map(drop));
     case.expect("d", true);
 }
+
+/// The address that a slot holds is loaded once more, and the object written through it: two edits.
+#[test]
+fn an_address_is_loaded_once_more() {
+    let start = "
+  %x = alloca i32
+  %kept = alloca ptr
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %n, ptr %x
+  store ptr %x, ptr %kept
+  %q = load ptr, ptr %kept
+  %d = load i32, ptr %q";
+    let mut case = Case::new(start, "d", true);
+    let [kept, id, d] = ["kept", "id", "d"].map(|name| case.0.named(name));
+    let ptr = case.0.context.ptr_type(0);
+    let p = case.edit(|edit| edit.before(d).load(ptr, kept));
+    case.expect("d", true);
+    case.edit(|edit| edit.before(d).store(id, p).map(drop));
+    case.expect("d", false);
+}
