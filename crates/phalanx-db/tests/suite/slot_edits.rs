@@ -337,7 +337,7 @@ fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> bool {
 
 /// How many runs: more than the usual ones where `PHALANX_SLOTS` says so.
 fn seeds() -> u64 {
-    std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(6)
+    std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
 }
 
 /// What is known of a load that reads another slot since stays with that one when its old slot is one again.
