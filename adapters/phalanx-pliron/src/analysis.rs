@@ -30,8 +30,8 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Solves a region. `given` says what the arguments of its entry depend on, by position: nothing,
-    /// of a kernel.
+    /// Solves a region. `given` says what the arguments of its entry depend on, by position:
+    /// nothing, of a kernel.
     #[must_use]
     pub fn new(ctx: &Context, region: Ptr<Region>, given: impl Fn(usize) -> SourceSet) -> Self {
         let entry = region.deref(ctx).get_entry_block();
@@ -61,8 +61,8 @@ impl Analysis {
         self.sources(value).is_some_and(|sources| !sources.intersects(varying(scope, facts)))
     }
 
-    /// What a value depends on where an operation reads it: also on when threads left the loops around
-    /// it. None if the region has not both.
+    /// What a value depends on where an operation reads it: also on when threads left the loops
+    /// around it. None if the region has not both.
     #[must_use]
     pub fn at_use(
         &self,
@@ -86,7 +86,8 @@ impl Analysis {
         (has_ways(ctx, op) || is_terminator(ctx, op)).then(|| self.core.branch(block))
     }
 
-    /// What decides whether a thread executes an operation. None of one that the region does not have.
+    /// What decides whether a thread executes an operation. None of one that the region does not
+    /// have.
     #[must_use]
     pub fn control(&self, op: Ptr<Operation>) -> Option<SourceSet> {
         self.map.operations.get(&op).map(|&block| self.core.control(block))
@@ -110,8 +111,8 @@ impl Analysis {
         self.map.operations.get(&op).copied()
     }
 
-    /// Brings all answers up to date with what a rewriter has changed. Changes of blocks, of edges and
-    /// of private variables are answered from scratch.
+    /// Brings all answers up to date with what a rewriter has changed. Changes of blocks, of edges
+    /// and of private variables are answered from scratch.
     pub fn after(&mut self, ctx: &Context, changes: &Changes) -> Outcome {
         match self.list(ctx, changes) {
             Some(list) => self.core.after(&Said { ctx, map: &self.map }, &list),
@@ -170,8 +171,8 @@ impl Analysis {
         Some(())
     }
 
-    /// The first value or end of a block of which something else is known than from scratch: a change
-    /// was not reported. Ask it in debug builds after each pass.
+    /// The first value or end of a block of which something else is known than from scratch: a
+    /// change was not reported. Ask it in debug builds after each pass.
     #[must_use]
     pub fn difference(&self, ctx: &Context) -> Option<Reader> {
         let anew = Self::with(ctx, self.region, self.map.given.clone());

@@ -6,8 +6,9 @@
 //!   analysis.after(ctx, rewriter.get_listener());
 //! ```
 //!
-//! Code that edits in place reports nothing, and passes of pliron's make rewriters of their own. After
-//! these, make a new [`Analysis`](crate::Analysis), or say by [`Changes::touch`] what they did.
+//! Code that edits in place reports nothing, and passes of pliron's make rewriters of their own.
+//! After these, make a new [`Analysis`](crate::Analysis), or say by [`Changes::touch`] what they
+//! did.
 
 use pliron::basic_block::BasicBlock;
 use pliron::context::{Context, Ptr};

@@ -1,13 +1,14 @@
-//! Divergence over [pliron](pliron)'s IR: which values, branches and blocks of a function differ among
-//! the threads of a GPU, and why.
+//! Divergence over [pliron](pliron)'s IR: which values, branches and blocks of a function differ
+//! among the threads of a GPU, and why.
 //!
 //! # What a dialect says
 //!
 //! An operation says what its results are made of by implementing [`SimtOp`], one with regions what
-//! decides on the way that threads take through them by implementing [`SimtRegionOp`]. Nothing else is
-//! needed: edges are those of pliron's `BranchOpInterface` and `RegionBranchOpInterface`, private
-//! variables those of its `PromotableAllocationInterface`. An operation that says nothing gives each
-//! thread another value, and an operation with regions that says nothing sends each another way.
+//! decides on the way that threads take through them by implementing [`SimtRegionOp`]. Nothing else
+//! is needed: edges are those of pliron's `BranchOpInterface` and `RegionBranchOpInterface`,
+//! private variables those of its `PromotableAllocationInterface`. An operation that says nothing
+//! gives each thread another value, and an operation with regions that says nothing sends each
+//! another way.
 //!
 //! ```
 //! use phalanx_pliron::{Meaning, Rule, SimtOp, SourceSet};
@@ -34,9 +35,9 @@
 //!
 //! # What a compiler asks
 //!
-//! An [`Analysis`] of a region, such as a function's, answers. After a change that a pass reports by a
-//! [`Changes`] listener of its rewriter, [`Analysis::after`] repairs the answers. Code that edits in
-//! place reports nothing: after it, make a new one.
+//! An [`Analysis`] of a region, such as a function's, answers. After a change that a pass reports
+//! by a [`Changes`] listener of its rewriter, [`Analysis::after`] repairs the answers. Code that
+//! edits in place reports nothing: after it, make a new one.
 //!
 //! | module | has |
 //! |---|---|

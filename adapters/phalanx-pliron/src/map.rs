@@ -10,8 +10,8 @@
 //!     %y = ..                    block 2, with the argument %r
 //! ```
 //!
-//! Block 0 stands before the region. It gives the entry's arguments, which a branch back to the entry
-//! may bring as well.
+//! Block 0 stands before the region. It gives the entry's arguments, which a branch back to the
+//! entry may bring as well.
 //!
 //! O(operations). Nested regions are taken from a list: there is no recursion.
 

@@ -1,11 +1,11 @@
 //! Private variables: those that pliron's `mem2reg` could make values of.
 //!
-//! An allocation is a slot if everything that uses its address says by `PromotableOpInterface` that it
-//! loads, stores, or could be removed. Of what such an operation does besides, nothing is asked.
+//! An allocation is a slot if everything that uses its address says by `PromotableOpInterface` that
+//! it loads, stores, or could be removed. Of what such an operation does besides, nothing is asked.
 //!
 //! A slot holds the same in all threads when the function is entered, whatever that is, and an
-//! allocation that is executed again leaves it as it is: so does `mem2reg`, whose result has the same
-//! answers.
+//! allocation that is executed again leaves it as it is: so does `mem2reg`, whose result has the
+//! same answers.
 //!
 //! O(uses).
 

@@ -125,7 +125,8 @@ pub struct LaunchFacts {
     pub max_cluster_size: Option<u32>,
     /// Workgroups along `x`, `y`, `z` of a cluster: `nvvm.cluster_dim`.
     pub cluster_size: [Extent; 3],
-    /// Which threads make a quad. With [`QuadLayout::Square`] nothing is concluded from the wave width.
+    /// Which threads make a quad. With [`QuadLayout::Square`] nothing is concluded from the wave
+    /// width.
     pub quads: QuadLayout,
 }
 

@@ -10,15 +10,16 @@
 //! > equal values.
 //!
 //! The empty set is a launch constant. The lattice is the three-bit one of Kong (*Variance Analysis on SSA-based
-//! Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or) with more coordinates and four
+//! Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or) with more
+//! coordinates and four
 //! *opaque* sources, which say "unknown, but equal within" a thread, a quad, a wave or a workgroup.
 //!
 //! # Scopes
 //!
 //! Whether a value is uniform is a question about a set of threads, a [`Scope`]:
 //! `uniform(v, scope)  <=>  sources(v) & varying(scope, facts) == {}`, where [`varying`] lists the sources that can
-//! differ between two threads of one quad, wave, workgroup, cluster or grid. What is known of the launch ([`LaunchFacts`])
-//! only ever removes sources from that list.
+//! differ between two threads of one quad, wave, workgroup, cluster or grid. What is known of the
+//! launch ([`LaunchFacts`]) only ever removes sources from that list.
 //!
 //! # Invariants
 //!
@@ -235,8 +236,8 @@ impl FromIterator<SourceSet> for SourceSet {
 /// A set of threads among which uniformity is asked for, from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Four threads of a wave whose lane numbers are `4k` to `4k + 3`, among which graphics hardware
-    /// takes derivatives.
+    /// Four threads of a wave whose lane numbers are `4k` to `4k + 3`, among which graphics
+    /// hardware takes derivatives.
     Quad,
     /// Threads that execute in lock step: a wavefront, warp or subgroup.
     Wave,
@@ -288,14 +289,17 @@ impl fmt::Display for Scope {
 /// | cluster | as workgroup, and `block.x`, `block.y`, `block.z` where the cluster is longer than one; `cluster`, `opaque.group` |
 /// | grid | as cluster, and all of `block.x`, `block.y`, `block.z` |
 ///
-/// and degenerate launches have less: there is one lane when workgroups have one thread or waves are one wide, one quad in a
-/// wave when either has at most four threads, and one wave when a workgroup fits in it; then `opaque.wave` cannot differ
-/// within the workgroup either. A cluster of one workgroup is a workgroup.
+/// and degenerate launches have less: there is one lane when workgroups have one thread or waves
+/// are one wide, one quad in a wave when either has at most four threads, and one wave when a
+/// workgroup fits in it; then
+/// `opaque.wave` cannot differ within the workgroup either. A cluster of one workgroup is a
+/// workgroup.
 ///
 /// Why `y` needs only a multiple: in the linear order `y` changes exactly between `k * dx - 1` and `k * dx`, so it is
 /// constant within waves if all those places are wave boundaries; the place `k = 1` exists when `dy > 1`. Likewise `z`.
-/// Quads end at all multiples of four if the wave width is one, so `dx` has to be a multiple of four only. Quads that are
-/// [squares](QuadLayout::Square) have threads of two rows and of one plane.
+/// Quads end at all multiples of four if the wave width is one, so `dx` has to be a multiple of
+/// four only. Quads that are [squares](QuadLayout::Square) have threads of two rows and of one
+/// plane.
 #[must_use]
 pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
     let scope = match scope {

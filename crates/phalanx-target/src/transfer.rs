@@ -8,18 +8,20 @@
 //!
 //! # Rules
 //!
-//! Let `V` be the sources that vary within a wave, `Q` those that vary within a quad. Three operators on operand sets do
-//! all the work:
+//! Let `V` be the sources that vary within a wave, `Q` those that vary within a quad. Three
+//! operators on operand sets do all the work:
 //!
 //! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the same value and the
 //!   result follows it; otherwise every lane gets the same unknown value: `(s - V) | {opaque.wave}`.
 //! * `agree(s)`: the same within a quad: sources in `Q` become `{opaque.quad}`.
-//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing happens. What varies in
-//!   `V` only leaves the lanes of a quad alike, `{opaque.wave, opaque.quad}`; of what varies in `Q` nothing is known.
+//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing
+//!   happens. What varies in `V` only leaves the lanes of a quad alike, `{opaque.wave, opaque.quad}`;
+//!   of what varies in `Q` nothing is known.
 //!
-//! All distribute over union (a source in `V` or `Q` maps to the opaque source, any other to itself), which keeps the whole
-//! analysis a graph reachability problem per source. The one exception is a shuffle by lane number, which is good when
-//! the data *or* the lane number is uniform; it is monotone, which is what a fixpoint needs.
+//! All distribute over union (a source in `V` or `Q` maps to the opaque source, any other to
+//! itself), which keeps the whole analysis a graph reachability problem per source. The one
+//! exception is a shuffle by lane number, which is good when the data *or* the lane number is
+//! uniform; it is monotone, which is what a fixpoint needs.
 //!
 //! # What is assumed
 //!
@@ -164,8 +166,8 @@ impl TransferContext {
     }
 }
 
-/// Nothing is known. `opaque.thread` alone would say so; the other sources keep the rules monotone where a better
-/// answer is `{opaque.wave}` or `{opaque.quad}`.
+/// Nothing is known. `opaque.thread` alone would say so; the other sources keep the rules monotone
+/// where a better answer is `{opaque.wave}` or `{opaque.quad}`.
 const UNKNOWN: SourceSet = SourceSet::OPAQUE_THREAD.union(PER_QUAD);
 
 /// Nothing is known but that the lanes of a quad have the same.
@@ -341,7 +343,8 @@ impl Transfer {
         let of_wave = context.collapse(data) | SourceSet::OPAQUE_WAVE;
         let segments = segment.map_or(Segments::Whole, |at| Segments::of(operands, at));
         match (moves, lane) {
-            // Lanes of a quad that read one lane find it active or not together; else each for itself.
+            // Lanes of a quad that read one lane find it active or not together; else each for
+            // itself.
             (Some(moves), _) if !may_be_stale || moves == Moves::Broadcast => {
                 kept | SourceSet::OPAQUE_QUAD | context.moved(moves, data)
             }

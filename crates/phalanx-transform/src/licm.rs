@@ -13,12 +13,14 @@
 //! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a new block on the edges into a cycle
 //! changes nobody's group.
 //!
-//! An instruction moves as far as it can at once. If it may leave a cycle it may leave those inside that it is in, so one walk through the
-//! instructions finds for each the outermost cycle without its operands, and goes inwards from there only for loads. Everything is found first and then
+//! An instruction moves as far as it can at once. If it may leave a cycle it may leave those inside
+//! that it is in, so one walk through the instructions finds for each the outermost cycle without
+//! its operands, and goes inwards from there only for loads. Everything is found first and then
 //! done, in one transaction.
 //!
-//! O(instructions × log(depth of cycles)); for loads also the writes of each cycle that is tried, which are looked at up to a bound. Where one of these
-//! may write what a load reads as far as its address tells, the walker of MemorySSA is asked.
+//! O(instructions × log(depth of cycles)); for loads also the writes of each cycle that is tried,
+//! which are looked at up to a bound. Where one of these may write what a load reads as far as its
+//! address tells, the walker of MemorySSA is asked.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, CycleId, Cycles, Node};

@@ -261,8 +261,8 @@ pub(crate) struct If;
 #[pliron_op(name = "toy.while", format, verifier = "succ")]
 pub(crate) struct While;
 
-/// `for`, from the first operand up to the second one: the number of the round goes into the region,
-/// and is made by the operation.
+/// `for`, from the first operand up to the second one: the number of the round goes into the
+/// region, and is made by the operation.
 #[pliron_op(name = "toy.for", format, verifier = "succ")]
 pub(crate) struct For;
 

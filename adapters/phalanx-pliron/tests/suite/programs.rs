@@ -1,4 +1,5 @@
-//! Random programs: what is claimed of them holds when they are executed, and after pliron's `mem2reg`.
+//! Random programs: what is claimed of them holds when they are executed, and after pliron's
+//! `mem2reg`.
 
 use phalanx_graph::DomTree;
 use phalanx_pliron::{Analysis, LaunchFacts, Scope, SourceSet, varying};

@@ -11,8 +11,8 @@ use crate::dialect::{
     Sum, ThreadId, Variable, While, Yield, add, add_regions, block, function, region,
 };
 
-/// Values of a function of one argument, each with its name: the smallest scope whose threads may hold
-/// different ones, and its sources.
+/// Values of a function of one argument, each with its name: the smallest scope whose threads may
+/// hold different ones, and its sources.
 fn check(
     build: impl FnOnce(&mut Context, Ptr<BasicBlock>, Value) -> Vec<(&'static str, Value)>,
     expected: &Expect,
@@ -33,8 +33,8 @@ fn check(
     expected.assert_eq(&text);
 }
 
-/// Inside, a value is the same for all who are still there; outside, threads hold that of their last
-/// round.
+/// Inside, a value is the same for all who are still there; outside, threads hold that of their
+/// last round.
 #[test]
 fn a_while_that_threads_leave_in_different_rounds() {
     check(

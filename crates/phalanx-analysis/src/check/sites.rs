@@ -290,7 +290,8 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         return Some(kinds::of_call(code, intrinsic, barrier, arguments));
     }
     let members = match info.result {
-        // Which lanes a row of these moves is known to who writes it: reductions branch on the lane.
+        // Which lanes a row of these moves is known to who writes it: reductions branch on the
+        // lane.
         Transfer::Shuffle { pattern: Some(Pattern::Dpp { .. } | Pattern::Dpp8 { .. }), .. } => {
             return None;
         }

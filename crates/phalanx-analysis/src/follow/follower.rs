@@ -2,11 +2,11 @@
 //!
 //! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the
 //! [tables](super::lowering) that it solved, so a function that is analysed once costs what it
-//! costs. (Whoever does not even want to keep these asks for the first time without one: see
+//! costs. (A caller that does not keep these either asks the first time without a follower: see
 //! [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps
 //! a [`Retained`], which it repairs from then on. That costs two or three times what solving does:
-//! so it is done at once after very few changes (one in 1024 instructions, or 8), as somebody makes
-//! who asks after each; and after more, as passes over a whole function make, when that happens
+//! so it is done at once after very few changes (one in 1024 instructions, or 8), as a driver makes
+//! that asks after each; and after more, as passes over a whole function make, when that happens
 //! twice in a row (but not where the tables are those of [another follower](Follower::seen)). Until
 //! then the tables are brought up to date, if at most an eighth of the function has changed, and
 //! solved again.

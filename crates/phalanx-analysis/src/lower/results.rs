@@ -107,8 +107,8 @@ fn rule_by_evaluation(
     let evaluate = |set: Option<(usize, SourceSet)>, mixed: Option<usize>| {
         transfer.evaluate(&Probe { operands, set, mixed }, context)
     };
-    // Where one number is another lane for each, or for each quad, as in segments, the data are read instead, and the number is taken
-    // to differ.
+    // Where one number is another lane for each, or for each quad, as in segments, the data are
+    // read instead, and the number is taken to differ.
     let of_number = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_QUAD;
     let mixed = match (mixed, transfer) {
         (Some(_), Transfer::Shuffle { lane: Some(lane), .. })
@@ -189,7 +189,8 @@ mod tests {
         }
     }
 
-    /// A rule looks at one operand at a time, and never says "uniform" where all operands together do not.
+    /// A rule looks at one operand at a time, and never says "uniform" where all operands together
+    /// do not.
     #[test]
     fn rules_say_no_more_than_transfers() {
         let mut rng = SmallRng::seed_from_u64(2);

@@ -4,8 +4,9 @@
 //! replaces holds its initial value, in which the very member is looked up where the offset is known, and all of it where not. Into
 //! constant memory and the parameters of kernels only the host writes, and what it knows of are addresses of device memory.
 //!
-//! Constants are looked at once each, and so are initial values that are read at an unknown offset. O(parts of an initial value); of a load at a
-//! known offset from an array O(elements that it reads).
+//! Constants are looked at once each, and so are initial values that are read at an unknown offset.
+//! O(parts of an initial value); of a load at a known offset from an array O(elements that it
+//! reads).
 
 use std::ops::Range;
 

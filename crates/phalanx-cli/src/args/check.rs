@@ -46,7 +46,8 @@ pub(crate) struct CheckArgs {
     /// Change sources: make the fixes that are shown below findings, and check again.
     #[arg(long, conflicts_with_all = ["watch", "against", "write_baseline"])]
     pub(crate) fix: bool,
-    /// Report findings of a rule as errors; a code, a name, `all` rules, `warnings`, or `not-judged`.
+    /// Report findings of a rule as errors; a code, a name, `all` rules, `warnings`, or
+    /// `not-judged`.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
     /// Report findings of a rule as warnings.

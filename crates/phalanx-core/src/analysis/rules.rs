@@ -1,7 +1,8 @@
 //! What operations on lanes of a wave make of what they read, by value.
 //!
-//! A [`Definition`] has one rule for all operands, and an image needs a set for each source. For the usual
-//! operations a [`Rule`] says both, with the positions of operands that are not like the others:
+//! A [`Definition`] has one rule for all operands, and an image needs a set for each source. For
+//! the usual operations a [`Rule`] says both, with the positions of operands that are not like the
+//! others:
 //!
 //! ```text
 //!   s = sum over the wave of id     Rule::Agree                       one value per wave
@@ -28,7 +29,8 @@ pub enum Rule {
     /// As [`Collective`](Self::Collective). Where the lanes hold the same, the result is a function
     /// of that: the first lane's value, the minimum, all, any.
     Agree,
-    /// As [`Agree`](Self::Agree), among the lanes of each quad: a vote, a broadcast of one of its lanes.
+    /// As [`Agree`](Self::Agree), among the lanes of each quad: a vote, a broadcast of one of its
+    /// lanes.
     Quad,
     /// Which lanes hold the same as this one.
     Match,

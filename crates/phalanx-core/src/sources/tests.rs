@@ -8,7 +8,8 @@ use crate::launch::Extent;
 const COORDINATES: [SourceSet; 6] =
     [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE, SourceSet::WAVE, SourceSet::QUAD];
 
-/// The slow twin: which coordinates differ between two threads of one quad, of one wave, and of the workgroup.
+/// The slow twin: which coordinates differ between two threads of one quad, of one wave, and of the
+/// workgroup.
 fn observed(size: [u32; 3], width: u32) -> [SourceSet; 3] {
     let [dx, dy, dz] = size;
     let mut threads = Vec::new();
@@ -127,8 +128,8 @@ fn partial_facts_cover_every_launch_and_no_more() {
                         cases += 1;
                         for (scope, seen) in Scope::ALL.into_iter().zip(all) {
                             let said = coordinates(varying(scope, &facts));
-                            // Of waves of no known width, it is not known where they end, nor how their
-                            // lanes are numbered.
+                            // Of waves of no known width, it is not known where they end, nor how
+                            // their lanes are numbered.
                             let unknown = match (width, scope) {
                                 (None, Scope::Quad) => SourceSet::ALL,
                                 (None, _) => SourceSet::QUAD,

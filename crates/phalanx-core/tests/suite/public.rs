@@ -1,4 +1,5 @@
-//! What the crate promises to other compilers: a change of `public.txt` is a change that clients see.
+//! What the crate promises to other compilers: a change of `public.txt` is a change that clients
+//! see.
 
 use std::path::Path;
 

@@ -59,10 +59,10 @@ pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
 /// The calls below are walked up to functions that answer for themselves ([`answers_alone`]): the
 /// answers of a whole call graph take little more than linear time, and do not nest deeply.
 ///
-/// *Reads* `mentions`, [`symbols`], [`library`], [`call_place`] and [`own_barriers`] of the function
-/// and of those that it calls, directly or not, up to some whose [`synchronizes`] it reads; the
-/// header of a declaration. *Changes when* it comes to have a barrier or an unknown call, or no
-/// longer has one. *Cost* O(calls of the functions that are walked).
+/// *Reads* `mentions`, [`symbols`], [`library`], [`call_place`] and [`own_barriers`] of the
+/// function and of those that it calls, directly or not, up to some whose [`synchronizes`] it
+/// reads; the header of a declaration. *Changes when* it comes to have a barrier or an unknown
+/// call, or no longer has one. *Cost* O(calls of the functions that are walked).
 #[salsa::tracked(returns(copy))]
 pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
     let place = call_place(db, function);

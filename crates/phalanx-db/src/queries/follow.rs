@@ -160,7 +160,7 @@ impl Slot {
         })
     }
 
-    /// The follower; none for who asks first, unless it is worth having from the first time on.
+    /// The follower; none for the first question, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
         self.at(wanted, |place, _| match (wanted, &place) {
             (Wanted::Of(sources), Place::New | Place::Taken) if size >= TABLES_KEPT => {
@@ -257,7 +257,8 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     function.slots(db).clear();
 }
 
-/// What the divergence of a large function was found from, if somebody has asked for it: whoever wants the same tables does not make them again.
+/// What the divergence of a large function was found from, if it was asked: a query that needs the
+/// same tables does not make them again.
 ///
 /// *Reads* `body`, [`footing`]: what they follow from. *Cost* that of a copy.
 pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {

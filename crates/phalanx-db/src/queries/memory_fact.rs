@@ -23,8 +23,8 @@ use salsa::Database as Db;
 
 /// A fact that is kept.
 pub(super) trait Answer: PartialEq {
-    /// Whether one that was found anew can be dropped for this: they say the same, also to whoever
-    /// asks what an edit is to them.
+    /// Whether one that was found anew can be dropped for this: they say the same, also about what
+    /// an edit is to them.
     fn says_as_much(&self, new: &Self) -> bool {
         self == new
     }
@@ -40,9 +40,9 @@ impl Answer for MemorySsa {}
 
 impl Answer for ClassicMemorySsa {}
 
-/// What [`private_memory`](super::private_memory) has found of a large function as it is, if
-/// somebody has asked for it: whoever looks at the same objects does not find them again. It
-/// follows from what it is found from, so that is to be read by whoever uses it.
+/// What [`private_memory`](super::private_memory) has found of a large function as it is, if it was
+/// asked: a query about the same objects does not find them again. It follows from what it is found
+/// from, so a query that uses it reads that, too.
 /// `position` is where the body is in its history.
 pub(super) fn private_at_hand(
     db: &dyn Db,

@@ -31,7 +31,8 @@ use salsa::Database as Db;
 pub(super) const ROUNDS: usize = 64;
 
 /// Of some functions, those in recursion with a member, each with the round in which it was gone
-/// through last when the member is gone through in a round from one on. O(functions that are given).
+/// through last when the member is gone through in a round from one on. O(functions that are
+/// given).
 ///
 /// *Reads* `call_place` of the member and of the functions.
 pub(super) fn before(

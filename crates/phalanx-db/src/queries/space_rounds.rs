@@ -16,8 +16,8 @@ use crate::retained::place::fresh;
 
 use salsa::Database as Db;
 
-/// What functions in recursion with each other return, by the first of them: in the order of the members, none for one
-/// that is not known. Empty where it takes too many rounds.
+/// What functions in recursion with each other return, by the first of them: in the order of the
+/// members, none for one that is not known. Empty where it takes too many rounds.
 ///
 /// *Reads* [`call_place`], `returned_in_round` of all of them. *Cost* O(members) for each round.
 #[salsa::tracked(returns(ref))]

@@ -122,7 +122,8 @@ fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
 
 /// Summaries of the functions that a function in recursion calls and is not in recursion with.
 ///
-/// *Reads* [`call_place`], `mentions`, [`summary()`](super::summary()) of these. *Changes when* one of them does. *Cost* O(calls).
+/// *Reads* [`call_place`], `mentions`, [`summary()`](super::summary()) of these. *Changes when* one
+/// of them does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summary)> {
     let place = call_place(db, member);

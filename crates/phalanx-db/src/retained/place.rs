@@ -169,7 +169,7 @@ pub(crate) enum Place<F = Follower> {
 }
 
 impl<F> Place<F> {
-    /// The follower; none for who asks first, and will not keep anything. `seen` makes one of a
+    /// The follower; none for a first question after which nothing is kept. `seen` makes one of a
     /// function that was asked about at a position of its history.
     pub(crate) fn take(&mut self, position: u64, seen: impl FnOnce(u64) -> F) -> Option<F> {
         match std::mem::replace(self, Place::Taken) {

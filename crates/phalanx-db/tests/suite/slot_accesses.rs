@@ -288,8 +288,8 @@ fn an_address_that_is_stored_is_not_stored_any_more() {
     fixture.check("a number is stored");
 }
 
-/// A split leaves all versions as they are, so no slot is looked at again; and what is done with one
-/// afterwards is nothing to the others.
+/// A split leaves all versions as they are, so no slot is looked at again; and what is done with
+/// one afterwards is nothing to the others.
 #[test]
 fn a_split_looks_at_no_slot() {
     let mut fixture = Fixture::warm();

@@ -2,8 +2,9 @@
 //!
 //! # What
 //!
-//! Many operations move data between lanes by a pattern that constants name: `quad_perm`, a swizzle, `lane ^ 8`. What
-//! becomes of data that are equal within each quad depends on where the four lanes of a quad read:
+//! Many operations move data between lanes by a pattern that constants name: `quad_perm`, a
+//! swizzle, `lane ^ 8`. What becomes of data that are equal within each quad depends on where the
+//! four lanes of a quad read:
 //!
 //! ```text
 //! quad_perm:[2,2,2,2]   all four read one lane           Moves::Broadcast   one value, whatever the data are
@@ -14,8 +15,9 @@
 //!
 //! # How
 //!
-//! A pattern is a function of the lane number. It is evaluated for 64 lanes, and the sixteen quads are compared: no case
-//! analysis over encodings, which are as the ISA documents describe them (PTX `shfl`; RDNA and CDNA: DPP, DPP8,
+//! A pattern is a function of the lane number. It is evaluated for 64 lanes, and the sixteen quads
+//! are compared: no case analysis over encodings, which are as the ISA documents describe them (PTX
+//! `shfl`; RDNA and CDNA: DPP, DPP8,
 //! `ds_swizzle_b32`).
 //!
 //! Complexity: constant, 64 evaluations per call that is lowered.
@@ -61,7 +63,8 @@ pub enum Pattern {
         /// Operand that holds the pattern.
         control: u8,
     },
-    /// Data-parallel primitives: control, row mask, bank mask and bound control are at this position and the next ones.
+    /// Data-parallel primitives: control, row mask, bank mask and bound control are at this
+    /// position and the next ones.
     Dpp {
         /// Operand that holds the control.
         control: u8,
@@ -118,12 +121,13 @@ impl Pattern {
     /// Whether some lane may receive what no lane holds.
     pub(super) fn may_skip<O: Operands + ?Sized>(self, operands: &O) -> bool {
         let reads = |lane| matches!(self.source(operands, lane), Some(From::Lane(_)));
-        // In a shuffle and a rotation a lane without another one reads itself, whatever the distance.
+        // In a shuffle and a rotation a lane without another one reads itself, whatever the
+        // distance.
         matches!(self, Pattern::Dpp { .. }) && !(0..LANES).all(reads)
     }
 
-    /// Whether some lane may keep an old value: its row or bank is masked out, or the lane that it reads is inactive or
-    /// beyond the row, and bound control does not say that it gets zero.
+    /// Whether some lane may keep an old value: its row or bank is masked out, or the lane that it
+    /// reads is inactive or beyond the row, and bound control does not say that it gets zero.
     pub(super) fn may_keep<O: Operands + ?Sized>(self, operands: &O) -> bool {
         let Pattern::Dpp { control } = self else { return true };
         let is = |at: u8, value: u64| operands.constant(usize::from(control + at)) == Some(value);
@@ -193,7 +197,8 @@ impl Pattern {
     }
 }
 
-/// What a lane receives by the controls that all processors have; those that go beyond a row depend on the processor.
+/// What a lane receives by the controls that all processors have; those that go beyond a row depend
+/// on the processor.
 fn dpp(control: u32, lane: u32) -> Option<From> {
     let (row, at, by) = (lane & !15, lane & 15, control & 15);
     let in_row = |position: Option<u32>| {

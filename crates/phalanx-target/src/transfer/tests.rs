@@ -357,8 +357,8 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
     claims
 }
 
-/// Never uniform where the simulation differs; the numbers say how often uniformity was claimed (quad, wave, workgroup), so
-/// that the test is not passed by claiming nothing.
+/// Never uniform where the simulation differs; the numbers say how often uniformity was claimed
+/// (quad, wave, workgroup), so that the test is not passed by claiming nothing.
 #[test]
 fn rules_hold_in_simulated_waves() {
     use Kind::{Clamp, Data, Immediate, Members, OneOf};

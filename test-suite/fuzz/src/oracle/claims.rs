@@ -21,8 +21,8 @@ use super::Tally;
 const SCOPES: [Scope; 4] = [Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
 
 /// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
-/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ. What is
-/// uniform in quads alone is watched there, too.
+/// one is a difference within that; in the wave if at none, to know how often a divergent value is
+/// seen to differ. What is uniform in quads alone is watched there, too.
 #[derive(Copy, Clone, Debug)]
 struct Watched {
     scope: Scope,
@@ -75,7 +75,8 @@ impl Watched {
         Watched { scope, claims: claims as u64, in_quads, ..Watched::NOTHING }
     }
 
-    /// Looks at one execution. `is_same` says whether it is like the first one in the group of a number.
+    /// Looks at one execution. `is_same` says whether it is like the first one in the group of a
+    /// number.
     fn look(&mut self, at: &Moment<'_>, mut is_same: impl FnMut(u32) -> bool) {
         self.executed = true;
         self.differs = self.differs || !is_same(group(at, self.scope));

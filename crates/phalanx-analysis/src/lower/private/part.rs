@@ -67,8 +67,8 @@ impl PartRows {
 }
 
 impl Make<'_, '_> {
-    /// What the rows of definitions, phis and what arguments point to stand for, by number; those of
-    /// what is there at returns, which nothing reads, come behind.
+    /// What the rows of definitions, phis and what arguments point to stand for, by number; those
+    /// of what is there at returns, which nothing reads, come behind.
     fn keys(&self) -> Vec<RowKey> {
         let mut keys: Vec<RowKey> = Vec::with_capacity(self.definitions as usize);
         for touch in self.memory.touches() {

@@ -30,9 +30,9 @@
 //!   while blocks may have come to another order. So numbers of events and touches say nothing
 //!   about blocks of other objects.
 //!
-//! **Complexity.** O(uses of the objects in question and the blocks that they are in); O(uses of all
-//! objects) the first time; dominance frontiers once for each graph. After an edit of that, what
-//! [`graph`] costs.
+//! **Complexity.** O(uses of the objects in question and the blocks that they are in); O(uses of
+//! all objects) the first time; dominance frontiers once for each graph. After an edit of that,
+//! what [`graph`] costs.
 
 mod divide;
 mod gather;

@@ -24,12 +24,12 @@
 //!   that is there, and others access all of the slot as well;
 //! - a load without uses from a slot that [holds](super::super::holders) an address.
 //!
-//! In the component an address is stored only where a slot holds it. Else the component is looked at
-//! as a whole.
+//! In the component an address is stored only where a slot holds it. Else the component is looked
+//! at as a whole.
 //!
-//! **Complexity.** O(touches of the slots in question), which are named again and compared; O(touches
-//! of the component), whose numbers move; steps of the addresses; instructions of the block up to
-//! the next touch.
+//! **Complexity.** O(touches of the slots in question), which are named again and compared;
+//! O(touches of the component), whose numbers move; steps of the addresses; instructions of the
+//! block up to the next touch.
 
 use phalanx_graph::{DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};

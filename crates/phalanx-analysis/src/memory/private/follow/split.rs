@@ -50,8 +50,9 @@ impl Parts {
 
 impl SlotFollower {
     /// Brings it up to date after a split, if these instructions, which are others besides, have
-    /// nothing to do with objects. None if they may, if the function returns by another instruction,
-    /// or if a stack slot has left the entry block, which makes it no object; then it is as it was.
+    /// nothing to do with objects. None if they may, if the function returns by another
+    /// instruction, or if a stack slot has left the entry block, which makes it no object; then it
+    /// is as it was.
     pub(crate) fn follow_split(
         &mut self,
         (code, around): (Code<'_>, Surroundings<'_>),
