@@ -40,6 +40,7 @@ use crate::{
 };
 use baseline::Baseline;
 use config::Levels;
+pub(crate) use fixes::Trials;
 use rules::rendered;
 use units::{Item, items, work_off};
 
@@ -188,7 +189,12 @@ impl<'a> Check<'a> {
             Some(known) => known,
             None => {
                 let (mut found, judged) = self.found(&source, &self.files)?;
-                self.add_fixes(&source, &mut found, &judged);
+                let trials = Trials {
+                    reader: &self.reader,
+                    found: &|source, files| self.found(source, files),
+                };
+                let files = self.files_of(&source);
+                trials.add_fixes((&source, &files), &mut found, &judged);
                 self.add_unoptimized(&source, &mut found)?;
                 if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
                     let reads = source.compiled.as_ref().map(|origin| origin.reads.clone());

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use phalanx::{
-    Session,
-    db::queries,
+    ModuleId, Session,
+    db::{FunctionEntry, queries},
     report::{
         check::{Checker, Diagnostic, Judged, LinedText, distinct, findings, write_judged},
         page::{self, Builder, Page},
@@ -16,9 +16,10 @@ use phalanx::{
 use crate::{
     analyze::overrides,
     args::ReportArgs,
+    check::Trials,
     files::Files,
     functions,
-    input::{self, compiled_by},
+    input::{Reader, Source, compiled_by},
     run::extents,
     status::Status,
     terminal::Terminal,
@@ -26,10 +27,11 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let report = Report::new(args)?;
     if let [file] = &args.files[..] {
-        let Some(mut page) = page_of(args, file, terminal)? else { return Ok(Status::Bad) };
+        let Some(mut page) = report.page_of(file, terminal)? else { return Ok(Status::Bad) };
         if let Some(before) = &args.against {
-            let Some(before) = page_of(args, before, terminal)? else { return Ok(Status::Bad) };
+            let Some(before) = report.page_of(before, terminal)? else { return Ok(Status::Bad) };
             page.set_earlier(before);
         }
         let mut out = String::new();
@@ -41,11 +43,12 @@ pub(crate) fn run(args: &ReportArgs, terminal: &Terminal) -> anyhow::Result<Stat
         write(&args.output, &out, terminal)?;
         return Ok(Status::Fine);
     }
-    several(args, terminal)
+    several(&report, terminal)
 }
 
 /// A page of each file in a folder beside the output, and links to all in the output.
-fn several(args: &ReportArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+fn several(report: &Report<'_>, terminal: &Terminal) -> anyhow::Result<Status> {
+    let args = report.args;
     if args.against.is_some() {
         anyhow::bail!("--against shows two versions of one file, and several were given");
     }
@@ -65,7 +68,7 @@ fn several(args: &ReportArgs, terminal: &Terminal) -> anyhow::Result<Status> {
     let (mut list, mut status) = (page::List::default(), Status::Fine);
     let mut names: Vec<String> = Vec::new();
     for file in &args.files {
-        let Some(page) = page_of(args, file, terminal)? else {
+        let Some(page) = report.page_of(file, terminal)? else {
             status = Status::Bad;
             continue;
         };
@@ -94,45 +97,102 @@ fn write(path: &Path, text: &str, terminal: &Terminal) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The page of a file. None if it is no module, which has been said.
-fn page_of(args: &ReportArgs, file: &Path, terminal: &Terminal) -> anyhow::Result<Option<Page>> {
-    let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
-    let source = input::read_one(file, &args.source, &args.target, workgroup_size, terminal)?;
-    let mut session = Session::new();
-    let module = match session.read_for(&source.text, overrides(&args.target)) {
-        Ok(module) => module,
-        Err(error) => {
-            terminal.err(&error.render(&source.module, &source.text));
-            return Ok(None);
+/// How pages are made.
+struct Report<'a> {
+    args: &'a ReportArgs,
+    launch: LaunchStatement,
+    reader: Reader,
+}
+
+/// What is found in a module.
+struct Examined {
+    /// All that is found, function by function.
+    found: Vec<Diagnostic>,
+    /// The functions, how much of what is found is in each, and how many of its operations are not
+    /// judged.
+    functions: Vec<(FunctionEntry, usize, usize)>,
+    judged: Judged,
+}
+
+impl<'a> Report<'a> {
+    fn new(args: &'a ReportArgs) -> anyhow::Result<Self> {
+        let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+        Ok(Report {
+            args,
+            launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
+            reader: Reader::new(&args.source, &args.target).launched_with(workgroup_size),
+        })
+    }
+
+    /// The page of a file. None if it is no module, which has been said.
+    fn page_of(&self, file: &Path, terminal: &Terminal) -> anyhow::Result<Option<Page>> {
+        let source = self.reader.read(file)?;
+        source.note(terminal);
+        let mut session = Session::new();
+        let module = match session.read_for(&source.text, overrides(&self.args.target)) {
+            Ok(module) => module,
+            Err(error) => {
+                terminal.err(&error.render(&source.module, &source.text));
+                return Ok(None);
+            }
+        };
+        let files = Files::default();
+        let Examined { mut found, functions, judged } =
+            self.examine(&mut session, module, (&source, &files))?;
+        let trials =
+            Trials { reader: &self.reader, found: &|source, files| self.found(source, files) };
+        let files = files.of(&source);
+        trials.add_fixes((&source, &files), &mut found, &judged);
+        let mut said = String::new();
+        write_judged(&found, &judged, &source.name, &mut said)?;
+        let (db, printer) = (session.database(), session.printer(module));
+        let mut builder = Builder::new(db, module.input(), &printer, (&source.name, &source.text));
+        for (entry, count, not_judged) in functions {
+            builder.add(entry, (found.drain(..count).collect(), not_judged), &files);
         }
-    };
-    let entries = functions::select(&session, module.input(), &args.function)?;
-    let launch = LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() };
-    for entry in &entries {
-        session.database_mut().set_launch(entry.input, launch)?;
+        let compiled = source.compiled.as_ref().map(|origin| compiled_by(&origin.about));
+        Ok(Some(builder.finish(&files, compiled, said.trim().to_owned())))
     }
-    session.set_whole(module, !args.part_of_program);
-    let (db, printer) = (session.database(), session.printer(module));
-    let (files, text) = (Files::default(), LinedText::new(&source.text[..]));
-    let files = files.of(&source);
-    let mut judged = match args.function.is_empty() {
-        true => Judged::of_module(db, module.input()),
-        false => Judged::default(),
-    };
-    let mut builder = Builder::new(db, module.input(), &printer, (&source.name, &source.text));
-    let mut all: Vec<Diagnostic> = Vec::new();
-    for entry in entries {
-        let checker = Checker::new(db, entry.input, &printer, &text, &files);
-        let mut coverage = queries::coverage(db, entry.input).unwrap_or_default();
-        coverage.gaps.extend(queries::unjudged_memory(db, entry.input));
-        judged.add_function(db, entry.input, &coverage, &checker);
-        let found = findings(db, entry.input);
-        let found = distinct(found.iter().map(|finding| checker.diagnostic(finding)).collect());
-        all.extend(found.iter().cloned());
-        builder.add(entry, found, coverage.gaps.len());
+
+    /// What is found in a module that has been read, launched as it is stated.
+    fn examine(
+        &self,
+        session: &mut Session,
+        module: ModuleId,
+        (source, files): (&Source, &Files),
+    ) -> anyhow::Result<Examined> {
+        let entries = functions::select(session, module.input(), &self.args.function)?;
+        for entry in &entries {
+            session.database_mut().set_launch(entry.input, self.launch)?;
+        }
+        session.set_whole(module, !self.args.part_of_program);
+        let (db, printer) = (session.database(), session.printer(module));
+        let (text, files) = (LinedText::new(&source.text[..]), files.of(source));
+        let judged = match self.args.function.is_empty() {
+            true => Judged::of_module(db, module.input()),
+            false => Judged::default(),
+        };
+        let mut examined = Examined { found: Vec::new(), functions: Vec::new(), judged };
+        for entry in entries {
+            let checker = Checker::new(db, entry.input, &printer, &text, &files);
+            let mut coverage = queries::coverage(db, entry.input).unwrap_or_default();
+            coverage.gaps.extend(queries::unjudged_memory(db, entry.input));
+            examined.judged.add_function(db, entry.input, &coverage, &checker);
+            let found = findings(db, entry.input);
+            let found = distinct(found.iter().map(|finding| checker.diagnostic(finding)).collect());
+            examined.functions.push((entry, found.len(), coverage.gaps.len()));
+            examined.found.extend(found);
+        }
+        Ok(examined)
     }
-    let mut said = String::new();
-    write_judged(&all, &judged, &source.name, &mut said)?;
-    let compiled = source.compiled.as_ref().map(|origin| compiled_by(&origin.about));
-    Ok(Some(builder.finish(&files, compiled, said.trim().to_owned())))
+
+    /// What is found in a source that a fix has changed.
+    fn found(&self, source: &Source, files: &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
+        let mut session = Session::new();
+        let module = session
+            .read_for(&source.text, overrides(&self.args.target))
+            .map_err(|error| anyhow::Error::msg(error.render(&source.module, &source.text)))?;
+        let examined = self.examine(&mut session, module, (source, files))?;
+        Ok((examined.found, examined.judged))
+    }
 }

@@ -104,7 +104,7 @@ impl Terminal {
         }
     }
 
-    /// A bar on standard error.
+    /// A bar on standard error, with how many are done in a second and how long the rest takes.
     pub(crate) fn bar(&self, what: &str, of: &str, steps: usize) -> ProgressBar {
         if !self.shows_progress || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();
@@ -114,7 +114,7 @@ impl Terminal {
             ProgressDrawTarget::stderr_with_hz(10),
         );
         if let Ok(style) = ProgressStyle::with_template(&format!(
-            "{{msg}} {{bar:40}} {{pos}}/{{len}} {of}, {{eta}} left"
+            "{{msg}} {{bar:40}} {{pos}}/{{len}} {of}, {{per_sec}}, {{eta}} left"
         )) {
             bar.set_style(style);
         }

@@ -193,7 +193,7 @@ fn keys_and_search_move_through_the_code() {
         say('function', location.hash);
         say('hits there', text('#hits'));
         document.querySelector('#tab-memory').click();
-        say('memory', all('#memory .card').map((card) => card.textContent).join(' | '));
+        say('memory', all('#memory .card p').map((p) => p.textContent).join(' | '));
         key('[');
         document.querySelector('#tab-loops').click();
         say('loops', text('#loops'));
@@ -203,15 +203,109 @@ fn keys_and_search_move_through_the_code() {
         "",
         script,
         &expect![[r#"
-        next: %11 = tail call i32 @llvm.amdgcn.workitem.id.x()
-        before: br i1 %72, label %67, label %73, !llvm.loop !72
-        hits: 5 lines, 5
-        function: #__clang_ocl_kern_imp_sum
-        hits there: 5 lines
-        memory: %26 = load i32, ptr addrspace(1) %25, align 4, !dbg !43, !tbaa !30gather | store i32 %37, ptr addrspace(1) %58, align 4, !dbg !59, !tbaa !30gather | store i32 %37, ptr addrspace(1) %59, align 4, !dbg !59, !tbaa !30gather | store i32 %37, ptr addrspace(1) %71, align 4, !dbg !59, !tbaa !30gather | %6 = load i32, ptr addrspace(4) %5, align 4, !dbg !40, !tbaa !30broadcast · at most 1 segment of 128 bytes32 lanes, 1 segment of 128 bytes | %9 = load i32, ptr addrspace(4) %8, align 4, !dbg !40, !tbaa !30broadcast · at most 1 segment of 128 bytes32 lanes, 1 segment of 128 bytes | store i32 %28, ptr addrspace(3) %29, align 4, !dbg !45, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | %33 = load i32, ptr addrspace(3) %32, align 4, !dbg !51, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | %34 = load i32, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes | store i32 %35, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes32 lanes, 1 segment of 128 bytes
-        loops: loop with header %67 at k.cl:10Threads of a wave leave it in different rounds.loop with header %52 at k.cl:10Threads of a wave leave it in different rounds.
-        graph: true
-        error: none"#]],
+            next: %11 = tail call i32 @llvm.amdgcn.workitem.id.x()
+            before: br i1 %72, label %67, label %73, !llvm.loop !72
+            hits: 5 lines, 5
+            function: #__clang_ocl_kern_imp_sum
+            hits there: 5 lines
+            memory: %26 = load i32, ptr addrspace(1) %25, align 4, !dbg !43, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %58, align 4, !dbg !59, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %59, align 4, !dbg !59, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %71, align 4, !dbg !59, !tbaa !30 | gather | %6 = load i32, ptr addrspace(4) %5, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | %9 = load i32, ptr addrspace(4) %8, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | store i32 %28, ptr addrspace(3) %29, align 4, !dbg !45, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %33 = load i32, ptr addrspace(3) %32, align 4, !dbg !51, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %34 = load i32, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | store i32 %35, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes
+            loops: loop with header %67 at k.cl:10Threads of a wave leave it in different rounds.loop with header %52 at k.cl:10Threads of a wave leave it in different rounds.
+            graph: true
+            error: none"#]],
+    );
+}
+
+/// A fix is shown as the lines that it changes; above the source is a map of its lines.
+#[test]
+fn a_fix_and_a_map_of_the_lines() {
+    let kernel = "kernel void sum(global int *out) {
+  local int part[128];
+  int t = get_local_id(0);
+  part[t] = t;
+  out[t] = part[127 - t];
+}
+";
+    if llvm_tools::require("clang").is_none() {
+        return;
+    }
+    let script = "
+        say('fix', text('.fix p'));
+        all('.fix .row').forEach((row) => say('line', row.textContent));
+        const map = document.querySelector('#source svg.map');
+        say('map', map.getAttribute('aria-label'));
+        say('bars', map.querySelectorAll('rect').length > 2);
+        say('no map of the code', document.querySelector('#code svg') === null);";
+    check_page(
+        &[("k.cl", kernel)],
+        &["report", "k.cl", "--group", "128", "--no-cache"],
+        "",
+        script,
+        &expect![[r#"
+            fix: Fix: put barrier() between the accesses; with this change the finding is gone.
+            line: before line 5
+            line: + barrier(CLK_LOCAL_MEM_FENCE);
+            map: 3 of 4 lines with code differ between threads of a wave
+            bars: true
+            no map of the code: true
+            error: none"#]],
+    );
+}
+
+/// Which addresses and banks lanes touch, also where they are not evenly apart.
+#[test]
+fn pictures_of_lanes() {
+    let text = "target triple = \"nvptx64-nvidia-cuda\"
+@tile = internal addrspace(3) global [4096 x i8] undef, align 16
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %square = mul i32 %x, %x
+  %low = and i32 %square, 127
+  %at = zext i32 %low to i64
+  %a = getelementptr i32, ptr addrspace(1) %p, i64 %at
+  %v = load i32, ptr addrspace(1) %a, align 4
+  %row = shl i32 %x, 7
+  %b = getelementptr i8, ptr addrspace(3) @tile, i32 %row
+  store i32 %v, ptr addrspace(3) %b, align 4
+  %w = load i32, ptr addrspace(1) %p, align 4
+  ret void
+}
+";
+    let script = "
+        all('#memory .card').forEach((card) => {
+          say('access', [...card.querySelectorAll('p')].map((p) => p.textContent).join(': '));
+          say('lanes', card.querySelectorAll('.by-lane .lane').length);
+          card.querySelectorAll('svg')
+            .forEach((svg) => say('picture', svg.getAttribute('aria-label')));
+          say('banks', [...card.querySelectorAll('.by-bank title')]
+            .map((title) => title.textContent).slice(0, 2).join('; '));
+          say('a lane', card.querySelectorAll('.by-lane title')[30].textContent);
+        });
+        say('map', document.querySelector('#code svg.map').getAttribute('aria-label'));";
+    check_page(
+        &[("f.ll", text)],
+        &["report", "f.ll", "--group", "32"],
+        "",
+        script,
+        &expect![[r#"
+            access: store i32 %v, ptr addrspace(3) %b, align 4: strided · 128 bytes from lane to lane · at most 32 segments of 128 bytes · 32 words of one bank at once
+            lanes: 32
+            picture: 32 lanes by address: 32 segments of 128 bytes from an aligned base
+            picture: 32 banks: 32 words of one bank, one after the other
+            banks: bank 0: 32 words; bank 1: 0 words
+            a lane: lane 30: +3840 bytes
+            access: %v = load i32, ptr addrspace(1) %a, align 4: gather · at most 5 segments of 128 bytes
+            lanes: 32
+            picture: 32 lanes by address: 4 segments of 128 bytes from an aligned base
+            banks: 
+            a lane: lane 30: +16 bytes
+            access: %w = load i32, ptr addrspace(1) %p, align 4: broadcast · at most 1 segment of 128 bytes
+            lanes: 32
+            picture: 32 lanes by address: 1 segment of 128 bytes from an aligned base
+            banks: 
+            a lane: lane 30: +0 bytes
+            map: 8 of 11 lines with code differ between threads of a wave
+            error: none"#]],
     );
 }
 

@@ -15,14 +15,14 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::Context as _;
 use phalanx::report::check::{
-    Diagnostic, Edit, Fix, Judged, SourceFile, Sources as _, Words, applied, proposals,
+    Diagnostic, Edit, Fix, Judged, Sources as _, Words, applied, proposals,
 };
 use phalanx_source::Language;
 
 use super::{Check, Checked};
 use crate::{
-    files::Files,
-    input::{Origin, Source},
+    files::{Files, FilesOf},
+    input::{Origin, Reader, Source},
 };
 
 /// So many proposals are compiled for a unit.
@@ -74,21 +74,36 @@ fn path_of(edit: &Edit) -> Option<PathBuf> {
     std::fs::canonicalize(PathBuf::from(&edit.folder).join(&edit.file)).ok()
 }
 
-impl Check<'_> {
+/// How the proposals for a unit are tried.
+pub(crate) struct Trials<'a> {
+    /// What compiles.
+    pub(crate) reader: &'a Reader,
+    /// What is found in a module, with these files as its sources.
+    pub(crate) found: &'a Found<'a>,
+}
+
+/// What is found in a module, and what was judged.
+type Found<'a> = dyn Fn(&Source, &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> + 'a;
+
+impl Trials<'_> {
     /// Gives findings in a source the fixes that work.
-    pub(super) fn add_fixes(&self, source: &Source, found: &mut [Diagnostic], judged: &Judged) {
+    pub(crate) fn add_fixes(
+        &self,
+        (source, files): (&Source, &FilesOf<'_>),
+        found: &mut [Diagnostic],
+        judged: &Judged,
+    ) {
         let Some(target) = Target::of(source) else { return };
         let words = match target.origin.unit.language {
             Language::OpenCl => Words::OpenCl,
             Language::Cuda | Language::Hip => Words::Cuda,
         };
-        let files = self.files_of(source);
         let mut best = counts(found);
         let mut kept: Vec<Edit> = Vec::new();
         let mut left = TRIALS;
         for one in found.iter_mut().filter(|one| one.suppression.is_none()) {
             let key = (one.code.to_owned(), one.symbol.clone());
-            for fix in proposals(one, words, &files) {
+            for fix in proposals(one, words, files) {
                 let Some(less) = left.checked_sub(1) else { return };
                 if !fix.edits.iter().all(|edit| target.has(edit)) {
                     break;
@@ -117,7 +132,7 @@ impl Check<'_> {
     ) -> Option<Counts> {
         let source = self.reader.changed(&target.origin.unit, &text).ok()?;
         let files = Files::with_changed(target.path.clone(), text);
-        let (found, now_judged) = self.found(&source, &files).ok()?;
+        let (found, now_judged) = (self.found)(&source, &files).ok()?;
         let now = counts(&found);
         let of = |counts: &Counts, key: &Key| counts.get(key).copied().unwrap_or((0, 0));
         let is_less = of(&now, key).0 < of(before, key).0;
@@ -129,7 +144,9 @@ impl Check<'_> {
             unjudged(&now_judged) <= unjudged(judged) && now_judged.kernels == judged.kernels;
         (is_less && is_no_more && is_judged).then_some(now)
     }
+}
 
+impl Check<'_> {
     /// Writes the fixes of what was found, and says which. True if a file was changed.
     pub(super) fn write_fixes(&self, all: &[Checked]) -> anyhow::Result<bool> {
         let mut files: BTreeMap<PathBuf, (Vec<u8>, Vec<Edit>, String)> = BTreeMap::new();
@@ -138,13 +155,7 @@ impl Check<'_> {
             let told = checked.found.iter().filter(|one| one.suppression.is_none());
             for (one, fix) in told.filter_map(|one| Some((one, one.fix.as_ref()?))) {
                 let Some(edit) = fix.edits.first() else { continue };
-                let file = SourceFile {
-                    file: edit.file.clone(),
-                    folder: edit.folder.clone(),
-                    checksum: edit.checksum.clone(),
-                    ..SourceFile::default()
-                };
-                let (Some(path), Some(text)) = (path_of(edit), sources.text(&file)) else {
+                let (Some(path), Some(text)) = (path_of(edit), sources.text(&edit.source())) else {
                     self.terminal.note(&format!("{}: changed meanwhile, not fixed", edit.file));
                     continue;
                 };

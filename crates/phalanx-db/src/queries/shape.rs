@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use phalanx_analysis::shape::{
     Shapes, Trust,
-    access::{self, Accesses, Facts},
+    access::{self, Access, Accesses, Facts, Pattern},
 };
 
-use phalanx_ir::GlobalName;
+use phalanx_ir::{GlobalName, InstId};
 
 use super::access_slot::followed;
 use super::called::NO_CALLEES;
@@ -38,6 +38,22 @@ pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Acces
         return with_facts(db, function, |facts| followed(db, function, facts));
     }
     with_facts(db, function, |facts| Arc::new(access::accesses(facts)))
+}
+
+/// By how many bytes the addresses of a wave's lanes differ from that of the first one, for the
+/// [`memory_accesses`] where they are known and not evenly apart. Empty for a declaration. Not a
+/// query.
+///
+/// *Cost* that of [`memory_accesses`] from scratch.
+pub fn lane_offsets(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, Vec<i64>)> {
+    let Some(accesses) = memory_accesses(db, function) else { return Vec::new() };
+    let uneven = |access: &&Access| access.pattern == Pattern::Gather && access.segments.is_some();
+    let asked: Vec<InstId> = accesses.iter().filter(uneven).map(|access| access.inst).collect();
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    with_facts(db, function, |facts| access::lane_offsets(facts, asked.into_iter()))
+        .unwrap_or_default()
 }
 
 /// Gives what accesses are found from.

@@ -33,7 +33,7 @@ pub use compare::{Comparison, Side, against};
 pub use coverage::{Judged, REASONS, Unjudged, write_judged};
 pub use diagnostic::{Diagnostic, Reason, Suppression};
 pub use distinct::distinct;
-pub use fixes::{Edit, Fix, Words, applied, proposals};
+pub use fixes::{ChangedLines, Edit, Fix, Words, applied, changed_lines, proposals};
 pub use found::findings;
 pub use names::{demangled, source_name};
 pub use pages::{page, page_of};

@@ -84,13 +84,7 @@ pub fn write_text(
 
 /// The text that a fix changes.
 fn text_of(fix: &Fix, sources: &dyn Sources) -> Option<String> {
-    let edit = fix.edits.first()?;
-    let file = SourceFile {
-        file: edit.file.clone(),
-        folder: edit.folder.clone(),
-        checksum: edit.checksum.clone(),
-        ..SourceFile::default()
-    };
+    let file = fix.edits.first()?.source();
     String::from_utf8(sources.text(&file)?.bytes().to_vec()).ok()
 }
 

@@ -1,15 +1,17 @@
 //! Makes a page, function by function.
 
-use phalanx_db::{Database, FunctionEntry, ModuleInput, queries};
+use phalanx_analysis::{shape::access::Access, spaces::SpaceSet};
+use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
+use phalanx_ir::{InstId, Opcode};
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::{Scope, SourceSet};
 use rustc_hash::FxHashMap;
 
-use super::model::{Entry, FilePage, FunctionPage, Page};
+use super::model::{AccessRow, Entry, FilePage, FindingRow, FunctionPage, Page};
 use super::rows::rows;
 use super::sentences::sentences;
-use crate::analyze::{Sections, report_function};
-use crate::check::{Diagnostic, source_name};
+use crate::analyze::{AccessReport, Sections, report_function};
+use crate::check::{Diagnostic, changed_lines, source_name};
 use crate::explain::{
     Explainer,
     words::{self, Dialect},
@@ -51,7 +53,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a function with a body, what was found in it, and how many operations were not judged.
-    pub fn add(&mut self, entry: FunctionEntry, findings: Vec<Diagnostic>, not_judged: usize) {
+    pub fn add(
+        &mut self,
+        entry: FunctionEntry,
+        (findings, not_judged): (Vec<Diagnostic>, usize),
+        sources: &dyn Sources,
+    ) {
         let sections =
             Sections { cycles: true, accesses: true, loads: true, ..Sections::default() };
         let asked = (Scope::Wave, sections, None);
@@ -86,9 +93,9 @@ impl<'a> Builder<'a> {
             earlier: None,
             steps: code.steps,
             cycles: report.cycles.unwrap_or_default(),
-            accesses: report.accesses.unwrap_or_default(),
+            accesses: access_rows(self.db, entry.input, report.accesses.unwrap_or_default()),
             loads: report.loads.unwrap_or_default(),
-            findings,
+            findings: findings.into_iter().map(|finding| finding_row(finding, sources)).collect(),
             picture,
             no_picture,
             without_chains: code.without_chains,
@@ -116,6 +123,42 @@ impl<'a> Builder<'a> {
         self.page.judged = judged;
         self.page
     }
+}
+
+/// Accesses with what the page draws of them.
+fn access_rows(
+    db: &Database,
+    function: FunctionInput,
+    reports: Vec<AccessReport>,
+) -> Vec<AccessRow> {
+    let (Some(accesses), Some(kinds)) =
+        (queries::memory_accesses(db, function), queries::memory_kinds(db, function))
+    else {
+        return Vec::new();
+    };
+    let mut offsets: FxHashMap<InstId, Vec<i64>> =
+        queries::lane_offsets(db, function).into_iter().collect();
+    let body = function.view(db).body;
+    let row = |(access, report): (&Access, AccessReport)| {
+        let address = u32::from(body.inst(access.inst).opcode == Opcode::Store);
+        let memories = kinds.at(body, access.inst, address).memories();
+        let shared = SpaceSet::SHARED.or(SpaceSet::PEERS);
+        AccessRow {
+            report,
+            shared: !memories.is_empty() && shared.contains(memories),
+            offsets: offsets.remove(&access.inst),
+        }
+    };
+    accesses.iter().zip(reports).map(row).collect()
+}
+
+/// A finding with the lines that its fix changes.
+fn finding_row(diagnostic: Diagnostic, sources: &dyn Sources) -> FindingRow {
+    let changes = diagnostic.fix.as_ref().and_then(|fix| {
+        let text = sources.text(&fix.edits.first()?.source())?;
+        changed_lines(fix, text.bytes())
+    });
+    FindingRow { changes: changes.unwrap_or_default(), diagnostic }
 }
 
 /// The files of the program, in the order in which rows first name them.

@@ -31,7 +31,7 @@ mod sentences;
 pub use against::Earlier;
 pub use build::Builder;
 pub use list::List;
-pub use model::{Entry, FilePage, FunctionPage, Page, Row, StepRow};
+pub use model::{AccessRow, Entry, FilePage, FindingRow, FunctionPage, Page, Row, StepRow};
 
 use std::fmt::{self, Write};
 
@@ -40,7 +40,7 @@ pub const MAX_CHAINS: usize = 3000;
 
 const FRAME: &str = include_str!("frame.html");
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+const SCRIPT: &str = concat!(include_str!("pictures.js"), include_str!("script.js"));
 
 /// Writes a page as one file of HTML.
 ///

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::against::Earlier;
 use crate::analyze::{AccessReport, CycleReport, Summary};
-use crate::check::Diagnostic;
+use crate::check::{ChangedLines, Diagnostic};
 use crate::loads::LoadReport;
 
 /// A module.
@@ -76,17 +76,42 @@ pub struct FunctionPage {
     /// Loops and other cycles.
     pub cycles: Vec<CycleReport>,
     /// Accesses of memory.
-    pub accesses: Vec<AccessReport>,
+    pub accesses: Vec<AccessRow>,
     /// Loads, and which may take a cheaper way.
     pub loads: Vec<LoadReport>,
     /// What `check` finds.
-    pub findings: Vec<Diagnostic>,
+    pub findings: Vec<FindingRow>,
     /// The control-flow graph as SVG.
     pub picture: Option<String>,
     /// Why there is none.
     pub no_picture: Option<String>,
     /// Whether only branches have chains.
     pub without_chains: bool,
+}
+
+/// A load, a store or an atomic operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessRow {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub report: AccessReport,
+    /// Whether it is one of workgroup memory, which is divided into banks.
+    pub shared: bool,
+    /// By how many bytes the address of each lane of a wave differs from that of the first one,
+    /// where lanes are not evenly apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<Vec<i64>>,
+}
+
+/// Something that `check` finds.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingRow {
+    /// What it tells.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic,
+    /// The lines that its fix changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangedLines>,
 }
 
 /// A line of the code.

@@ -27,14 +27,7 @@
   /** A sentence; what stands between backquotes is code. */
   const words = (text) => text.split("`")
     .map((part, at) => (at % 2 ? el("code", {}, part) : part)).filter((part) => part !== "");
-  const SVG = "http://www.w3.org/2000/svg";
-  const svg = (tag, attributes, ...children) => {
-    const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
-  const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+  const { counted } = pictures;
 
   // ---- the head -----------------------------------------------------------------------------
   $("file").textContent = page.file;
@@ -117,9 +110,14 @@
           ...withNames(row.k === "a" ? `argument ${row.t}` : row.t)));
       return line;
     });
-    fill(code, ...all);
+    const levels = shown.rows.map((row) => counts(row.k === "b" || row.k === "a" ? [] : [row]));
+    const hasSource = shown.rows.some((row) => row.p && page.files[row.p[0]].lines);
+    fill(code, hasSource ? null : pictures.map(levels, reveal), ...all);
     code.scrollTop = 0;
   }
+
+  /** How many rows differ at each scope. */
+  const counts = (rows) => SCOPE.map((_, level) => rows.filter((row) => row.l === level).length);
 
   /** The files that rows of the function are of; most rows first. */
   function filesShown() {
@@ -179,17 +177,20 @@
     document.querySelector("main").classList.toggle("no-source", files.length === 0);
     const parts = files.map((file) => {
       const { name, lines } = page.files[file];
-      const level = new Map();
+      const level = new Map(), rowsOf = new Map();
       for (const row of shown.rows) {
         if (!row.p || row.p[0] !== file) continue;
         const known = level.get(row.p[1]) || 0;
         level.set(row.p[1], Math.max(known, row.l));
+        rowsOf.set(row.p[1], [...(rowsOf.get(row.p[1]) || []), row]);
       }
       const head = el("div", { class: "row label" }, name);
       if (!lines) {
         return [head, el("p", {}, "The file is not at hand, or has changed since it was compiled.")];
       }
-      return [head, ...lines.map((text, at) => {
+      const levels = lines.map((_, at) => counts(rowsOf.get(at + 1) || []));
+      const go = (at) => $(`s${file}-${at + 1}`).scrollIntoView({ block: "center" });
+      return [head, pictures.map(levels, go), ...lines.map((text, at) => {
         const line = at + 1;
         const known = level.has(line);
         return el("div", {
@@ -286,6 +287,17 @@
     return source ? `${source.file}:${source.line}` : `line ${location.ir.line} of the IR`;
   }
 
+  /** A change of the source after which the finding is gone. */
+  function fixOf(finding) {
+    const lines = (finding.changes || []).flatMap(({ line, old, new: now }) => [
+      el("div", { class: "row label" }, old.length ? `line ${line}` : `before line ${line}`),
+      ...old.map((text) => el("div", { class: "row minus" }, `- ${text}`)),
+      ...now.map((text) => el("div", { class: "row plus" }, `+ ${text}`))]);
+    return el("div", { class: "fix" },
+      el("p", {}, "Fix: ", ...words(finding.fix.message), "; with this change the finding is gone."),
+      ...lines);
+  }
+
   function drawFindings() {
     const cards = shown.findings.map((finding) => {
       const reasons = finding.reasons.map((reason) => el("li", {},
@@ -296,6 +308,7 @@
           ` · ${finding.code} ${finding.rule}`),
         finding.label ? el("p", {}, ...words(finding.label)) : null,
         reasons.length ? el("ol", {}, ...reasons) : null,
+        finding.fix ? fixOf(finding) : null,
         ...finding.help.map((help) => el("p", {}, "Help: ", ...words(help))));
     });
     fill($("findings"), ...(cards.length ? cards
@@ -310,35 +323,6 @@
       const line = $(`s${file}-${source.line}`);
       line?.append(el("span", { class: finding.level }, `   ${finding.level}: ${finding.message}`));
     }
-  }
-
-  /** Which bytes 32 lanes touch: a box for each segment of 128 bytes, a tick for each lane. */
-  function lanes(access) {
-    const stride = access.stride;
-    if (stride === undefined || stride === null) return null;
-    const lanesShown = 32, width = 340, height = 34;
-    const low = Math.min(0, stride * (lanesShown - 1));
-    const high = Math.max(0, stride * (lanesShown - 1)) + access.size;
-    const start = Math.floor(low / 128) * 128, end = Math.ceil(high / 128) * 128;
-    const scale = width / Math.max(128, end - start);
-    const boxes = [], ticks = [];
-    const touched = new Set();
-    for (let lane = 0; lane < lanesShown; lane++) {
-      const from = stride * lane, to = from + access.size;
-      for (let at = Math.floor(from / 128); at * 128 < to; at++) touched.add(at);
-      ticks.push(svg("rect", { class: "lane", x: (from - start) * scale, y: 9,
-        width: Math.max(1, access.size * scale - 0.5), height: 10 }));
-    }
-    const count = (end - start) / 128;
-    for (let at = 0; at < count && count <= 128; at++) {
-      boxes.push(svg("rect", { class: touched.has(start / 128 + at) ? "segment touched" : "segment",
-        x: at * 128 * scale, y: 4, width: 128 * scale, height: 20 }));
-    }
-    const words = `32 lanes, ${counted(touched.size, "segment", "segments")} of 128 bytes`;
-    const caption = svg("text", { x: 0, y: height - 1 });
-    caption.textContent = words;
-    return svg("svg", { class: "lanes", viewBox: `0 0 ${width} ${height}`, width: "100%",
-      role: "img", "aria-label": words }, ...boxes, ...ticks, caption);
   }
 
   function cost(access) {
@@ -356,7 +340,7 @@
         access.segments ? `at most ${counted(access.segments, "segment", "segments")} of 128 bytes` : "",
         access.bank_degree > 1 ? `${access.bank_degree} words of one bank at once` : ""]
         .filter(Boolean).join(" · ")),
-      lanes(access)));
+      ...pictures.of(access)));
     const loads = shown.loads.map((load) => el("li", {}, atLine(load.place.line, load.name), ": ",
       load.classes.length ? `may be ${load.classes.join(", ")}`
         : load.refusals.map((refusal) => refusal.sentence).join("; ")));

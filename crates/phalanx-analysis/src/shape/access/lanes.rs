@@ -171,6 +171,27 @@ impl Finder<'_> {
     }
 }
 
+impl Finder<'_> {
+    /// What the lanes add to an address of which so many low bits count, in the wave that takes
+    /// longest. None if the waves are not known.
+    pub(super) fn slowest_wave(
+        &mut self,
+        (form, bits): (&Form, u32),
+        size: u32,
+        is_shared: bool,
+    ) -> Option<Vec<i64>> {
+        let waves = self.lanes.waves(&self.shapes.exprs, form.thread)?;
+        let shapes = shapes(&self.shapes.exprs, form.thread, bits, &waves)?;
+        let cost = |shape: &WaveShape| match is_shared {
+            true => banks::degree(&shape.offsets, size, 4),
+            false => fewest_sectors(&shape.offsets, size, 32),
+        };
+        // The first of those that take as long.
+        let slower = |a: WaveShape, b| if cost(&b) > cost(&a) { b } else { a };
+        shapes.into_iter().reduce(slower).map(|shape| shape.offsets)
+    }
+}
+
 /// The pattern of lanes that are so many bytes apart.
 fn of_stride(stride: i64, size: u32) -> Pattern {
     match stride {

@@ -44,7 +44,10 @@ pub use self::follow::{AccessFollower, Found};
 pub use self::lanes::fewest_sectors;
 pub use self::list::Accesses;
 use self::{lanes::Lanes, loops::LoopReads};
-use super::{Place, Shapes, Trust, form::Rest};
+use super::{
+    Place, Shapes, Trust,
+    form::{Form, Rest},
+};
 use crate::code::{Code, Definition, Surroundings, pointer_space};
 
 /// How the addresses of a wave's lanes differ.
@@ -117,6 +120,19 @@ pub fn accesses(facts: Facts<'_>) -> Accesses {
     Accesses::new(facts.code, |inst| finder.access(inst))
 }
 
+/// By how many bytes the addresses of a wave's lanes differ from that of the first lane, for the
+/// accesses that are asked for and where the lanes are known: in the wave that takes longest, which
+/// of workgroup memory is the one with most words of one bank, else that with most sectors.
+#[must_use]
+pub fn lane_offsets(
+    facts: Facts<'_>,
+    asked: impl Iterator<Item = InstId>,
+) -> Vec<(InstId, Vec<i64>)> {
+    let mut finder = Finder::new(facts);
+    finder.solve_loops();
+    asked.filter_map(|inst| Some((inst, finder.offsets(inst)?))).collect()
+}
+
 /// Whether such an instruction accesses memory by an address.
 const fn accesses_memory(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Load | Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg)
@@ -177,20 +193,40 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// What an instruction accesses; none if it accesses no memory by an address.
-    fn access(&mut self, inst: InstId) -> Option<Access> {
+    /// The address of an access, and how many bytes are accessed; none if an instruction accesses
+    /// no memory by an address.
+    fn accessed(&self, inst: InstId) -> Option<(Operand, u32)> {
         let body = self.facts.code.body;
         let data = body.inst(inst);
         let operands = body.operands(inst);
         let (address, ty) = match data.opcode {
-            Opcode::Load => (operands[0], data.ty),
+            Opcode::Load | Opcode::AtomicRmw => (operands[0], data.ty),
             Opcode::Store => (operands[1], self.type_of(operands[0])?),
-            Opcode::AtomicRmw => (operands[0], data.ty),
             Opcode::CmpXchg => (operands[0], self.type_of(operands[1])?),
             _ => return None,
         };
-        let size = u32::try_from(self.size(ty, 0)?).ok()?;
-        let align = data.mem().align().unwrap_or(1);
+        Some((address, u32::try_from(self.size(ty, 0)?).ok()?))
+    }
+
+    /// The address as a function of the thread and of what is equal in the wave, and how many of its
+    /// low bits count; none if it depends on more.
+    fn wave_address(&mut self, inst: InstId, address: Operand) -> Option<(Form, u32)> {
+        let at = self.facts.code.body.block_of(inst).map(node_of)?;
+        let (form, bits) = self.address(address)?;
+        self.is_uniform(&form.rest, at).then_some((form, bits))
+    }
+
+    /// See [`lane_offsets`].
+    fn offsets(&mut self, inst: InstId) -> Option<Vec<i64>> {
+        let (address, size) = self.accessed(inst)?;
+        let (form, bits) = self.wave_address(inst, address)?;
+        self.slowest_wave((&form, bits), size, self.is_shared(address))
+    }
+
+    /// What an instruction accesses; none if it accesses no memory by an address.
+    fn access(&mut self, inst: InstId) -> Option<Access> {
+        let (address, size) = self.accessed(inst)?;
+        let align = self.facts.code.body.inst(inst).mem().align().unwrap_or(1);
         let wave = self.shapes.exprs.geometry().wave();
         let bytes = wave.and_then(|lanes| lanes.checked_mul(size));
         let unknown = Access {
@@ -204,11 +240,7 @@ impl<'a> Finder<'a> {
             sectors: None,
             bank_degree: None,
         };
-        let at = body.block_of(inst).map(node_of)?;
-        let Some((form, bits)) = self.address(address) else { return Some(unknown) };
-        if !self.is_uniform(&form.rest, at) {
-            return Some(unknown);
-        }
+        let Some((form, bits)) = self.wave_address(inst, address) else { return Some(unknown) };
         let is_shared = self.is_shared(address);
         Some(self.classify(&form, bits, unknown, is_shared))
     }

@@ -15,6 +15,7 @@
 //! O(length of the file) for each finding.
 
 mod barriers;
+mod lines;
 mod operands;
 mod statements;
 
@@ -24,6 +25,7 @@ use phalanx_analysis::check::Rule;
 use serde::Serialize;
 
 use super::{Diagnostic, LinedText, Location, Place, SourceFile, Sources};
+pub use lines::{ChangedLines, changed_lines};
 use statements::Code;
 
 /// A way to put a finding right.
@@ -52,6 +54,19 @@ pub struct Edit {
     pub end: Place,
     /// What is there instead.
     pub text: String,
+}
+
+impl Edit {
+    /// The file that it changes.
+    #[must_use]
+    pub fn source(&self) -> SourceFile {
+        SourceFile {
+            file: self.file.clone(),
+            folder: self.folder.clone(),
+            checksum: self.checksum.clone(),
+            ..SourceFile::default()
+        }
+    }
 }
 
 /// Text in place of some bytes.
