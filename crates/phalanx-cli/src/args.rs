@@ -1,7 +1,8 @@
 //! The command line, as clap sees it.
 //!
-//! `phalanx opt` takes LLVM's spelling, where long options have one dash (`-passes=...`, `-mtriple x`). clap does not
-//! know such options, so [`normalize`] gives the words after `opt` a second dash first.
+//! `phalanx opt` takes LLVM's spelling, where long options have one dash (`-passes=...`,
+//! `-mtriple x`). clap does not know such options, so [`normalize`] gives the words after `opt` a
+//! second dash first.
 
 mod check;
 mod source;
@@ -71,7 +72,8 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Why something diverges: the shortest chain of causes to a source.
     Explain(ExplainArgs),
-    /// What is wrong with kernels, or may be: barriers that can hang, masks that name who is not there.
+    /// What is wrong with kernels, or may be: barriers that can hang, races, wrong masks and
+    /// bounds.
     Check(CheckArgs),
     /// The part of LLVM's `opt` that Phalanx implements.
     Opt(OptArgs),
@@ -117,11 +119,11 @@ pub(crate) struct RunArgs {
     pub(crate) grid: String,
     #[command(flatten)]
     pub(crate) group: GroupArgs,
-    /// Threads of the workgroups at the far edge of the grid, where these are smaller, as OpenCL allows: `20`, `20x3`. In dimensions that are left
-    /// out they are whole.
+    /// Threads of the workgroups at the far edge of the grid, where these are smaller, as OpenCL
+    /// allows: `20`, `20x3`. In dimensions that are left out they are whole.
     #[arg(long, value_name = "N[xN[xN]]")]
     pub(crate) partial: Option<String>,
-    /// Workgroups of a cluster, likewise: the grid has whole clusters.
+    /// Workgroups of a cluster: `2` or `2x2x1`. The grid has whole clusters.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) cluster: String,
     /// Lanes of a wave; unless it is stated those of the processor, 32 where none is named.
@@ -150,7 +152,8 @@ pub(crate) struct RunArgs {
     /// Bits of frozen poison and of `undef`, cut to the type: `zero`, `ones` or `random:SEED`.
     #[arg(long, default_value = "zero", value_name = "BITS")]
     pub(crate) frozen: String,
-    /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
+    /// Print the table of converged dynamic instances: threads as rows, a column per converged
+    /// execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,
     /// Look for data races in all memory, not that of workgroups alone: accesses of different
@@ -250,15 +253,17 @@ pub(crate) struct AnalyzeArgs {
     /// Workgroups of every cluster, where the file does not say: `2` or `2x2x1`.
     #[arg(long, value_name = "N[xN[xN]]")]
     pub(crate) cluster: Option<String>,
-    /// Take it that aligned barriers of workgroups are executed by all threads (strict), or by all that have not ended (lenient):
-    /// branches that decide about one are then uniform in each workgroup.
+    /// Take it that aligned barriers of workgroups are executed by all threads (strict), or by all
+    /// that have not ended (lenient): branches that decide about one are then uniform in each
+    /// workgroup.
     #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
     pub(crate) assume_barriers: Option<BarrierArg>,
-    /// Take it that no two threads race for a byte: between barriers, a load gives one value to all threads of a workgroup that read one
-    /// address together.
+    /// Take it that no two threads race for a byte: between barriers, a load gives one value to all
+    /// threads of a workgroup that read one address together.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, kernels launched, and weak definitions replaced by none.
+    /// The module is all of a program: functions are called from within it only, kernels launched,
+    /// and weak definitions replaced by none.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]
@@ -298,7 +303,8 @@ pub(crate) struct ExplainArgs {
     /// The terminator of a block.
     #[arg(long, value_name = "BLOCK", group = "subject")]
     pub(crate) branch: Option<String>,
-    /// An operand of an instruction: its name, or the name of a block for its terminator, and the number of the operand.
+    /// An operand of an instruction: its name, or the name of a block for its terminator, and the
+    /// number of the operand.
     #[arg(long = "use", value_name = "NAME:N", group = "subject")]
     pub(crate) use_: Option<String>,
     /// Whether a block is executed.
@@ -334,7 +340,8 @@ pub(crate) struct ExplainArgs {
     /// Take it that no two threads race for a byte; see `phalanx analyze --help`.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, kernels launched, and weak definitions replaced by none.
+    /// The module is all of a program: functions are called from within it only, kernels launched,
+    /// and weak definitions replaced by none.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]

@@ -9,8 +9,9 @@ mod units;
 mod watch;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context as _;
@@ -18,10 +19,13 @@ use phalanx::{
     ModuleId, Session,
     analysis::check::{Rule, coverage::Coverage},
     db::{Database, FunctionEntry, FunctionInput, ModuleEditError, queries},
-    report::check::{
-        Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
-        SourceFile, against, distinct, findings, page_of, sarif, source_name, write_github,
-        write_github_summary, write_judged, write_line, write_summary, write_text,
+    report::{
+        check::{
+            Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
+            SourceFile, against, distinct, findings, page_of, sarif, source_name, write_github,
+            write_github_summary, write_judged, write_line, write_summary, write_text,
+        },
+        explain::UnknownName,
     },
     target::LaunchStatement,
 };
@@ -123,6 +127,9 @@ struct Check<'a> {
     launch: LaunchStatement,
     /// The folder that names of files are relative to in what is told.
     root: Option<PathBuf>,
+    /// Which functions that the command line names were found, where there are several files: each
+    /// has to be in one of them.
+    named: Option<Mutex<BTreeSet<String>>>,
 }
 
 impl<'a> Check<'a> {
@@ -138,7 +145,34 @@ impl<'a> Check<'a> {
             files: Files::default(),
             root: args.srcroot.as_deref().map(std::path::absolute).transpose()?,
             launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
+            named: (has_many && !args.function.is_empty()).then(Mutex::default),
         })
+    }
+
+    /// The functions of a module that are to be checked.
+    fn entries(&self, session: &Session, module: ModuleId) -> anyhow::Result<Vec<FunctionEntry>> {
+        let Some(named) = &self.named else {
+            return functions::select(session, module.input(), &self.args.function);
+        };
+        let mut entries = Vec::new();
+        for name in &self.args.function {
+            match functions::find(session, module.input(), name) {
+                Ok(entry) => {
+                    entries.push(entry);
+                    named.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+                }
+                Err(error) if error.is::<UnknownName>() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Functions that are named and that no file has.
+    fn missing(&self) -> Vec<&String> {
+        let Some(named) = &self.named else { return Vec::new() };
+        let named = named.lock().unwrap_or_else(PoisonError::into_inner);
+        self.args.function.iter().filter(|name| !named.contains(*name)).collect()
     }
 
     /// Checks everything, and says how bad it is that something could not be checked.
@@ -151,6 +185,10 @@ impl<'a> Check<'a> {
                 Some(checked) => all.push(checked),
                 None => worst = Status::Bad,
             }
+        }
+        for name in self.missing() {
+            terminal.error(&format!("no function is called `{name}` in any of the files"));
+            worst = Status::Bad;
         }
         (all, worst)
     }
@@ -181,7 +219,9 @@ impl<'a> Check<'a> {
             let (found, judged) = self.against(&source, before)?;
             return Ok(Checked { source, found, judged: Some(judged) });
         }
-        let key = source.compiled.as_ref().map(|origin| self.key(origin));
+        // What is kept of a file does not say which of the named functions it has.
+        let kept = source.compiled.as_ref().filter(|_| self.named.is_none());
+        let key = kept.map(|origin| self.key(origin));
         let known = key
             .zip(self.reader.cache())
             .and_then(|(key, (cache, files))| stored::read(&cache.get(key, files)?.payload));
@@ -280,7 +320,7 @@ impl<'a> Check<'a> {
 
     /// Says what is known of launches.
     fn state(&self, session: &mut Session, module: ModuleId) -> anyhow::Result<()> {
-        for entry in functions::select(session, module.input(), &self.args.function)? {
+        for entry in self.entries(session, module)? {
             match session.database_mut().set_launch(entry.input, self.launch) {
                 // One of several kernels: `add_unlaunched` tells.
                 Err(ModuleEditError::Launch { .. }) if self.args.function.is_empty() => {}
@@ -312,7 +352,7 @@ impl<'a> Check<'a> {
         module: ModuleId,
         (source, files): (&Source, &Files),
     ) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
-        let entries = functions::select(session, module.input(), &self.args.function)?;
+        let entries = self.entries(session, module)?;
         let db = session.database();
         let mut judged = match self.args.function.is_empty() {
             true => Judged::of_module(db, module.input()),

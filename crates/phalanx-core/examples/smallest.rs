@@ -8,7 +8,7 @@
 use phalanx_core::analysis::{Analysis, Sink, Source};
 use phalanx_core::block_graph::Block;
 use phalanx_core::divergence::Definition;
-use phalanx_core::{LaunchFacts, Scope, SourceSet, Value, varying};
+use phalanx_core::{LaunchFacts, Node, Scope, SourceSet, Value, varying};
 
 /// ```text
 /// b0:  %0 = thread id
@@ -72,4 +72,18 @@ fn main() {
         "the branch of b0 {} threads of a wave",
         if parts { "parts" } else { "does not part" }
     );
+    may_move(&analysis);
+}
+
+/// Whether a vote may move from the block under the branch to the one before it.
+fn may_move(analysis: &Analysis) {
+    let legality = analysis.legality(Scope::Wave, &LaunchFacts::default(), &|_| false);
+    let [before, under] = [0, 1].map(|number| analysis.graph().node(Block::new(number)));
+    match legality.hoist(under, before, true) {
+        Ok(()) => println!("a vote in b1 may move to b0"),
+        Err(refusal) => {
+            let name = |node: Node| format!("b{}", node.index());
+            println!("a vote in b1 stays: {}", refusal.describe(&name));
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! The affect map: for every value, what reads it.
 //!
-//! **Definition** (Kong, *Variance Analysis on SSA-based IR*, 2009). `v` affects `u` when the result of
-//! `u`, or the direction that the terminator `u` takes, depends directly on `v`. Today these are the
-//! def-use edges of SSA; edges through memory come with a memory analysis.
+//! **Definition** (Kong, *Variance Analysis on SSA-based IR*, 2009). `v` affects `u` when the
+//! result of `u`, or the direction that the terminator `u` takes, depends directly on `v`. These
+//! are the def-use edges of SSA; a client that analyses memory adds versions of memory as values of
+//! their own.
 //!
-//! **Representation.** Compressed sparse rows: the users of all values in one vector, in value order, with
-//! an offset per value. A [`User`] is one 32-bit number: a value, or the terminator of a block.
+//! **Representation.** Compressed sparse rows: the users of all values in one vector, in value
+//! order, with an offset per value. A [`User`] is one 32-bit number: a value, or the terminator of
+//! a block.
 
 use std::fmt;
 
@@ -13,8 +15,8 @@ use phalanx_graph::Node;
 
 /// A definition, as a dense number: an argument or an instruction, whether or not it has a result.
 ///
-/// Instructions without a result (a store) have a number too: facts about them are facts about what they
-/// do. Terminators do not; they are named by their block.
+/// Instructions without a result (a store) have a number too: facts about them are facts about what
+/// they do. Terminators do not; they are named by their block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(u32);
 
@@ -143,7 +145,8 @@ impl AffectMap {
             end += *count;
             *count = end;
         }
-        // From the last edge to the first, each row from its end to its start: no table of positions is needed.
+        // From the last edge to the first, each row from its end to its start: no table of
+        // positions is needed.
         let mut users = vec![User(0); edges.len()];
         for &(value, user) in edges.iter().rev() {
             let at = &mut start[value.index()];
@@ -153,7 +156,8 @@ impl AffectMap {
         Self { start, users }
     }
 
-    /// The same map of so many values, no fewer than there are, where some have another row: what `row` adds for each of `others`, which are in order. O(values + uses).
+    /// The same map of so many values, no fewer than there are, where some have another row: what
+    /// `row` adds for each of `others`, which are in order. O(values + uses).
     ///
     /// # Panics
     /// If there are 2^32 users or more, or others are not in order and below `values`.

@@ -36,7 +36,7 @@ mod versions;
 use std::sync::OnceLock;
 
 use phalanx_graph::sync::SyncDependence;
-use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Node, PostDomTree};
+use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Joins, Node, PostDomTree};
 use rustc_hash::FxHashSet;
 
 use self::region::Around as AroundRegion;
@@ -46,15 +46,17 @@ use self::said::Said;
 pub use self::said::Sink;
 use self::slots::Around;
 pub use self::slots::{Slot, SlotEvent};
-use crate::block_graph::{Block, BlockGraph};
+use crate::block_graph::{Block, BlockGraph, Place};
 use crate::control::control_divergence;
 use crate::divergence::repair::{EditableTable, Outcome, Retained};
 use crate::divergence::{
     Divergence, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder, solve,
 };
 use crate::explain::{Derivations, Fact, Link};
+use crate::legality::Legality;
 use crate::legality::edges::EdgeDivergence;
-use crate::{SourceSet, User, Value};
+use crate::legality::machines::{Machine, Machines, Rounds};
+use crate::{LaunchFacts, Scope, SourceSet, User, Value, varying};
 
 /// An IR that says its function.
 pub trait Source {
@@ -380,8 +382,50 @@ impl Analysis {
     /// What threads differ in that execute a block together, and came by different edges.
     #[must_use]
     pub fn joins(&self, block: Block) -> SourceSet {
+        self.edge_divergence().into_block(self.said.graph.node(block))
+    }
+
+    /// Which motions of convergent operations keep the groups of threads that execute them, in
+    /// launches of which this is known: for votes and shuffles of [`Scope::Wave`], for barriers of
+    /// the scope that they are for. It is asked about nodes of [`graph`](Self::graph), and valid
+    /// until the next change. `is_unreachable` says which blocks without successors no thread
+    /// completes; machines that reconverge at post-dominators do not wait for threads there. The
+    /// first question after a change costs a solution.
+    #[must_use]
+    pub fn legality(
+        &self,
+        scope: Scope,
+        launch: &LaunchFacts,
+        is_unreachable: &dyn Fn(Block) -> bool,
+    ) -> Legality<'_> {
+        let flow = self.graphs.flow();
+        let in_a_wave = varying(Scope::Wave, launch);
+        let joins = || {
+            let is_unreachable = |node| match self.said.graph.place(node) {
+                Place::Block(block) => is_unreachable(block),
+                Place::Edge(..) | Place::Nothing => false,
+            };
+            Joins::new(flow.cfg, &is_unreachable)
+        };
+        let is_divergent = |node| self.answer().terminator(node).intersects(in_a_wave);
+        let rounds = match flow.cycles.is_empty() {
+            true => Rounds::Apart,
+            false => Machine { joins: &joins(), cycles: flow.cycles, is_divergent: &is_divergent }
+                .rounds(),
+        };
+        Legality {
+            flow,
+            divergence: self.answer(),
+            edges: self.edge_divergence(),
+            varying: varying(scope, launch),
+            rounds,
+            machines: Machines::All,
+        }
+    }
+
+    fn edge_divergence(&self) -> &EdgeDivergence {
         let make = || EdgeDivergence::new(self.graphs.flow(), self.answer().terminators());
-        self.edges.get_or_init(make).into_block(self.said.graph.node(block))
+        self.edges.get_or_init(make)
     }
 
     /// The shortest chain of causes from a fact to one of some sources, also after changes. Facts

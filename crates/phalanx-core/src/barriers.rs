@@ -2,46 +2,57 @@
 //!
 //! # What
 //!
-//! A barrier of a workgroup that is *aligned* has a meaning only if all threads execute it together. So where a terminator decides
-//! whether a thread will execute it, all threads that come to the terminator together decide the same, or the program is wrong.
-//! Taking programs for right is an assumption of whoever asks: nothing is inferred unless that is wanted.
+//! A barrier of a workgroup that is *aligned* has a meaning only if all threads execute it
+//! together. So where a terminator decides whether a thread will execute it, all threads that come
+//! to the terminator together decide the same, or the program is wrong. That the program is correct
+//! is an assumption of the caller: nothing is inferred unless the caller asks for it.
 //!
 //! # Definition
 //!
 //! Let `X` be a block with such a barrier. Two models say which executions are right:
 //!
 //! - **strict**: all threads of a workgroup execute the same barriers, in the same order;
-//! - **lenient**: a thread that has ended does not count: what threads have executed are beginnings of one list.
+//! - **lenient**: a thread that has ended does not count: what threads have executed are beginnings
+//!   of one list.
 //!
-//! Of threads of a workgroup that come to the end of `B` together, all or none go to its successor `A` if for some such `X`
+//! Of threads of a workgroup that come to the end of `B` together, all or none go to its successor
+//! `A` if for some such `X`
 //!
-//! 1. `X` post-dominates `A`, but does not strictly post-dominate `B`; and if `B` and `X` lie in a common cycle, the innermost of
-//!    which has the header `H`, then `X` is not `H`, and no way from `A` reaches `H` before `X`;
-//! 2. no way from any other successor of `B` reaches `X` without passing `H` (at all, if there is no common cycle);
-//! 3. (lenient only) every way from any other successor that leaves the function passes another such barrier first.
+//! 1. `X` post-dominates `A`, but does not strictly post-dominate `B`; and if `B` and `X` lie in a
+//!    common cycle, the innermost of which has the header `H`, then `X` is not `H`, and no way from
+//!    `A` reaches `H` before `X`;
+//! 2. no way from any other successor of `B` reaches `X` without passing `H` (at all, if there is
+//!    no common cycle);
+//! 3. (lenient only) every way from any other successor that leaves the function passes another
+//!    such barrier first.
 //!
 //! The terminator may be taken to be uniform if that holds for all its successors but one.
 //!
-//! Common cycles that are irreducible, or lie in one that is, prove nothing: which block is the header is a choice.
+//! Common cycles that are irreducible, or lie in one that is, prove nothing: which block is the
+//! header is a choice.
 //!
 //! # Why it is sound
 //!
-//! Two threads that are converged at the end of `B` are in the same iteration of the innermost common cycle. Let one go to `A` and
-//! another to `C`. By 1 the first executes `X` in this iteration; by 2 the second does not, after `B`; nor before, since a way from `X` to
-//! `B` and back to `X` without `H` would be a smaller common cycle. So their lists of barriers differ in an instance of `X`: wrong in the
-//! strict model. In the lenient model the second can have ended before. By 3 it executes a barrier `Y` first, and what the first executes
-//! on its way to `X` cannot be reached from `C` in this iteration, for it leads to `X`: so their lists differ in the place of
-//! `Y`, and neither is a beginning of the other.
+//! Two threads that are converged at the end of `B` are in the same iteration of the innermost
+//! common cycle. Let one go to `A` and another to `C`. By 1 the first executes `X` in this
+//! iteration; by 2 the second does not, after `B`; nor before, since a way from `X` to `B` and back
+//! to `X` without `H` would be a smaller common cycle. So their lists of barriers differ in an
+//! instance of `X`: wrong in the strict model. In the lenient model the second can have ended
+//! before. By 3 it executes a barrier `Y` first, and what the first executes on its way to `X`
+//! cannot be reached from `C` in this iteration, for it leads to `X`: so their lists differ in the
+//! place of `Y`, and neither is a beginning of the other.
 //!
-//! Kong's rule, that every branch on which a barrier is control dependent, directly or not, is invariant, does not hold even in the strict model: in
-//! `if (tid < 16) if (n > 1000) barrier();` nobody executes the barrier when `n` is small.
+//! Kong's rule, that every branch on which a barrier is control dependent, directly or not, is
+//! invariant, does not hold even in the strict model: in `if (tid < 16) if (n > 1000) barrier();`
+//! nobody executes the barrier when `n` is small.
 //!
 //! Calls are taken to return, and loops without a barrier to end.
 //!
 //! # Complexity
 //!
-//! For each edge of a branch the barriers that post-dominate its target are looked at from the nearest on until one proves something;
-//! each costs two searches, O(blocks + edges). Functions have few barriers; the bound is branches times barriers times size.
+//! For each edge of a branch the barriers that post-dominate its target are looked at from the
+//! nearest on until one proves something; each costs two searches, O(blocks + edges). Functions
+//! have few barriers; the bound is branches times barriers times size.
 
 use phalanx_graph::{BitSet, Cfg, Cycles, Node, PostDomTree};
 
@@ -52,12 +63,13 @@ pub enum BarrierModel {
     Strict,
     /// All that have not ended do.
     Lenient,
-    /// Whether they do is what is asked: those that are together have until now. That shows nothing of branches.
+    /// Whether they do is what is asked: those that are together have until now. That shows nothing
+    /// of branches.
     Judged,
 }
 
-/// The blocks whose terminators may be taken to be uniform in a workgroup, in order of their numbers. `barriers` are the
-/// blocks with an aligned barrier of all threads of the workgroup.
+/// The blocks whose terminators may be taken to be uniform in a workgroup, in order of their
+/// numbers. `barriers` are the blocks with an aligned barrier of all threads of the workgroup.
 #[must_use]
 pub fn invariant_branches(
     cfg: &Cfg,
@@ -136,7 +148,8 @@ impl Rule<'_> {
         false
     }
 
-    /// Conditions 1 and 2, where the barrier is known to post-dominate `first` and not strictly the branch.
+    /// Conditions 1 and 2, where the barrier is known to post-dominate `first` and not strictly the
+    /// branch.
     fn decides(&mut self, branch: Node, first: Node, others: &[Node], barrier: Node) -> bool {
         let cycles = self.cycles;
         let common = cycles.common(branch, barrier);
@@ -163,7 +176,8 @@ impl Rule<'_> {
         found
     }
 
-    /// Whether a way from some of the blocks, themselves included, reaches a wanted block before one that stops it.
+    /// Whether a way from some of the blocks, themselves included, reaches a wanted block before
+    /// one that stops it.
     fn reaches(
         &mut self,
         from: &[Node],

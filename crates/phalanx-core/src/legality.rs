@@ -1,14 +1,18 @@
 //! Which motions of convergent operations are legal.
 //!
-//! A *convergent operation* communicates among the threads that execute it together, at some scope: a vote within a wave, a barrier
-//! within a workgroup. A transform has to keep, for every convergent operation, the groups of threads that execute it
-//! together (LLVM's ConvergentOperations document). Under maximal convergence two predicates on blocks decide most motions:
+//! A *convergent operation* communicates among the threads that execute it together, at some scope:
+//! a vote within a wave, a barrier within a workgroup. A transform has to keep, for every
+//! convergent operation, the groups of threads that execute it together (LLVM's
+//! ConvergentOperations document). Under maximal convergence two predicates on blocks decide most
+//! motions:
 //!
-//! - [`same_set`]: the threads that are together in one block are those that were together in another;
+//! - [`same_set`]: the threads that are together in one block are those that were together in
+//!   another;
 //! - [`edges`]: threads that are together in a block came by one edge.
 //!
-//! "Uniform" here means at the scope at which the operation communicates: [`Legality`] is made for a scope, given by the
-//! sources that vary in it. Uniform branches buy freedom.
+//! "Uniform" here means at the scope at which the operation communicates: [`Legality`] is made for
+//! a scope, given by the sources that vary in it. The more branches are uniform, the more motions
+//! are legal.
 //!
 //! | question | legal when |
 //! |---|---|
@@ -25,19 +29,24 @@
 //!
 //! # Rounds
 //!
-//! Who makes a round of a reducible cycle together follows from its header alone: of the first round, who entered together; of a later
-//! one, who came back from the same one, by whatever edge. So a transform keeps all groups that keeps, for each thread, which
-//! copy of the header each of its rounds begins with, in the same order for all threads of a round.
+//! Who makes a round of a reducible cycle together follows from its header alone: of the first
+//! round, who entered together; of a later one, who came back from the same one, by whatever edge.
+//! So a transform keeps all groups if it satisfies one condition: for each round, all threads that
+//! made the round together begin it at the same copy of the header, and pass the copies in the same
+//! order.
 //!
-//! - *Copies of rounds* (peeled, or in turns with exits kept) are whole cycles without the edges back, which lead to the header of the next
-//!   copy. Each copy is entered by its header alone, and by those who made the round before together. Cycles inside of it are what they were, and
-//!   each block of it stays in the cycles around, since from it one comes to the next copy, and from there to where one came before.
-//! - *Rotated*, a cycle has the block `N` behind the header `H` as its new header. Its rounds are counted at `N` instead of at `H`: the same
-//!   number less one at `H`, as each way from `H` to `N` is one edge. If several blocks were behind `H`, the new cycle would have several
-//!   entries; if `N` were in an inner cycle, the rounds of that one would be told apart by the same header, or be entered in
-//!   a new place.
-//! - With *a header split in two*, rounds that began by one edge back are rounds of an inner cycle, and those who came back by different edges
-//!   from the same round are in different numbers of it.
+//! - *Copies of rounds* (peeled, or in turns with exits kept) are whole cycles without the edges
+//!   back, which lead to the header of the next copy. Each copy is entered by its header alone, and
+//!   by those who made the round before together. Cycles inside of it are what they were, and each
+//!   block of it stays in the cycles around, since from it one comes to the next copy, and from
+//!   there to where one came before.
+//! - *Rotated*, a cycle has the block `N` behind the header `H` as its new header. Its rounds are
+//!   counted at `N` instead of at `H`: the same number less one at `H`, as each way from `H` to `N`
+//!   is one edge. If several blocks were behind `H`, the new cycle would have several entries; if
+//!   `N` were in an inner cycle, the rounds of that one would be told apart by the same header, or
+//!   be entered in a new place.
+//! - With *a header split in two*, rounds that began by one edge back are rounds of an inner cycle,
+//!   and those who came back by different edges from the same round are in different numbers of it.
 //!
 //! # Machines
 //!
@@ -46,11 +55,12 @@
 //! argument), and a split header changes nothing, since no machine of that kind knows of cycles.
 //! Answers are for both models, unless [`Legality::under`] asks for one.
 //!
-//! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
-//! between, what may fault, and what may not come back. The last concerns groups as well: `same_set`, and so `hoist`, `sink` and `cse`,
-//! are about the graph, where a thread ends in a block without successors only. If a call between the two places may end threads or not come
-//! back in some (`llvm.amdgcn.kill`; what is not `willreturn nounwind`), fewer come to the lower one, and the answer is not for them:
-//! see [`same_set::between`].
+//! What a transform of any code has to see to besides is not asked here: that operands are there,
+//! that memory is not written between, what may fault, and what may not come back. The last
+//! concerns groups as well: `same_set`, and so `hoist`, `sink` and `cse`, are about the graph,
+//! where a thread ends in a block without successors only. If a call between the two places may end
+//! threads or not come back in some (`llvm.amdgcn.kill`; what is not `willreturn nounwind`), fewer
+//! come to the lower one, and the answer is not for them: see [`same_set::between`].
 
 pub mod edges;
 pub mod machines;
@@ -352,7 +362,8 @@ impl Legality<'_> {
 
     /// Whether an operation may move up, or out of the cycle that it is in to a place before it.
     ///
-    /// Out of a cycle its result must be the same in every round: operands do not change in it, and memory is not read.
+    /// Out of a cycle its result must be the same in every round: operands do not change in it, and
+    /// memory is not read.
     ///
     /// # Errors
     /// Why not.
@@ -372,7 +383,8 @@ impl Legality<'_> {
         }
     }
 
-    /// All rounds of the cycle are made by the group that was in `to` before, and each of them comes to `from`.
+    /// All rounds of the cycle are made by the group that was in `to` before, and each of them
+    /// comes to `from`.
     fn out_of(&self, cycle: CycleId, from: Node, to: Node) -> Result<Arrival, Refusal> {
         let Flow { cfg, cycles, .. } = self.flow;
         let header = cycles.header(cycle);
@@ -409,7 +421,8 @@ impl Legality<'_> {
         self.same_set(first, second)
     }
 
-    /// Whether the operations of a block may be copied into its predecessors, as jump threading and tail duplication do.
+    /// Whether the operations of a block may be copied into its predecessors, as jump threading and
+    /// tail duplication do.
     ///
     /// # Errors
     /// Why not.
@@ -422,8 +435,8 @@ impl Legality<'_> {
         }
     }
 
-    /// Whether equal operations in two blocks may become one in the block whose branch leads to both, or in the block
-    /// where both lead.
+    /// Whether equal operations in two blocks may become one in the block whose branch leads to
+    /// both, or in the block where both lead.
     ///
     /// # Errors
     /// Why not.
@@ -444,7 +457,8 @@ impl Legality<'_> {
         self.uniform(branch)
     }
 
-    /// Whether an operation may move from a side of a branch to above it, to be executed whichever way the branch goes.
+    /// Whether an operation may move from a side of a branch to above it, to be executed whichever
+    /// way the branch goes.
     ///
     /// # Errors
     /// Why not.
@@ -468,7 +482,8 @@ impl Legality<'_> {
         }
     }
 
-    /// Whether a branch that does not change in a cycle may be taken before it, with a copy of the cycle for each side.
+    /// Whether a branch that does not change in a cycle may be taken before it, with a copy of the
+    /// cycle for each side.
     ///
     /// # Errors
     /// Why not.
@@ -524,9 +539,11 @@ impl Legality<'_> {
         }
     }
 
-    /// Whether a copy of a cycle's header may be made before it, so that rounds begin behind the header and end with it.
+    /// Whether a copy of a cycle's header may be made before it, so that rounds begin behind the
+    /// header and end with it.
     ///
-    /// The block behind the header becomes the header, so there has to be one, that is in no inner cycle. See [rounds](self#rounds).
+    /// The block behind the header becomes the header, so there has to be one, that is in no inner
+    /// cycle. See [rounds](self#rounds).
     ///
     /// # Errors
     /// Why not.
@@ -544,7 +561,8 @@ impl Legality<'_> {
         }
     }
 
-    /// Whether the header of a cycle may be split, so that two cycles with headers of their own come of it.
+    /// Whether the header of a cycle may be split, so that two cycles with headers of their own
+    /// come of it.
     ///
     /// # Errors
     /// Why not.

@@ -15,15 +15,16 @@
 //!
 //! # What it must not know
 //!
-//! Any IR, any target, text, salsa. A compiler says its functions as plain numbers: blocks are
+//! It depends on no IR, no target, no text format and not on salsa. A compiler describes its
+//! functions by plain numbers: blocks are
 //! [`Node`](phalanx_graph::Node)s of a graph, values are [`Value`]s in a table. Nothing that is
 //! answered borrows from the compiler's own data.
 //!
 //! # Read first
 //!
 //! * [`SourceSet`] and [`varying`]: what is computed, and how to ask whether it is uniform;
-//! * [`Source`](analysis::Source) and [`Analysis`](analysis::Analysis): how an IR says its function,
-//!   and what it may ask;
+//! * [`Source`](analysis::Source) and [`Analysis`](analysis::Analysis): how an IR says its
+//!   function, and what it may ask;
 //! * [`Retained`](divergence::repair::Retained): answers that follow edits, of which that is made.
 //!
 //! # Example
@@ -79,8 +80,8 @@
 //! # Rust
 //!
 //! The crate and the two below it, `phalanx-graph` and `phalanx-fixpoint`, state Rust 1.87 for the
-//! compilers that embed them. Lints check that, not a build: `clippy::incompatible_msrv` for library
-//! functions, `cargo xtask tidy` for let chains.
+//! compilers that embed them. Lints check that, not a build: `clippy::incompatible_msrv` for
+//! library functions, `cargo xtask tidy` for let chains.
 
 pub mod affect;
 pub mod analysis;
@@ -96,4 +97,5 @@ pub mod sources;
 pub use affect::{AffectMap, User, UserKind, Value};
 pub use divergence::Divergence;
 pub use launch::{Extent, LaunchFacts, LaunchStatement, QuadLayout};
+pub use phalanx_graph::Node;
 pub use sources::{Scope, SourceSet, varying};

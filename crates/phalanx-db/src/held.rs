@@ -1,12 +1,15 @@
 //! A part of a function that a transaction takes out of its input and puts back, in one revision.
 //!
-//! salsa has a new revision whenever an input is set, and a part that is worked on in place would have to be set twice: to
-//! nothing while it is out, and to what it has become. Here it is set once, when it is taken out: from then on whatever was
-//! read of it is out of date. The end of the transaction fills the place that was left empty, which nobody can have looked at: a transaction
-//! has the database for itself, and asks no query that reads a part of a function. One that did would panic instead of
-//! seeing something else than those who ask later in the same revision.
+//! salsa has a new revision whenever an input is set, and a part that is worked on in place would
+//! have to be set twice: to nothing while it is out, and to what it has become. Here it is set
+//! once, when it is taken out: from then on whatever was read of it is out of date. The end of the
+//! transaction puts the new part into the empty place. No query can have read the empty place: a
+//! transaction has exclusive access to the database, and asks no query that reads a part of a
+//! function. A query that did would panic; otherwise it could see another value than later queries
+//! of the same revision.
 //!
-//! A part is some hundred bytes of its own, so it stays where it is, and who takes it out moves an address.
+//! A part is some hundred bytes of its own, so it stays where it is, and who takes it out moves an
+//! address.
 
 use std::sync::OnceLock;
 

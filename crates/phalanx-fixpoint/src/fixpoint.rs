@@ -9,14 +9,15 @@
 //!    from the facts that are left. They get new ranks, and their consequences are drawn.
 //!
 //! Then the facts are the least that the rules allow. *Each is derivable*: supports go down the
-//! ranks to seeds. *Each derivable fact is there*: if the antecedents of a rule hold, its consequence
-//! was examined in the second step, or one of the antecedents is new and its consequences were drawn.
-//! Where a rule has two antecedents and both are retracted, either one leads to the consequence:
-//! facts that were retracted are still [seen](Seen) until the first step is over.
+//! ranks to seeds. *Each derivable fact is there*: if the antecedents of a rule hold, its
+//! consequence was examined in the second step, or one of the antecedents is new and its
+//! consequences were drawn. Where a rule has two antecedents and both are retracted, either one
+//! leads to the consequence: facts that were retracted are still [seen](Seen) until the first step
+//! is over.
 //!
 //! **Complexity.** What is retracted or new, times the rules around it. Ranks matter where facts
-//! rest on each other in circles: without them the whole forward cone of a changed fact goes, and
-//! most of it comes back.
+//! support each other in cycles: without ranks, every fact that is reachable from a changed fact is
+//! retracted, and most of them are derived again.
 
 use std::ops::ControlFlow;
 

@@ -1,20 +1,25 @@
 //! Barriers that count arrivals, so that arriving and waiting are two operations.
 //!
-//! AMD's `s_barrier_signal` and `s_barrier_wait` with the number of the workgroup's barrier, of which `s_barrier` is both, and PTX's
-//! `barrier.cluster.arrive` and `.wait`.
+//! AMD's `s_barrier_signal` and `s_barrier_wait` with the number of the workgroup's barrier, of
+//! which `s_barrier` is both, and PTX's `barrier.cluster.arrive` and `.wait`.
 //!
-//! **Meaning.** A barrier goes through *phases*. An arrival is counted in the phase that it comes in. When as many are counted as there are threads,
-//! those apart that have ended without arriving, the phase is over, the count is zero, and the next one begins. Who waits has a
-//! *ticket*: the phase of its last arrival, or if it has not arrived since it waited last, the phase in which it begins to wait. It goes on when that
-//! phase is over.
+//! **Meaning.** A barrier goes through *phases*. An arrival is counted in the phase that it comes
+//! in. When as many are counted as there are threads, those apart that have ended without arriving,
+//! the phase is over, the count is zero, and the next one begins. Who waits has a *ticket*: the
+//! phase of its last arrival, or if it has not arrived since it waited last, the phase in which it
+//! begins to wait. It goes on when that phase is over.
 //!
-//! So where each thread arrives and waits in turns, nobody goes on before all have come. Where one does not, arrivals are counted for
-//! others, which is what the hardware does: PTX calls that undefined, and a phase that ends *early*, while there are threads that have not come,
-//! is told as such. Who waits without having arrived waits for others to arrive without it.
+//! So if each thread alternates between arriving and waiting, no thread goes on before all have
+//! arrived. If a thread does not alternate, its extra arrivals are counted in place of those of
+//! other threads, as in hardware. PTX calls that undefined. A phase that ends *early*, before all
+//! threads have arrived, is reported. Who waits without having arrived waits for others to arrive
+//! without it.
 //!
-//! Threads are counted, not waves: like other barriers here, one is not passed for those of a wave that have gone elsewhere.
+//! Threads are counted, not waves: like other barriers here, one is not passed for those of a wave
+//! that have gone elsewhere.
 //!
-//! Source: AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_SIGNAL`, `S_BARRIER_WAIT`; *PTX ISA*, `barrier.cluster`.
+//! Source: AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_SIGNAL`, `S_BARRIER_WAIT`; *PTX
+//! ISA*, `barrier.cluster`.
 //!
 //! An arrival is O(1), or O(threads) where some have ended.
 
@@ -25,7 +30,8 @@ use crate::observe::Phase;
 /// What an operation does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Half {
-    /// Arrives. Unless it is relaxed, what the thread did before comes before what others do who wait.
+    /// Arrives. Unless it is relaxed, what the thread did before comes before what others do who
+    /// wait.
     Arrive { relaxed: bool },
     /// Arrives, and says whether the wave is the first of the phase.
     ArriveFirst,
@@ -174,7 +180,8 @@ impl Splits {
         self.tickets.entry((name, number)).or_insert(Ticket { phase, has_met: false });
     }
 
-    /// Whether a thread that waits goes on; and if the others have not been told as those who meet, whom it goes on after.
+    /// Whether a thread that waits goes on; and if the others have not been told as those who meet,
+    /// whom it goes on after.
     pub(crate) fn pass(&mut self, name: Name, number: u32) -> Option<Option<Phase>> {
         let ticket = *self.tickets.get(&(name, number))?;
         let barrier = self.barriers.get(&name)?;

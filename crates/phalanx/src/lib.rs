@@ -1,7 +1,8 @@
-//! Phalanx: which threads of a GPU kernel move as one, which break rank, and why.
+//! Phalanx: which values, branches and blocks of a GPU kernel are uniform or divergent among its
+//! threads, and why.
 //!
-//! This is the crate that a compiler driver depends on. A [`Session`] holds modules; ask it for facts, and ask
-//! again after a change: only what the change affects is computed again.
+//! This is the crate that a compiler driver depends on. A [`Session`] holds modules; ask it for
+//! facts, and ask again after a change: only what the change affects is computed again.
 //!
 //! ```
 //! use phalanx::prelude::*;

@@ -2,15 +2,17 @@
 //!
 //! # What
 //!
-//! A number is taken apart into a constant and multiples of values that are not looked into, in the arithmetic of some low bits ([`Sum`]). Two
-//! numbers with the same multiples differ by a constant. Where multiples are left, they differ by a constant and some multiple of the greatest power of two
-//! that divides them: more is not known in an arithmetic that wraps.
+//! A number is taken apart into a constant and multiples of values that are not looked into, in the
+//! arithmetic of some low bits ([`Sum`]). Two numbers with the same multiples differ by a constant.
+//! Where multiples are left, they differ by a constant and some multiple of the greatest power of
+//! two that divides them: more is not known in an arithmetic that wraps.
 //!
 //! # How
 //!
-//! `add`, `sub`, `mul` and `shl` by constants, `or disjoint`, extensions and truncations are looked through, a bounded number of steps. Below an
-//! extension an operation counts only if its flags say that it does not wrap there; if it does, the address is poison, and whoever
-//! uses it has no behaviour to be right about. O(steps).
+//! `add`, `sub`, `mul` and `shl` by constants, `or disjoint`, extensions and truncations are looked
+//! through, a bounded number of steps. Under an extension, an operation is looked through only if
+//! its flags exclude wrapping. If it wraps nevertheless, the address is poison, and an access
+//! through it is undefined behaviour. O(steps).
 
 use phalanx_ir::{
     InstId, Opcode, TypeKind, Value, ValueKind,
@@ -167,11 +169,13 @@ impl Sum {
                 if by >= width(code, a)? {
                     return None;
                 }
-                // Of an integer that is wider than any address, nothing may be left in the low bits.
+                // Of an integer that is wider than any address, nothing may be left in the low
+                // bits.
                 one(here(a, 1i64.checked_shl(by).unwrap_or(0)))
             }
             (Opcode::SExt, &[a]) => {
-                // Above the sign bit of what was extended with its sign there is nothing new to extend with zeros.
+                // Above the sign bit of what was extended with its sign there is nothing new to
+                // extend with zeros.
                 let narrow = match extended {
                     Extended::Unsigned => return None,
                     _ => Extended::Signed,
@@ -192,7 +196,8 @@ impl Sum {
         }
     }
 
-    /// How far it is from another number up to this one. Values that are not `same` are others on each side.
+    /// How far it is from another number up to this one. Values that are not `same` are others on
+    /// each side.
     pub(super) fn distance_from(&self, other: &Sum, same: &dyn Fn(Value) -> bool) -> Distance {
         let mut left = self.clone();
         let mut power = self.bits;
@@ -212,7 +217,8 @@ impl Sum {
     }
 }
 
-/// Whether so many bytes, and so many that begin this far behind them, have none in common in a ring of two to some power.
+/// Whether so many bytes, and so many that begin this far behind them, have none in common in a
+/// ring of two to some power.
 pub(super) fn are_apart_modulo(
     distance: i64,
     power: u32,

@@ -1,18 +1,22 @@
 //! Barriers that not all threads of a workgroup execute.
 //!
-//! What is said here of workgroups holds for other barriers with the threads in their place that have to come together: [`kinds`].
+//! This page speaks of workgroups. For the other kinds of barriers, replace "all threads of the
+//! workgroup" by the threads that [`kinds`] says have to come to the barrier together.
 //!
 //! # Definition
 //!
-//! A barrier is passed when all threads of the workgroup that have not ended wait at it. So a kernel hangs, or, where barriers are counted, goes
-//! on with the wrong data, if some thread waits and another that has not ended will not come.
+//! A barrier is passed when all threads of the workgroup that have not ended wait at it. So a
+//! kernel hangs, or, where barriers are counted, goes on with the wrong data, if some thread waits
+//! and another that has not ended will not come.
 //!
-//! A block is *live* if an operation that waits (a barrier, a call of a function with one) can still be executed from its beginning;
-//! in a function that is called, also if it can return. Branches whose direction can differ between threads of the workgroup
-//! *part* them. A barrier is *decided* by a branch that parts threads if it is control dependent on it, directly or through
-//! other branches, whether these part threads or not; from where no way leads to the end of the function, post-dominance says
-//! nothing, and every branch counts from which the barrier is reached. In a cycle it is also decided by what decides whether a round comes to
-//! it, even if each thread comes in some round (`rounds`). What is reported depends on where the branch leads:
+//! A block is *live* if an operation that waits (a barrier, a call of a function with one) can
+//! still be executed from its beginning; in a function that is called, also if it can return.
+//! Branches whose direction can differ between threads of the workgroup *part* them. A barrier is
+//! *decided* by a branch that parts threads if it is control dependent on it, directly or through
+//! other branches, whether these part threads or not; from where no way leads to the end of the
+//! function, post-dominance says nothing, and every branch counts from which the barrier is
+//! reached. In a cycle it is also decided by what decides whether a round comes to it, even if each
+//! thread comes in some round (`rounds`). What is reported depends on where the branch leads:
 //!
 //! | successors of the branch | finding |
 //! |---|---|
@@ -23,27 +27,33 @@
 //!
 //! # Why no finding means no hang
 //!
-//! Take a kernel in which each branch that decides a barrier and parts threads has one live successor at most (all other cases are
-//! reported), and two threads of a workgroup that were together so far. Where they part first, at the end of `B`, the facts say
-//! that `B` parts threads. If one of them goes to a block that is not live, it ends without a further barrier (calls are taken to return,
-//! and cycles without a barrier to end), and nobody waits for it. Otherwise two successors are live, so no
-//! barrier is decided by `B`: none lies on a way to the immediate post-dominator of `B`, where both arrive having executed
-//! the same barriers, and are converged again. By induction on the length of the executions all threads that have not ended execute
-//! the same barriers. For a function that is called, returning counts as live, so all that call it together
-//! execute the same barriers in it; its calls are judged as barriers. Tests hold this against execution.
+//! Take a kernel in which each branch that decides a barrier and parts threads has one live
+//! successor at most (all other cases are reported), and two threads of a workgroup that were
+//! together so far. Where they part first, at the end of `B`, the facts say that `B` parts threads.
+//! If one of them goes to a block that is not live, it ends without a further barrier (calls are
+//! taken to return, and cycles without a barrier to end), and nobody waits for it. Otherwise two
+//! successors are live, so no barrier is decided by `B`: none lies on a way to the immediate
+//! post-dominator of `B`, where both arrive having executed the same barriers, and are converged
+//! again. By induction on the length of the executions all threads that have not ended execute the
+//! same barriers. For a function that is called, returning counts as live, so all that call it
+//! together execute the same barriers in it; its calls are judged as barriers. Tests hold this
+//! against execution.
 //!
 //! # How sure it is
 //!
-//! An error needs a [`Witness`](super::Witness): a branch in control that is uniform, and two threads of which evaluation shows that one goes where the
-//! barrier can be reached and the other where it cannot, at least not in this iteration. Everything else is a warning; a note, when all that is
-//! known against uniformity is that memory may change between the reads of two waves, that a caller may pass anything, or that
-//! a counter may wrap ([`sizes`](super::sizes)).
+//! An error needs a [`Witness`](super::Witness): a branch in control that is uniform, and two
+//! threads of which evaluation shows that one goes where the barrier can be reached and the other
+//! where it cannot, at least not in this iteration. Everything else is a warning; a note, when all
+//! that is known against uniformity is that memory may change between the reads of two waves, that
+//! a caller may pass anything, or that a counter may wrap ([`sizes`](super::sizes)).
 //!
 //! # Complexity
 //!
-//! For each barrier the branches that decide it, and for each of those that part threads O(blocks + edges) between the branch and the barrier, and as far
-//! as threads may go that miss it (`ways`); for each cycle with a barrier that some rounds miss O(blocks + edges) of it. From where the
-//! function cannot end, and in cycles with several entries, O(blocks + edges) per barrier.
+//! For each barrier, all branches that decide it are visited. Each of these that parts threads
+//! costs O(blocks + edges) of the part of the graph between the branch and the barrier and on the
+//! paths that miss the barrier (`ways`); for each cycle with a barrier that some rounds miss
+//! O(blocks + edges) of it. From where the function cannot end, and in cycles with several entries,
+//! O(blocks + edges) per barrier.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -71,14 +81,16 @@ use super::{
 };
 use crate::code::{Code, Numbering, pointer_space};
 
-/// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
+/// What is known of a function when its barriers are judged, by its graph, its operations, and
+/// where threads return.
 #[derive(Debug)]
 pub(super) struct Around {
     /// Blocks from which something that waits can be executed.
     live: BitSet,
     /// Blocks from which there is a way to the end of the function.
     ending: BitSet,
-    /// Whether nothing is called but what the target has; if no barrier is for a number of threads, nobody asks.
+    /// Whether nothing is called but what the target has; if no barrier is for a number of threads,
+    /// nobody asks.
     pub(super) calls_are_known: bool,
 }
 
@@ -127,8 +139,8 @@ pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Findi
     all.filter(is_new).cloned().collect()
 }
 
-/// Whether barriers of a function are judged in full: it has none of which only some threads are meant to take part, and calls nothing unknown.
-/// Then no finding means that it does not hang.
+/// Whether barriers of a function are judged in full: it has none of which only some threads are
+/// meant to take part, and calls nothing unknown. Then no finding means that it does not hang.
 #[must_use]
 pub fn are_judged(code: Code<'_>, calls: super::Calls<'_>) -> bool {
     super::sites::sites(code, calls).iter().all(|site| match site.kind {
@@ -168,10 +180,12 @@ pub(super) fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) 
 pub(super) struct Check<'a> {
     around: &'a Around,
     waiting: Vec<&'a Site>,
-    /// Positions of those in a block among them; made when it is asked for, as after most edits nobody does.
+    /// Positions of those in a block among them; made when it is asked for, as after most edits
+    /// nobody does.
     waiting_in: OnceCell<FxHashMap<Node, Vec<usize>>>,
     counted: OnceCell<Counted>,
-    /// What blocks are control dependent on, directly or not, of those that were asked about: several barriers may be in one.
+    /// What blocks are control dependent on, directly or not, of those that were asked about:
+    /// several barriers may be in one.
     controllers: RefCell<FxHashMap<Node, Rc<[Node]>>>,
     rounds: Rounds,
 }
@@ -346,7 +360,8 @@ impl<'a> Check<'a> {
         !facts.ways().any(quiet, |_| true, is_done_behind)
     }
 
-    /// Another operation that waits, if each way from `missing` meets one before threads are together again.
+    /// Another operation that waits, if each way from `missing` meets one before threads are
+    /// together again.
     fn met_instead(
         &self,
         facts: Facts<'_>,
@@ -405,7 +420,8 @@ fn chosen(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     }
 }
 
-/// What decides within assembly whether an operation is executed, of what varies among the threads of a scope.
+/// What decides within assembly whether an operation is executed, of what varies among the threads
+/// of a scope.
 pub(super) fn conditional(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     /// Special registers are read without operands.
     struct None;

@@ -1,4 +1,5 @@
-//! Rounds over the elements of a workgroup: numbers that begin with the thread's index, and grow by what is the same for all.
+//! Rounds over the elements of a workgroup: numbers that begin with the thread's index, and grow by
+//! what is the same for all.
 //!
 //! ```text
 //! i = tid; while (i < n) { ...; i = i + 192; }      // 192 threads, n a multiple of 192
@@ -6,25 +7,35 @@
 //!
 //! # What
 //!
-//! [`shape`](crate::shape) knows such loops where the counter is a phi and the step is a multiple of a power of two. Here any step will do, and the counter may be a slot with two stores
-//! and nothing else but loads, as in code that is compiled without optimisation: one before the loop, and one in each round, of something more.
+//! [`shape`](crate::shape) knows such loops where the counter is a phi and the step is a multiple
+//! of a power of two. Here any step will do, and the counter may be a slot with two stores and
+//! nothing else but loads, as in code that is compiled without optimisation: one before the loop,
+//! and one in each round, of something more.
 //!
-//! What a branch compares is taken apart into a function of the thread's index that can be evaluated ([`witness`](super::witness)), and sums of what is the same for all threads: what the counter begins
-//! with besides, and steps. So is a number that is in no loop.
+//! Each operand of the comparison is split into a function of the thread's index that can be
+//! evaluated ([`witness`](super::witness)), and a sum of values that are the same for all threads:
+//! the rest of the counter's start value, and its steps. An operand outside of loops is split in
+//! the same way.
 //!
 //! # Why all decide alike
 //!
-//! Let all that is added, and what the number is compared with, be multiples of `m`. Threads that were together so far are in one round, so they have added the same. As `m` divides that,
-//! the quotients of their numbers by `m` differ as they did before the first round, and the remainders are what they were. So if all threads begin with the same
-//! quotient, and compare the remainders alike, all decide alike.
+//! Let all that is added, and what the number is compared with, be multiples of `m`. Threads that
+//! were together so far are in one round, so they have added the same. As `m` divides that, the
+//! quotients of their numbers by `m` differ as they did before the first round, and the remainders
+//! are what they were. So if all threads begin with the same quotient, and compare the remainders
+//! alike, all decide alike.
 //!
-//! If `m` is a power of two that holds whatever wraps: the quotient is the high bits. If it is not, nothing must wrap. That is so where signed numbers are compared and all sums are said
-//! not to wrap (`nsw`): else the branch is on poison, and has no meaning.
+//! If `m` is a power of two that holds whatever wraps: the quotient is the high bits. If it is not,
+//! nothing must wrap. That is so where signed numbers are compared and all sums are said not to
+//! wrap (`nsw`): else the branch is on poison, and has no meaning.
 //!
-//! A slot's second store is executed once in each round: its block is in no cycle within the loop and dominates the only block that leads back. The first one is executed each
-//! time before the loop is entered: it dominates the header, and is in the cycle around the loop and in none within that. A phi's branch is in the header or in the only block that leads back.
+//! A slot's second store is executed once in each round: its block is in no cycle within the loop
+//! and dominates the only block that leads back. The first one is executed each time before the
+//! loop is entered: it dominates the header, and is in the cycle around the loop and in none within
+//! that. A phi's branch is in the header or in the only block that leads back.
 //!
-//! What is added is computed in no cycle, or in one that the branch is in as well: threads that are together at the branch were together there.
+//! What is added is computed in no cycle, or in one that the branch is in as well: threads that are
+//! together at the branch were together there.
 //!
 //! # Both sides shifted
 //!
@@ -73,7 +84,8 @@ struct Number {
     is_exact: bool,
 }
 
-/// Whether all threads of a workgroup that come together to the branch at the end of a block go one way, as they have made the same number of rounds.
+/// Whether all threads of a workgroup that come together to the branch at the end of a block go one
+/// way, as they have made the same number of rounds.
 pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
     let at = At { branch, scope };
     scope <= Scope::Workgroup
@@ -87,7 +99,8 @@ pub(super) fn is_alike_in_rows(facts: Facts<'_>, branch: Node, scope: Scope) -> 
     scope == Scope::Wave && rounds(facts, At { branch, scope }, true).unwrap_or(false)
 }
 
-/// Whether all threads of a workgroup make the same number of rounds if their counter does not wrap.
+/// Whether all threads of a workgroup make the same number of rounds if their counter does not
+/// wrap.
 pub(super) fn is_alike_unless_wraps(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
     scope <= Scope::Workgroup && by_size(facts, At { branch, scope }).is_some()
 }
@@ -158,7 +171,8 @@ fn first_by_size(
     (is_right && is_one(facts, at, bound)).then_some(Rounds::Same)
 }
 
-/// Whether a counter begins with the thread's index, grows by the size of the workgroup, and is compared with a multiple of that.
+/// Whether a counter begins with the thread's index, grows by the size of the workgroup, and is
+/// compared with a multiple of that.
 fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
     let (compare, [left, right]) = comparison(facts, at.branch)?;
     let predicate = facts.code.body.inst(compare).int_predicate();
@@ -313,7 +327,8 @@ fn slot_of(facts: Facts<'_>, load: InstId) -> Option<InstId> {
     witness::slot(facts, body.operands(load)[0])
 }
 
-/// What a slot holds before the loop of a header, and the sum that it holds after a round, with what is added in that.
+/// What a slot holds before the loop of a header, and the sum that it holds after a round, with
+/// what is added in that.
 fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, InstId, Value)> {
     let (body, cycles) = (facts.code.body, facts.cycles);
     let cycle = cycles.innermost(header)?;
@@ -351,7 +366,8 @@ fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, InstId
     if !matches!(body.inst(sum).opcode, Opcode::Add | Opcode::Sub) {
         return None;
     }
-    // What is loaded in this round is what the last round has stored, or what was there before the first.
+    // What is loaded in this round is what the last round has stored, or what was there before the
+    // first.
     let load = old.as_inst().filter(|&load| slot_of(facts, load) == Some(slot))?;
     let is_of_round = cycles.contains(cycle, block(load)?);
     (is_of_round && is_whole(facts, old, start)).then_some((start, sum, more))
@@ -423,7 +439,8 @@ fn number(facts: Facts<'_>, at: At, value: Value) -> Option<Number> {
                 all.is_exact &= data.flags.contains(InstFlags::NNEG);
                 all.thread = operands[0];
             }
-            // Of one loop: what another one counts to is not the same in threads of one round of this.
+            // Of one loop: what another one counts to is not the same in threads of one round of
+            // this.
             Opcode::Phi | Opcode::Load if !is_counted => {
                 is_counted = true;
                 let counted = match data.opcode {
@@ -471,7 +488,8 @@ impl Number {
     }
 }
 
-/// What a phi is before the first round, and the sum that it is after one, with what is added in that; in the loop of a branch.
+/// What a phi is before the first round, and the sum that it is after one, with what is added in
+/// that; in the loop of a branch.
 fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value, InstId, Value)> {
     let (body, cycles) = (facts.code.body, facts.cycles);
     let header = node_of(body.block_of(phi)?);

@@ -30,9 +30,9 @@
 //!
 //! An error names lanes that come together in a launch of which nothing is assumed but that it has
 //! a row of 32 threads, or the stated ones; if a branch by data may part them, or one of a caller,
-//! it is a warning. It is none of a lane that is not in a mask that is one for all: those that are
-//! in it may be those that come. Where rows may be shorter than a wave and the mask or the way
-//! depends on an index but x, nothing is said.
+//! it is a warning. If all lanes have one mask and a lane is not in it, that lane is not reported
+//! in this case: the lanes in the mask may be exactly those that come. Where rows may be shorter
+//! than a wave and the mask or the way depends on an index but x, nothing is said.
 //!
 //! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; nothing for masks
 //! that name all lanes.

@@ -1,7 +1,7 @@
 //! Operations whose token comes from a cycle that they are outside of.
 //!
-//! Such an operation is executed together by threads of one round of the cycle, though threads of all rounds meet in its block when
-//! the cycle has a divergent exit:
+//! Such an operation is executed together by threads of one round of the cycle, though threads of
+//! all rounds meet in its block when the cycle has a divergent exit:
 //!
 //! ```text
 //! loop:  %heart = loop intrinsic
@@ -10,13 +10,16 @@
 //!        store %vote                          ; threads of all rounds: their votes differ
 //! ```
 //!
-//! What it gives is one value in each group, and another in each: where the region of the token is over and threads of several rounds
-//! are together again, it is not uniform. Who executes what together *inside* the region is finer than what control flow says, so
-//! whatever is uniform by control flow is uniform there too; only operations that make something uniform out of what is not need a rule.
-//! It is: the result is divergent. An operation *escapes* when a token in its chain (its own, the one that this one's `loop` was
-//! given, and so on) is made in a cycle that it is not in.
+//! The result has one value in each group, and may differ between groups: after the region of the
+//! token, where threads of several rounds are converged again, it is not uniform. *Inside* the
+//! region the groups are subsets of those that control flow gives, so a value that is uniform by
+//! control flow is uniform there, too. Only operations that turn divergent operands into a uniform
+//! result need a rule of their own: their result is divergent. An operation *escapes* when a token
+//! in its chain (its own, the one that this one's `loop` was given, and so on) is made in a cycle
+//! that it is not in.
 //!
-//! Cost: O(instructions + cycles) for a function with tokens, O(1) for another one of a context without any.
+//! Cost: O(instructions + cycles) for a function with tokens, O(1) for another one of a context
+//! without any.
 
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_ir::{Body, InstId, Type, flow::node_of};
@@ -112,7 +115,8 @@ pub fn controlled(code: Code<'_>) -> Vec<InstId> {
     body.all_ids().filter(uses).collect()
 }
 
-/// Whether changed instructions make or use tokens, so that others may escape now or no longer. O(changed).
+/// Whether changed instructions make or use tokens, so that others may escape now or no longer.
+/// O(changed).
 #[must_use]
 pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
     let body = code.body;

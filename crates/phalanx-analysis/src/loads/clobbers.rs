@@ -2,18 +2,21 @@
 //!
 //! # What
 //!
-//! Two questions about a load of a kernel: is an acquire on some way from the entry to it ([`order`](crate::memory::order)), and may the
-//! thread itself have stored there before.
+//! Two questions about a load of a kernel: is an acquire on some way from the entry to it
+//! ([`order`](crate::memory::order)), and may the thread itself have stored there before.
 //!
 //! # How
 //!
-//! Blocks behind an acquire are found once, by one search over the graph. Stores are found by a walk up the definitions of memory
-//! ([`ClassicMemorySsa::clobber`]) over those that touch other memory: [`AliasQuery`], and what both addresses may be
-//! based on ([`PointerFlow`](super::PointerFlow)).
+//! Blocks behind an acquire are found once, by one search over the graph. Stores are found by a
+//! walk up the definitions of memory ([`ClassicMemorySsa::clobber`]) over those that touch other
+//! memory: [`AliasQuery`], and what both addresses may be based on
+//! ([`PointerFlow`](super::PointerFlow)).
 //!
-//! An alias query is about one moment. Where the walk goes around a loop, the address of a store may have been another when the store was
-//! done: two accesses at different distances from one pointer are kept apart only if that pointer is the same throughout, that is, if it is
-//! an argument, a constant, or computed in no cycle. Different objects are different objects in all iterations.
+//! An alias query is about one moment. If the walk goes around a loop, the store may have been
+//! executed in another iteration, with another address. So two accesses at different offsets from
+//! one pointer count as disjoint only if the pointer is the same in all iterations: an argument, a
+//! constant, or a value computed outside of all cycles. Different objects are different objects in
+//! all iterations.
 
 use std::sync::Arc;
 
@@ -53,9 +56,11 @@ pub enum Found {
     TooFar,
 }
 
-/// The instructions of a function that [may be acquires](crate::memory::order), wherever they stand.
+/// The instructions of a function that [may be acquires](crate::memory::order), wherever they
+/// stand.
 ///
-/// Which they are follows from the instructions and what is called, so they can be kept when blocks and edges change.
+/// Which they are follows from the instructions and what is called, so they can be kept when blocks
+/// and edges change.
 #[derive(Clone, Debug)]
 pub struct Acquires(FxHashSet<InstId>);
 
@@ -92,12 +97,14 @@ pub struct Clobbers {
     behind: BitSet,
     /// The acquire that is named for these.
     first: Option<InstId>,
-    /// What stands before the first acquire of a block, by block, where that was asked: many loads of one block may ask.
+    /// What stands before the first acquire of a block, by block, where that was asked: many loads
+    /// of one block may ask.
     ahead: FxHashMap<Node, FxHashSet<InstId>>,
 }
 
 impl Clobbers {
-    /// Those of a function whose acquires are known. O(blocks + edges), and of blocks with several acquires what stands before the first.
+    /// Those of a function whose acquires are known. O(blocks + edges), and of blocks with several
+    /// acquires what stands before the first.
     #[must_use]
     pub fn new(code: Code<'_>, facts: Facts<'_>, acquires: &Acquires) -> Self {
         let cfg = facts.cfg;
@@ -127,13 +134,14 @@ impl Clobbers {
         Self { memory: (facts.classic)(), acquires: first_of, behind, first, ahead }
     }
 
-    /// The nearest definition before an instruction that may write what is asked about; see [`ClassicMemorySsa::clobber`].
+    /// The nearest definition before an instruction that may write what is asked about; see
+    /// [`ClassicMemorySsa::clobber`].
     fn clobber(&self, inst: InstId, may_clobber: impl FnMut(InstId) -> bool) -> Option<Clobber> {
         self.memory.as_ref()?.clobber(inst, LIMIT, may_clobber)
     }
 
-    /// What may have changed a location before a load in its launch. O(definitions that are passed), and once per block
-    /// what stands before its first acquire.
+    /// What may have changed a location before a load in its launch. O(definitions that are
+    /// passed), and once per block what stands before its first acquire.
     pub fn before(
         &mut self,
         code: Code<'_>,
@@ -168,7 +176,8 @@ impl Clobbers {
         }
     }
 
-    /// Whether before a call a thread has written no device memory, and sees nothing of what others wrote.
+    /// Whether before a call a thread has written no device memory, and sees nothing of what others
+    /// wrote.
     #[must_use]
     pub fn is_nothing_before(
         &mut self,
@@ -244,7 +253,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether an instruction that defines memory may write a location, in whatever iteration it was done.
+    /// Whether an instruction that defines memory may write a location, in whatever iteration it
+    /// was done.
     fn may_write(
         &self,
         aliases: &mut AliasQuery<'_>,

@@ -1,9 +1,13 @@
-//! From a [`phalanx_target::Transfer`], which looks at all operands at once, to a rule with one antecedent.
+//! From a [`phalanx_target::Transfer`], which looks at all operands at once, to a rule with one
+//! antecedent.
 //!
-//! The analysis is reachability: a value gets a source because *one* operand has one. A transfer that distributes
-//! over operands and sources is turned into that form exactly, by evaluating it on single sources. The one that does not, the
-//! shuffle (good when data *or* lane number is uniform), is evaluated for the lane number with data that differ between lanes: nobody
-//! exchanges what all have, and a loop over lanes gives all threads what one of them has.
+//! The analysis is reachability: a value gets a source because *one* operand has one. A transfer
+//! that distributes over operands and sources is turned into that form exactly, by evaluating it on
+//! single sources. One transfer does not distribute: the result of a shuffle is uniform if its data
+//! *or* its lane number is. It is evaluated for the sources of the lane number, under the
+//! assumption that the data differ between lanes. That loses little precision: programs rarely
+//! shuffle uniform data, while a loop over lanes that broadcasts the value of each has a uniform
+//! lane number.
 
 use phalanx_core::divergence::{self, Definition};
 use phalanx_target::{
@@ -96,7 +100,8 @@ fn rule_by_evaluation(
     context: &TransferContext,
     is_pure: bool,
 ) -> Rule {
-    // Of a shuffle by a number the data are not read: threads of a wave with one number have one result, whatever the data are.
+    // Of a shuffle by a number the data are not read: threads of a wave with one number have one
+    // result, whatever the data are.
     let varies = |at: u8| operands.get(usize::from(at)).is_some_and(|operand| operand.varies);
     let mixed = match *transfer {
         Transfer::Shuffle { data, lane: Some(lane), .. } if varies(data) && varies(lane) => {
@@ -142,8 +147,9 @@ fn rule_by_evaluation(
         let source = SourceSet::from_bits(1 << bit);
         identity &= seed.contains(source) || *gained == source;
     }
-    // What is read at a moment (memory, a clock) is one value for those who read it together, and who does is not known in
-    // a cycle that is assumed divergent: only what has no moment, or is made by the group itself, is fixed.
+    // What is read at a moment (memory, a clock) is one value for those who read it together, and
+    // who does is not known in a cycle that is assumed divergent: only what has no moment, or is
+    // made by the group itself, is fixed.
     let has_no_moment = transfer.is_timeless()
         || matches!(
             transfer,

@@ -1,10 +1,12 @@
 //! Lowering of the instructions that changed.
 //!
-//! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
-//! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of the
-//! thread index, ours at [shapes](crate::shape), a call at the blocks its arguments come from. So whoever looks at a changed instruction,
-//! or at one whose shape has become another, is lowered again too; def-use lists tell who that is. Whoever looked at it and does so no longer has
-//! changed itself.
+//! Most rules look at an instruction and at the types of its operands, which never change. A few
+//! rules also look at the instruction that defines an operand. A member of a call's result looks at
+//! the call. LLVM's rule for shifts and masks looks at whether they drop the lane's part of the
+//! thread index, ours at [shapes](crate::shape). A call looks at the blocks its arguments come
+//! from. So an instruction is lowered again if it looks at a changed instruction or at one whose
+//! shape changed; def-use lists give these users. An instruction that no longer looks at a changed
+//! one has itself changed.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -85,7 +87,8 @@ fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
 }
 
 impl Neighbours {
-    /// Those of a function whose tables were made by [`as_llvm`](super::as_llvm), whose rules look at nothing else.
+    /// Those of a function whose tables were made by [`as_llvm`](super::as_llvm), whose rules look
+    /// at nothing else.
     #[must_use]
     pub fn of_llvm() -> Self {
         Self::default()
@@ -105,8 +108,8 @@ impl Neighbours {
         Self { shapes: Some(shapes) }
     }
 
-    /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was done: if not, they are to be
-    /// made anew.
+    /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was
+    /// done: if not, they are to be made anew.
     #[must_use]
     pub fn update_full(
         &mut self,
@@ -123,7 +126,8 @@ impl Neighbours {
         true
     }
 
-    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. Whether that was done.
+    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. Whether
+    /// that was done.
     #[must_use]
     pub(crate) fn update_full_with(
         &mut self,
@@ -139,7 +143,8 @@ impl Neighbours {
         let looked = Looked::Followed(memory);
         let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
         let mut calls = Self::update(code, &mut rules, &followed.rules, table);
-        // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
+        // Calls that read private memory have operands that are stated with its versions, and what
+        // they leave depends on the rules.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
         // Of a split block many are in parts.
@@ -242,8 +247,9 @@ impl Neighbours {
         all
     }
 
-    /// Instructions that are in another block than a table says, and phis that may have other entries, in order: after blocks
-    /// were split or merged. O(instructions), or those of the blocks in question and the phis behind them.
+    /// Instructions that are in another block than a table says, and phis that may have other
+    /// entries, in order: after blocks were split or merged. O(instructions), or those of the
+    /// blocks in question and the phis behind them.
     #[must_use]
     pub fn moved(code: Code<'_>, blocks: Option<&[BlockId]>, table: &EditableTable) -> Vec<InstId> {
         let Code { body, flow, .. } = code;
@@ -269,7 +275,8 @@ impl Neighbours {
         found
     }
 
-    /// Brings terminators up to date, those of all blocks or of these: after edges or blocks have changed.
+    /// Brings terminators up to date, those of all blocks or of these: after edges or blocks have
+    /// changed.
     pub fn update_terminators(
         code: Code<'_>,
         around: Surroundings<'_>,

@@ -2,27 +2,33 @@
 //!
 //! # What
 //!
-//! Instructions use and define such variables, and no definition replaces all of one: each is a may-definition, which reads what was there before. Besides that it is
-//! the form of [`ssa`](super::ssa); what is different is how a version is called. There it has a number, and an access more gives another number to everything behind
-//! it. Here it is called by where it is made ([`Version`]): an instruction, or the phi of a block.
+//! Instructions use and define such variables, and no definition replaces all of one: each is a
+//! may-definition, which reads what was there before. Otherwise it is the form of
+//! [`ssa`](super::ssa) with other names for versions. There a version is a number, and an inserted
+//! access renumbers all versions after it. Here a version is named by the place that makes it
+//! ([`Version`]): an instruction, or the phi of a block.
 //!
 //! # How
 //!
 //! On two levels.
 //!
-//! - The [row](rows) of a block has its touches in order. Which definition is before a touch is known within the row, or is that with which the block begins.
-//! - With which version a block begins ([`joins`]) is the phi of a block, or *the end of* a block, whichever definition that is. So it changes for a variable
-//!   only when a block comes to use or define it or ceases to, and is found again from the blocks alone.
+//! - The [row](rows) of a block has its touches in order. Which definition is before a touch is
+//!   known within the row, or is that with which the block begins.
+//! - With which version a block begins ([`joins`]) is the phi of a block, or *the end of* a block,
+//!   whichever definition that is. So it changes for a variable only when a block comes to use or
+//!   define it or ceases to, and is found again from the blocks alone.
 //!
-//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is followed, of instructions or of the graph.
+//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is
+//! followed, of instructions or of the graph.
 //!
-//! **Invariants.** Two forms are equal if and only if all instructions touch the same, in the same order, and the graph is the same; so a form that has followed edits
-//! equals the one from scratch.
+//! **Invariants.** Two forms are equal if and only if all instructions touch the same, in the same
+//! order, and the graph is the same; so a form that has followed edits equals the one from scratch.
 //!
 //! # Complexity
 //!
-//! From scratch: O(instructions + blocks + edges). The version before a touch, the last definition of a block: O(1). What comes into a phi: O(predecessors).
-//! Who reads a version: O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
+//! From scratch: O(instructions + blocks + edges). The version before a touch, the last definition
+//! of a block: O(1). What comes into a phi: O(predecessors). Who reads a version: O(touches of the
+//! blocks in which it is read), and O(blocks + edges) the first time.
 
 mod change;
 mod follow;
@@ -115,8 +121,9 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// That of the instructions of a function, of which `does` says what they do. With [`Pruning::None`] nothing can be asked of
-    /// [readers](Form::readers); with [`Pruning::Live`] nothing is touched in blocks that cannot be reached.
+    /// That of the instructions of a function, of which `does` says what they do. With
+    /// [`Pruning::None`] nothing can be asked of [readers](Form::readers); with [`Pruning::Live`]
+    /// nothing is touched in blocks that cannot be reached.
     pub(super) fn new(
         body: &Body,
         graph: (&Cfg, &DomTree),
@@ -187,7 +194,8 @@ impl Form {
         })
     }
 
-    /// All touches: blocks in order of their numbers, instructions in order in each, those of an instruction together.
+    /// All touches: blocks in order of their numbers, instructions in order in each, those of an
+    /// instruction together.
     pub(super) fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
         self.rows.iter().flat_map(move |(block, row)| {
             row.entries.iter().map(move |entry| self.touch(block, row.entries, entry))
@@ -220,7 +228,8 @@ impl Form {
         self.joins[usize::from(variable)].phis()
     }
 
-    /// What comes into the phi of a block from each distinct predecessor, in their order. From those that cannot be reached it is [`Version::Entry`].
+    /// What comes into the phi of a block from each distinct predecessor, in their order. From
+    /// those that cannot be reached it is [`Version::Entry`].
     pub(super) fn incoming(
         &self,
         variable: u8,

@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! //! | [`effects`] | which instructions read and write |
+//! | [`effects`] | which instructions read and write |
 //! | [`origins`] | which addresses may lead to private memory |
 //! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
 //! | [`form`] | the same of a few variables that stand for much, such that an edit costs little |

@@ -68,13 +68,13 @@ pub(crate) struct CheckArgs {
     /// Do not report what is listed in this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write such a list, and report nothing.
+    /// Write the list that `--baseline` reads, and report nothing.
     #[arg(long, value_name = "FILE")]
     pub(crate) write_baseline: Option<PathBuf>,
     /// An earlier version of the module: report what became worse since.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub(crate) against: Option<PathBuf>,
-    /// Check again when a file changes, and tell people.
+    /// Check again when a file changes, and say which findings are new and which are gone.
     #[arg(long, conflicts_with = "write_baseline")]
     pub(crate) watch: bool,
     /// Stop watching after so many checks.
@@ -86,7 +86,8 @@ pub(crate) struct CheckArgs {
     /// Also report accesses of memory that take longer than they had to.
     #[arg(long)]
     pub(crate) performance: bool,
-    /// Take the target for one without generic accesses: also report accesses of which no single memory space is known.
+    /// Take the target for one without generic accesses: also report accesses of which no single
+    /// memory space is known.
     #[arg(long)]
     pub(crate) no_generic: bool,
     /// Also report loads that would take a cheaper way but for one obstacle.
@@ -110,7 +111,8 @@ pub(crate) struct CheckArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
-    /// The module is a part of a program: functions may be called from other modules, with any arguments.
+    /// The module is a part of a program: functions may be called from other modules, with any
+    /// arguments.
     #[arg(long)]
     pub(crate) part_of_program: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@
 //! others:
 //!
 //! ```text
-//!   s = sum over the wave of id     Rule::Agree                       one value per wave
+//!   s = sum over the wave of id     Rule::Collective                  one value per wave
 //!   r = shuffle data, lane          Rule::Shuffle { lane: Some(1) }   equal where `lane` is
 //! ```
 //!

@@ -1,8 +1,8 @@
 //! The precise rules: consequences of branches, divergent exits and assumed-divergent cycles.
 //!
 //! Data flow goes first: a value tells its users what is new in it. When that has come to rest, one
-//! terminator that grew is taken and the consequences of its branch are drawn ([`Consequence`], from the
-//! sync dependence of the graph):
+//! terminator that grew is taken and the consequences of its branch are drawn ([`Consequence`],
+//! from the sync dependence of the graph):
 //!
 //! | consequence | what it means for values |
 //! |---|---|
@@ -11,13 +11,15 @@
 //! | irreducible cycle assumed divergent | every value in it that is not the same in each iteration, and the consequences of threads leaving it by each exit apart |
 //! | live out | every use outside of a cycle |
 //!
-//! Everything is a set of sources that only grows, and only what is new in a set is told on. So each fact
-//! is handled at most once per source, whatever caused it: `n` branches out of one loop cost what they
-//! add, not `n` times the loop.
+//! Everything is a set of sources that only grows, and only what is new in a set is told on. So
+//! each fact is handled at most once per source, whatever caused it: `n` branches out of one loop
+//! cost what they add, not `n` times the loop.
 //!
-//! **Branches in assumed-divergent regions** draw their consequences like all others, so that the answer is what the rules say, in whatever order they
-//! are applied; values depend on the sources already, and each exit is taken apart from the others. Only two exits from one block are taken
-//! together as long as the terminator there goes the same way for all threads, whenever they come.
+//! The consequences of **branches in assumed-divergent regions** are derived like those of all
+//! other branches, so that the answer does not depend on the order in which rules are applied.
+//! Values in the region depend on the sources already, and each exit is treated as divergent from
+//! all others. There is one exception: two exits from one block count as one as long as the
+//! terminator of that block chooses the same successor for all threads, whatever their rounds.
 
 pub(super) mod omitted;
 mod scratch;
@@ -112,7 +114,8 @@ enum Fact {
     Exit(LeavingEdge),
     /// Threads that left the cycle at different times have met in the node.
     Onward(CycleId, Node),
-    /// Threads leave by every edge out of its level that is reached from the node at different times.
+    /// Threads leave by every edge out of its level that is reached from the node at different
+    /// times.
     ExitsFrom(Node),
     /// Everything computed in the cycle is read outside at different times.
     LiveOut(CycleId),
@@ -208,8 +211,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Whether threads that run apart in a region leave it from the block by one edge, as long as nothing
-    /// is known of the terminator.
+    /// Whether threads that run apart in a region leave it from the block by one edge, as long as
+    /// nothing is known of the terminator.
     fn has_exits_together(&mut self, block: Node, region: CycleId) -> bool {
         has_exits(self.flow, block, region) && {
             let cycles = self.flow.cycles;
@@ -224,7 +227,8 @@ impl<'a> Control<'a> {
         }
         let cycles = self.flow.cycles;
         self.prepare_invariance();
-        // One source at a time: a terminator that goes different ways for one of them holds threads together for the others.
+        // One source at a time: a terminator that goes different ways for one of them holds threads
+        // together for the others.
         for source in sources.iter() {
             let Some(invariance) = &self.invariance else { return };
             let together = |block| {
@@ -328,8 +332,8 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Threads that went different ways come back to the header of the cycle, over the edges in `ranges`
-    /// and those that are reached from the nodes in `late`.
+    /// Threads that went different ways come back to the header of the cycle, over the edges in
+    /// `ranges` and those that are reached from the nodes in `late`.
     fn join_back(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
         let block = self.flow.cycles.header(cycle);
         if self.scratch.joined[block.index()].contains(sources) {

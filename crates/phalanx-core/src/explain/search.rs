@@ -1,17 +1,20 @@
 //! The derivation of every fact, shortest first.
 //!
-//! The rules of [`precise`](crate::divergence) once more, breadth first: all facts of one length are known before any
-//! longer one, and each is written down with what it was derived from. A fact can be derived several times, each time for
-//! sources that it did not have yet, so there are at most as many entries as facts times sources.
+//! The rules of [`precise`](crate::divergence) once more, breadth first: all facts of one length
+//! are known before any longer one, and each is written down with what it was derived from. A fact
+//! can be derived several times, each time for sources that it did not have yet, so there are at
+//! most as many entries as facts times sources.
 //!
-//! What is between a branch and the values that it reaches (divergent exits, cycles assumed divergent, meetings further
-//! on) is derived in the same step as the branch: it has no length of its own. So the length of a derivation depends on
-//! which value follows from which branch, and not on how that is found out.
+//! What is between a branch and the values that it reaches (divergent exits, cycles assumed
+//! divergent, meetings further on) is derived in the same step as the branch: it has no length of
+//! its own. So the length of a derivation depends on which value follows from which branch, and not
+//! on how that is found out.
 //!
-//! In a region that is assumed divergent, a branch with two exits takes these apart. That is the one rule with two antecedents;
-//! the entry names the later one. What else such a branch brings about holds already, or does not hold because it is left out
-//! there. Where it holds it is derived all the same, since it can be the shorter way to a use: only what the analysis has found is
-//! ever derived.
+//! In a region that is assumed divergent, a branch whose two sides leave the region separates its
+//! exits. This is the only rule with two antecedents; the entry names the later one. All other
+//! consequences of such a branch either hold already or are omitted by the rules. Those that hold
+//! are derived as well, since they may give a shorter chain to a use. The search never derives a
+//! fact that the analysis has not found.
 
 use crate::SourceSet;
 use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
@@ -42,7 +45,8 @@ pub(super) enum Derived {
     Exit(LeavingEdge),
     /// Threads that left the cycle at different times have met in the node.
     Onward(CycleId, Node),
-    /// Threads leave by every edge out of its level that is reached from the node at different times.
+    /// Threads leave by every edge out of its level that is reached from the node at different
+    /// times.
     ExitsFrom(Node),
     /// Everything computed in the cycle is read outside at different times.
     LiveOut(CycleId),
@@ -281,8 +285,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether threads that run apart in a region leave it from the block by one edge, as long as nothing is known of the
-    /// terminator.
+    /// Whether threads that run apart in a region leave it from the block by one edge, as long as
+    /// nothing is known of the terminator.
     fn has_exits_together(&mut self, block: Node, region: CycleId) -> bool {
         let Flow { cfg, cycles, .. } = self.flow;
         let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
@@ -395,8 +399,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Threads that went different ways come back to the header of the cycle, over the edges in `ranges` and those that are
-    /// reached from the nodes in `late`.
+    /// Threads that went different ways come back to the header of the cycle, over the edges in
+    /// `ranges` and those that are reached from the nodes in `late`.
     fn join_back(
         &mut self,
         cycle: CycleId,

@@ -28,10 +28,12 @@
 //!    the one that came before `D`, in all of them. Hence what is uniform under maximal convergence
 //!    is uniform here, and what is divergent here is divergent there.
 //! 2. *If groups are kept whole for `X`, both models have the same groups at `X`.* Let two threads
-//!    be together at `X` under maximal convergence only, and let `D` be where they part here for
-//!    the last time before. If neither has passed `join(D)`, both come to `X` from different sides
-//!    within the region: `X` is parted. If one has, the other comes to the join later, in a cycle
-//!    around `X` and the join, of which it passes an entry on the way: `D` mixes rounds.
+//!    be converged at `X` under maximal convergence but not under the second model. Let `D` be the
+//!    last branch before `X` at which they part under the second model. If neither thread has
+//!    passed `join(D)` when it comes to `X`, they reach `X` from different sides of `D` within the
+//!    region, so `X` is parted. If one thread has passed it, the other passes the join later, in a
+//!    cycle around both `X` and the join. On its way it passes an entry of that cycle, so `D` mixes
+//!    rounds.
 //!
 //! So a transform that is legal under maximal convergence is legal under both models if it keeps
 //! the graph and no branch mixes rounds (single operations move: [`Legality`](super::Legality)), or
@@ -52,10 +54,10 @@
 //!
 //! # Calls
 //!
-//! Threads that come to a call together are together in the callee. If the caller mixes rounds, they
-//! may have been apart under maximal convergence, and an argument that is uniform there need not be
-//! so here. If a callee mixes rounds around a convergent operation, what it returns need not be
-//! uniform either. So facts hold on the second machine if no branch mixes rounds in the function
+//! Threads that come to a call together are together in the callee. If the caller mixes rounds,
+//! they may have been apart under maximal convergence, and an argument that is uniform there need
+//! not be so here. If a callee mixes rounds around a convergent operation, what it returns need not
+//! be uniform either. So facts hold on the second machine if no branch mixes rounds in the function
 //! itself, in callers of which the facts are used, and in callees with convergent operations;
 //! [`Rounds::Elsewhere`] says that one of the others does.
 //!

@@ -1,19 +1,23 @@
 //! When the threads that are together in one block are those that were together in another.
 //!
-//! **Definition.** `same_set(P, A)`: whenever threads execute `A`, those that are converged there are exactly those that were
-//! converged at the latest execution of `P` before. Then a convergent operation in `A` that does what one in `P` did, with equal operands
-//! and without memory, gives every thread the same value again, and moves from one to the other change no group.
+//! **Definition.** `same_set(P, A)`: whenever threads execute `A`, those that are converged there
+//! are exactly those that were converged at the latest execution of `P` before. Then a convergent
+//! operation in `A` that does what one in `P` did, with equal operands and without memory, gives
+//! every thread the same value again, and moves from one to the other change no group.
 //!
-//! **Rule.** It holds when `P` dominates `A`, both have the same innermost cycle, `A` is not its header, and threads that were together in
-//! `P` cannot lose each other on the way: look at the blocks that are reached from `P` without passing `A`. Leaving this region is
-//! ending, leaving the cycle, or coming to its header again. If nobody can leave, everybody comes to `A`. If some can, then every branch
-//! from which one can both leave and come to `A` has to be uniform at the scope of the operation.
+//! **Rule.** It holds when `P` dominates `A`, both have the same innermost cycle, `A` is not its
+//! header, and threads that were together in `P` cannot lose each other on the way: look at the
+//! blocks that are reached from `P` without passing `A`. A thread leaves this region when it ends,
+//! leaves the cycle, or reaches the header of the cycle again. If no path leaves the region, all
+//! threads come to `A`. Otherwise, every branch from which both `A` and a way out of the region can
+//! be reached has to be uniform at the scope of the operation.
 //!
 //! The region is searched up to a bound, beyond which the answer is no. O(region).
 //!
-//! **What is not looked at.** Threads end where the graph ends. A call may end some as well, or not come back in them: what is said here is of those
-//! whose calls come back. Who moves an operation sees to the calls between the two places: behind the upper one in its block, before
-//! the lower one in its block, and in the blocks [`between`].
+//! **What is not looked at.** Threads end where the graph ends. A call may end some as well, or not
+//! come back in them: what is said here is of those whose calls come back. Who moves an operation
+//! sees to the calls between the two places: behind the upper one in its block, before the lower
+//! one in its block, and in the blocks [`between`].
 
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use rustc_hash::FxHashMap;
@@ -94,7 +98,8 @@ impl Convergence<'_> {
     }
 }
 
-/// The blocks that are reached from one without passing another below it, in a round of the innermost cycle of both.
+/// The blocks that are reached from one without passing another below it, in a round of the
+/// innermost cycle of both.
 struct Region {
     /// In the order they were found.
     blocks: Vec<Node>,
@@ -147,8 +152,8 @@ impl Region {
     }
 }
 
-/// The blocks that are passed between two others, of which the upper one dominates the lower one in the same round; none if they are
-/// more than are looked at. O(blocks).
+/// The blocks that are passed between two others, of which the upper one dominates the lower one in
+/// the same round; none if they are more than are looked at. O(blocks).
 #[must_use]
 pub fn between(cfg: &Cfg, cycles: &Cycles, above: Node, below: Node) -> Option<Vec<Node>> {
     if above == below {

@@ -7,7 +7,7 @@ use phalanx_core::control::control_divergence;
 use phalanx_core::divergence::repair::Outcome;
 use phalanx_core::explain::{Cause, Fact};
 use phalanx_core::legality::edges::EdgeDivergence;
-use phalanx_core::{SourceSet, User, Value};
+use phalanx_core::{LaunchFacts, Scope, SourceSet, User, Value};
 use phalanx_graph::PostDomTree;
 use phalanx_testing::abstract_program::{Operand, Operation};
 use phalanx_testing::block_arguments::{self as toy, Access, Program, generate};
@@ -282,4 +282,35 @@ fn what_is_gone_is_forgotten() {
     let mut all = (0..program.value_count).map(Value::from_raw);
     assert!(all.all(|value| analysis.sources(value) == fresh.sources(value)));
     assert!((0..last).map(Block::new).all(|b| analysis.control(b) == fresh.control(b)));
+}
+
+/// Motions are judged by what is known after changes, as from scratch. Both verdicts occur.
+#[test]
+fn motions_are_judged_after_changes() {
+    let launch = LaunchFacts::default();
+    let (mut legal, mut refused) = (0, 0);
+    for seed in 0..60 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut program = generate::program(&mut rng, 8);
+        let mut analysis = Analysis::new(&Said::new(&program));
+        for _ in 0..4 {
+            let before = program.clone();
+            program.edit(&mut rng);
+            analysis.after(&Said::new(&program), &changes(&before, &program));
+            let fresh = Analysis::new(&Said::new(&program));
+            let blocks = || (0..program.blocks.len()).map(Block::new);
+            for (from, to) in blocks().flat_map(|from| blocks().map(move |to| (from, to))) {
+                let verdict = |analysis: &Analysis| {
+                    let legality = analysis.legality(Scope::Wave, &launch, &|_| false);
+                    let nodes = [from, to].map(|block| analysis.graph().node(block));
+                    legality.hoist(nodes[0], nodes[1], true).is_ok()
+                };
+                let verdict = [verdict(&analysis), verdict(&fresh)];
+                assert_eq!(verdict[0], verdict[1], "seed {seed}: {from:?} to {to:?}");
+                let count = if verdict[0] { &mut legal } else { &mut refused };
+                *count += usize::from(from != to);
+            }
+        }
+    }
+    assert!(legal > 100 && refused > 100, "{legal} {refused}");
 }

@@ -1,14 +1,18 @@
 //! Chains of causes through several functions.
 //!
-//! Within a function a chain ends at what introduces the source there. Where that is the result of a call, or where the result is what it is because
-//! of an argument, the chain goes on inside of the callee: from what is returned to what brings the source in, or to the argument, and
-//! then on in the caller ([`phalanx_analysis::explain::returned`]). The same holds of what a call leaves in private memory
-//! ([`phalanx_analysis::explain::left`]). Where it is an argument of a function whose callers are known, it goes on at a
-//! call that passes it: over all ways up, one with the fewest calls.
+//! Within a function a chain ends at what introduces the source there. Where that is the result of
+//! a call, or where the result is what it is because of an argument, the chain goes on inside of
+//! the callee: from what is returned to what brings the source in, or to the argument, and then on
+//! in the caller ([`phalanx_analysis::explain::returned`]). The same holds of what a call leaves in
+//! private memory ([`phalanx_analysis::explain::left`]). Where it is an argument of a function
+//! whose callers are known, it goes on at a call that passes it: over all ways up, one with the
+//! fewest calls.
 //!
-//! Each piece is one of the shortest within its function; the whole need not be. Functions in recursion: what is being explained is no
-//! reason for itself, so a piece inside of a callee is found as if what the pieces around it are about did not hold; likewise arguments that
-//! the way up has come from. The number of pieces is bounded; beyond it a chain ends where a function does.
+//! Each piece is one of the shortest within its function; the whole need not be. In a recursion, a
+//! fact must not be explained by itself. So the piece inside of a callee is searched for as if the
+//! facts that the surrounding pieces explain did not hold; in the same way, a search through
+//! callers ignores the arguments that it has already passed. The number of pieces is bounded;
+//! beyond it a chain ends where a function does.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -54,8 +58,8 @@ pub struct CallLink {
     pub link: Link,
     /// How the chain gets to another function behind it.
     pub passage: Passage,
-    /// Which values stand for versions of memory, where these are others than [`memory_versions`] tells: inside of a function that is asked what it
-    /// leaves in memory of its caller.
+    /// Which values stand for versions of memory, where these are others than [`memory_versions`]
+    /// tells: inside of a function that is asked what it leaves in memory of its caller.
     pub memory: Option<Arc<[MemoryVersion]>>,
 }
 
@@ -76,19 +80,20 @@ impl CallLink {
 pub enum Passage {
     /// In the same function, or it ends.
     No,
-    /// Inside of the callee: the link is about the result of a call, the next about what is returned, or about a branch at which threads part for
-    /// different returns.
+    /// Inside of the callee: the link is about the result of a call, the next about what is
+    /// returned, or about a branch at which threads part for different returns.
     Into(FunctionInput),
-    /// Inside of the callee: the link is about private memory that a call leaves something in, the next about what is there when the callee returns, or
-    /// about a branch at which threads part for returns where something else is there.
+    /// Inside of the callee: the link is about private memory that a call leaves something in, the
+    /// next about what is there when the callee returns, or about a branch at which threads part
+    /// for returns where something else is there.
     Behind {
         /// Who leaves it.
         callee: FunctionInput,
         /// The parameter that points there.
         parameter: u32,
     },
-    /// The link is about a parameter of the callee, the next about what the call passes for it, in the caller whose chain was left
-    /// for the callee.
+    /// The link is about a parameter of the callee, the next about what the call passes for it, in
+    /// the caller whose chain was left for the callee.
     Back(Site),
     /// As [`Passage::Back`], in a caller that was not yet on the way.
     Up(Site),
@@ -105,7 +110,8 @@ pub struct Site {
     pub position: u32,
 }
 
-/// As [`explain_sources`](super::explain_sources), or of what is assumed, and through calls. Not a query by itself.
+/// As [`explain_sources`](super::explain_sources), or of what is assumed, and through calls. Not a
+/// query by itself.
 pub fn explain_through_calls(
     db: &dyn Db,
     function: FunctionInput,
@@ -278,7 +284,8 @@ impl Walk<'_> {
         None
     }
 
-    /// The piece inside of the function that explains a link about what its call leaves in private memory.
+    /// The piece inside of the function that explains a link about what its call leaves in private
+    /// memory.
     fn behind(&mut self, function: FunctionInput, link: &Link) -> Option<(Passage, Piece)> {
         let operand = match &link.cause {
             Cause::Source => None,
@@ -325,7 +332,8 @@ impl Walk<'_> {
         None
     }
 
-    /// A chain inside of a callee, from what it leaves in memory of its caller. Functions in recursion are not followed there.
+    /// A chain inside of a callee, from what it leaves in memory of its caller. Functions in
+    /// recursion are not followed there.
     fn left(
         &mut self,
         callee: FunctionInput,
@@ -403,8 +411,9 @@ impl Walk<'_> {
         found
     }
 
-    /// The way up from a parameter to a call that passes it something that depends on the source, by itself or because of its own caller. Breadth
-    /// first over calls. Empty when nothing is known of callers.
+    /// The way up from a parameter to a call that passes it something that depends on the source,
+    /// by itself or because of its own caller. Breadth first over calls. Empty when nothing is
+    /// known of callers.
     fn up(
         &mut self,
         function: FunctionInput,
@@ -517,7 +526,8 @@ fn way(mut steps: Vec<Step>, last: usize) -> VecDeque<(Site, Vec<Link>)> {
     way
 }
 
-/// The first link behind [`Passage::Into`] and [`Passage::Behind`] can be about a branch at which threads part for different returns: whether it is.
+/// The first link behind [`Passage::Into`] and [`Passage::Behind`] can be about a branch at which
+/// threads part for different returns: whether it is.
 pub fn is_parting(db: &dyn Db, link: &CallLink) -> bool {
     let Fact::Terminator(node) = link.link.fact else { return false };
     let (flow, body) = (link.function.flow(db), link.function.body(db));

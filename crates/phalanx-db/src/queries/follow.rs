@@ -1,13 +1,19 @@
 //! Divergence of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] that
-//! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
-//! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
-//! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`], both in one [`footing`]).
+//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of
+//! [`Assumptions`] that somebody asks about. The follower is taken out of the slot while it works,
+//! so that a query that is cancelled or panics loses it and leaves nothing half done; the next one
+//! starts anew. What is kept counts for the inputs only that it was brought up to: a position in
+//! the history of the body, and two numbers that are new whenever anything else that is read has
+//! changed ([`graph_facts()`], [`around`], both in one [`footing`]).
 //!
-//! Who asks for the first time about a function that is not very large is solved like a small one, and reads what it needs: neither the numbers nor what they are read with are
-//! found for a function that is analysed once. Beyond that, who solves reads what instructions call for, who repairs what they may call for, and both the numbers, which hang on all of that. So whatever an answer was found from, the next
-//! one has read something that changed as late: salsa counts on that where it compares them.
+//! The first query for a function that is not very large is solved as for a small function: it
+//! reads its inputs directly, and the two numbers are not computed, since the function may be
+//! analysed only once. For other queries, a solution from scratch reads the inputs that the
+//! instructions call for, and a repair reads the inputs that they may call for; both also read the
+//! two numbers, which change whenever one of these inputs does. So whichever way an answer was
+//! computed, the next computation has read an input that changed at least as late. Salsa relies on
+//! this when it compares the two.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -52,8 +58,9 @@ pub struct Around {
 
 /// What [`affect_map`] of a large function reads besides flow and body, together.
 ///
-/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees, [`register_names`], [`argument_facts`]. *Changes when* one of
-/// them does. *Cost* O(attributes).
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries
+/// of the callees, [`register_names`], [`argument_facts`]. *Changes when* one of them does. *Cost*
+/// O(attributes).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn around(db: &dyn Db, function: FunctionInput) -> Arc<Around> {
     // Not the mentions themselves: calls come and go while what is called is the same.
@@ -65,7 +72,8 @@ pub fn around(db: &dyn Db, function: FunctionInput) -> Arc<Around> {
     Arc::new(Around { surroundings: OwnSurroundings::new(db, function), number: fresh() })
 }
 
-/// What the divergence of a large function rests on besides its instructions: to read one query is dear next to a small edit, two are twice that.
+/// What the divergence of a large function rests on besides its instructions: to read one query is
+/// dear next to a small edit, two are twice that.
 #[derive(Debug)]
 pub struct Footing {
     graph: Arc<GraphFacts>,
@@ -145,7 +153,8 @@ impl Slot {
         run(&mut places[last].1, counts)
     }
 
-    /// Whether nobody has ever asked, and nothing is worth keeping from the first time on. Then somebody has now, and was answered from scratch.
+    /// Whether nobody has ever asked, and nothing is worth keeping from the first time on. Then
+    /// somebody has now, and was answered from scratch.
     fn is_first(&self, wanted: Wanted, position: u64, size: usize) -> bool {
         if size >= TABLES_KEPT || matches!(wanted, Wanted::Assuming(_)) {
             return false;
@@ -174,7 +183,8 @@ impl Slot {
         })
     }
 
-    /// The tables that divergence was found from, if they are those of this stamp and are kept. They are copied while nobody else can ask.
+    /// The tables that divergence was found from, if they are those of this stamp and are kept.
+    /// They are copied while nobody else can ask.
     fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         let place = std::mem::replace(&mut locked(&self.full).0, Place::Taken);
         let table = match &place {
@@ -207,8 +217,8 @@ impl Slot {
 
 /// Divergence of a large function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the first times; then that of what
-/// changed.
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the
+/// first times; then that of what changed.
 pub(super) fn followed_divergence(
     db: &dyn Db,
     function: FunctionInput,
@@ -219,7 +229,8 @@ pub(super) fn followed_divergence(
 
 /// The same by our own rules, with what is granted under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`footing`]. *Cost* as [`followed_divergence`]; entries by which what is granted differs count as changes.
+/// *Reads* `flow`, `body`, [`footing`]. *Cost* as [`followed_divergence`]; entries by which what is
+/// granted differs count as changes.
 pub(super) fn divergence_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -229,7 +240,8 @@ pub(super) fn divergence_assuming(
     follow(db, function, Wanted::Assuming(assumptions), granted)
 }
 
-/// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
+/// How the divergence of a function was found so far; all zero for small functions, which are
+/// always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     let Some(slot) = function.slots(db).known_divergence() else { return Repairs::default() };
     let mut all = locked(&slot.full).1;
@@ -237,7 +249,8 @@ pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     all
 }
 
-/// How often the stack slots of a function were looked at again for its divergence, since that is followed. Not a query.
+/// How often the stack slots of a function were looked at again for its divergence, since that is
+/// followed. Not a query.
 pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
     let Some(slot) = function.slots(db).known_divergence() else { return Looks::default() };
     match &locked(&slot.full).0 {
@@ -246,7 +259,8 @@ pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
     }
 }
 
-/// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.
+/// The same of divergence under assumptions; what is not other than without them is not counted.
+/// Not a query.
 pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     let slot = function.slots(db).known_divergence();
     slot.map_or_else(Repairs::default, |slot| locked(&slot.assuming).1)
@@ -269,10 +283,11 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 }
 
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
-/// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
+/// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a
+/// declaration.
 ///
-/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules; who asks first, what it is solved from. *Cost* from scratch the first
-/// times; then that of what changed.
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules; who asks first, what it
+/// is solved from. *Cost* from scratch the first times; then that of what changed.
 fn follow(
     db: &dyn Db,
     function: FunctionInput,

@@ -1,33 +1,41 @@
 //! Editing a function in transactions.
 //!
-//! A [`Transaction`] is open on one function. It reads like the function itself, it changes it through a small set of operations,
-//! and it ends in a [`commit`](Transaction::commit) or is dropped, which takes everything back. An operation that would break
-//! a rule is an error that names the entity and changes nothing; the transaction goes on.
+//! A [`Transaction`] is open on one function. It reads like the function itself, it changes it
+//! through a small set of operations, and it ends in a [`commit`](Transaction::commit) or is
+//! dropped, which takes everything back. An operation that would break a rule is an error that
+//! names the entity and changes nothing; the transaction goes on.
 //!
 //! # What holds by construction
 //!
-//! - Operands exist and have the type that the instruction demands; new instructions satisfy the verifier's rules for their operands.
+//! - Operands exist and have the type that the instruction demands; new instructions satisfy the
+//!   verifier's rules for their operands.
 //! - Def-use lists are exact at every moment. Nothing that is read can be erased.
-//! - Phis lose the incoming values of edges that go, and get those of edges that come where the values are known: a parallel edge has
-//!   the same ones. Where they are not, the block is *pending*: whoever made the edge adds them with
-//!   [`Transaction::add_phi_input`], and a commit with a phi that does not fit its edges fails.
-//! - Blocks end in their only terminator, or the commit fails. No edge leads to the entry, only those that unwind lead to pads, and a `musttail`
-//!   call stays before its return.
+//! - Phis lose the incoming values of edges that go, and get those of edges that come where the
+//!   values are known: a parallel edge has the same ones. Where they are not, the block is
+//!   *pending*: whoever made the edge adds them with [`Transaction::add_phi_input`], and a commit
+//!   with a phi that does not fit its edges fails.
+//! - Blocks end in their only terminator, or the commit fails. No edge leads to the entry, only
+//!   those that unwind lead to pads, and a `musttail` call stays before its return.
 //!
-//! That definitions dominate their uses is for whoever moves code to know. With debug assertions every commit runs the verifier on
-//! the whole function, and fails when it finds anything; [`Transaction::verifying`] turns that on or off.
+//! That definitions dominate their uses is for whoever moves code to know. With debug assertions
+//! every commit runs the verifier on the whole function, and fails when it finds anything;
+//! [`Transaction::verifying`] turns that on or off.
 //!
 //! # What an edit leaves behind
 //!
-//! The [`Journal`] of the body: one entry per commit that changed something, with the changed instructions and blocks. Facts that are
-//! kept across edits are repaired from it. A part of the function that was not changed was not touched either: edits of
-//! instructions leave the flow alone. What a text says about the order of uses is dropped where they have become others.
+//! The [`Journal`] of the body: one entry per commit that changed something, with the changed
+//! instructions and blocks. Facts that are kept across edits are repaired from it. A part of the
+//! function that was not changed was not touched either: edits of instructions leave the flow
+//! alone. What a text says about the order of uses is dropped where they have become others.
 //!
 //! # Cost
 //!
-//! O(1) per changed operand, and O(moved) for instructions that change blocks. So do edges: phis are filled and emptied in place, and the log has each
-//! edge by itself. Cases of a `switch` are added, removed and led elsewhere one by one. Entries that are taken out of a phi one after the other move those behind them each time. Def-use lists are made when somebody asks first, O(body).
-//! A transaction that changes nothing costs nothing.
+//! O(1) per changed operand, and O(moved) for instructions that change blocks. An edge costs the
+//! same for each phi of its target: incoming values are added and removed in place, and the log has
+//! an entry for each edge. Cases of a `switch` are added, removed and led elsewhere one by one.
+//! Entries that are taken out of a phi one after the other move those behind them each time.
+//! Def-use lists are made when somebody asks first, O(body). A transaction that changes nothing
+//! costs nothing.
 //!
 //! ```
 //! use phalanx_ir::edit::{InModule, Transaction};
@@ -212,7 +220,8 @@ impl<'s> Transaction<'s> {
         is_there.then(|| view::type_of(&env.types, header, body, value))
     }
 
-    /// The operands that read a value, in no particular order but always the same one after the same edits.
+    /// The operands that read a value, in no particular order but always the same one after the
+    /// same edits.
     pub fn uses_of(&self, value: impl Into<Value>) -> impl Iterator<Item = Use> + '_ {
         self.body().uses_of(value.into())
     }
@@ -235,8 +244,8 @@ impl<'s> Transaction<'s> {
     /// Ends the transaction and keeps what it did.
     ///
     /// # Errors
-    /// When a block lacks its terminator, a phi does not fit the edges into its block, or the verifier finds anything. Everything is
-    /// taken back then.
+    /// When a block lacks its terminator, a phi does not fit the edges into its block, or the
+    /// verifier finds anything. Everything is taken back then.
     pub fn commit(mut self) -> Result<(), BuildError> {
         self.check_open()?;
         self.check_pending()?;

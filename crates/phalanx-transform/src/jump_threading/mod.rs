@@ -1,4 +1,5 @@
-//! `jump-threading`: who enters a block on a way from which it is known where it leads goes there at once.
+//! `jump-threading`: if the edge by which a block is entered decides its branch, that edge is led
+//! directly to the known successor.
 //!
 //! ```text
 //!    P   Q           P    Q
@@ -8,23 +9,25 @@
 //!    T   F           T  ...
 //! ```
 //!
-//! The block is copied for the predecessors from which its branch is known to go one way ([`known`]), unless it is known for all of them.
-//! Values that it defines get phis where they are read ([`crate::ssa`]).
+//! The block is copied for the predecessors from which its branch is known to go one way
+//! ([`known`]), unless it is known for all of them. Values that it defines get phis where they are
+//! read ([`crate::ssa`]).
 //!
 //! # Convergence
 //!
 //! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads
 //! that are together in it came by one edge
 //! ([`duplicate`](phalanx_core::legality::Legality::duplicate)), at the scope of the operation:
-//! behind uniform branches they did. That the copy leads one way must not take anybody out of a
-//! cycle, nor may the sides of a divergent branch no longer join before a convergent operation, on
-//! machines that reconverge at post-dominators ([`keep`]).
+//! behind uniform branches they did. Two conditions limit the copies ([`keep`]). The copy has one
+//! successor only, and this must not move a convergent operation out of a cycle. And on machines
+//! that reconverge at post-dominators, the sides of a divergent branch must still join before a
+//! convergent operation.
 //!
-//! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as they are, so none with several entries
-//! comes to be. Blocks with tokens stay.
+//! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as
+//! they are, so none with several entries comes to be. Blocks with tokens stay.
 //!
-//! Blocks that have nothing to do with each other are done in one transaction, a bounded number of times. O(blocks × operations looked
-//! at) per time, and facts where an operation is convergent.
+//! Blocks that have nothing to do with each other are done in one transaction, a bounded number of
+//! times. O(blocks × operations looked at) per time, and facts where an operation is convergent.
 //!
 //! # Parameters
 //!
@@ -76,7 +79,8 @@ pub struct JumpThreading {
     pub size: usize,
     /// For which machines groups are kept.
     pub machines: Machines,
-    /// Copies and takes away whatever becomes of groups: so that tests can see that this is found out.
+    /// Copies and takes away whatever becomes of groups: so that tests can see that this is found
+    /// out.
     #[doc(hidden)]
     pub distorted: bool,
 }
@@ -164,7 +168,8 @@ impl JumpThreading {
         }
     }
 
-    /// A plan to copy a block for those of its predecessors from which it leads to one of its successors.
+    /// A plan to copy a block for those of its predecessors from which it leads to one of its
+    /// successors.
     fn thread(
         &self,
         (db, function): (&Database, FunctionInput),

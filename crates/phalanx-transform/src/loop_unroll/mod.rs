@@ -5,21 +5,23 @@
 //! | *in full* | the loop is known to end after a number of rounds (`count`), and all of them together are small | those that are known to be taken or not are jumps |
 //! | *by a factor* | somebody asks for it: `count=N`, or `!llvm.loop` | every copy has all of them, but for those that are known never to be taken from there |
 //!
-//! LLVM unrolls by a factor into a loop for most of the rounds and one for the rest, which needs the number of rounds before the first
-//! one. Threads of a wave that make different numbers of rounds then part between the two loops, so a loop with a convergent operation stays
-//! as it is. Copies that keep their exits need no number of rounds, and change nobody's group, however divergent the exits are
-//! (`copy`); what they cost is the tests.
+//! LLVM unrolls by a factor into a loop for most of the rounds and one for the rest, which needs
+//! the number of rounds before the first one. Threads of a wave that make different numbers of
+//! rounds then part between the two loops, so a loop with a convergent operation stays as it is.
+//! Copies that keep their exits need no number of rounds, and change nobody's group, however
+//! divergent the exits are (`copy`); what they cost is the tests.
 //!
-//! A loop is a reducible cycle. Several latches become one first, several exits are copied like everything else, values that are read
-//! outside of the loop get phis ([`crate::ssa`]). What is known about an exit is only used where no group changes
-//! ([`crate::groups`]): a loop that is left for good and goes round by another exit may depend on an edge that is never
-//! taken.
+//! A loop is a reducible cycle. Several latches become one first, several exits are copied like
+//! everything else, values that are read outside of the loop get phis ([`crate::ssa`]). A known
+//! exit is folded only if that changes no group ([`crate::groups`]): an exit edge that is never
+//! taken may be the only edge that puts the loop's operations into a surrounding cycle.
 //!
-//! Loops with tokens from outside stay: a heart is executed once per round, and copies of it would be other hearts. So do blocks whose
-//! address is taken, calls that may not be there twice, and exceptions.
+//! Loops with tokens from outside stay: a heart is executed once per round, and copies of it would
+//! be other hearts. So do blocks whose address is taken, calls that may not be there twice, and
+//! exceptions.
 //!
-//! Inner loops come first. Loops that contain none that is unrolled are done in one transaction; the steps repeat a bounded number of
-//! times. O(instructions + copies) per step, and facts.
+//! Inner loops come first. Loops that contain none that is unrolled are done in one transaction;
+//! the steps repeat a bounded number of times. O(instructions + copies) per step, and facts.
 //!
 //! # Parameters
 //!
@@ -76,7 +78,8 @@ pub struct LoopUnroll {
     pub count: usize,
     /// For which machines groups are kept.
     pub machines: Machines,
-    /// Edges that are never taken go whatever depends on them: so that tests can see that this is found out.
+    /// Edges that are never taken go whatever depends on them: so that tests can see that this is
+    /// found out.
     #[doc(hidden)]
     pub distorted: bool,
 }
@@ -289,7 +292,8 @@ impl Pass for LoopUnroll {
     }
 }
 
-/// Where exits of copies lead in fact: those of a copy that are the same in all rounds for which it stands.
+/// Where exits of copies lead in fact: those of a copy that are the same in all rounds for which it
+/// stands.
 fn known_ways(
     edit: &Transaction<'_>,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! `move-convergent`: moves convergent operations to where they cost less and all groups of threads stay.
+//! `move-convergent`: moves convergent operations to where they cost less and all groups of threads
+//! stay.
 //!
 //! | step | what it does | when all groups stay |
 //! |---|---|---|
@@ -7,14 +8,17 @@
 //! | [`out_of_loops`] | an operation that does the same in every round moves before the loop | all rounds are made by the group that entered |
 //! | [`down`] | an operation that is read in one block, to which not everybody comes, moves there | the same threads are together there |
 //!
-//! LLVM leaves convergent operations where they are, since it has no facts about who executes a block together.
-//! [`phalanx_core::legality`] has them: uniform branches buy freedom. What is looked at besides is
-//! what any code motion has to: operands, memory, what may not come back.
+//! LLVM leaves convergent operations where they are, since it has no facts about who executes a
+//! block together. [`phalanx_core::legality`] has these facts: the more branches are uniform, the
+//! more motions it allows. The pass also checks the conditions of any code motion: that operands
+//! are available, that memory is the same, and that no instruction in between may fail to return.
 //!
-//! Operations with a convergence token and calls of functions stay. So does what synchronises at a larger scope than is known of.
+//! Operations with a convergence token and calls of functions stay. So does what synchronises at a
+//! larger scope than is known of.
 //!
-//! Each step asks for facts, plans, and edits in one transaction; the steps repeat until nothing changes, a bounded number of times,
-//! since what was moved above one branch may move on above another. O(instructions) per round and facts.
+//! Each step asks for facts, plans, and edits in one transaction; the steps repeat until nothing
+//! changes, a bounded number of times, since what was moved above one branch may move on above
+//! another. O(instructions) per round and facts.
 
 mod behind;
 mod both_sides;

@@ -26,8 +26,8 @@
 //! which that is otherwise have changed. Users are found from def-use lists, through steps; users
 //! of before that are none now have changed themselves.
 //!
-//! A step that has come since, and that only what has changed with it reads, is not told of: so an
-//! address more that is only accessed leaves the answer as it is.
+//! An added address computation that is read only by instructions changed in the same edit is not
+//! reported as a change. So adding an address that is only accessed leaves the answer as it is.
 //!
 //! **Complexity.** O(uses of what has changed, and of pointers whose sets may have), up to a bound,
 //! with a copy of what versions hold where private memory is another.

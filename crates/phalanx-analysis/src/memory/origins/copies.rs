@@ -1,11 +1,16 @@
 //! Structures passed by value that a function only reads, attribute or not.
 //!
-//! What a kernel is passed by value (`byval`) is what the host passed, for each thread, until the thread writes its copy. LLVM says of most that they are `readonly`;
-//! of code that is compiled without optimisation it says nothing. So all that is made from the argument is followed: it is *only read* if nothing is done with any
-//! of these addresses but to load from them, to copy from them, to pass on a copy by value, and to compare them.
+//! What a kernel is passed by value (`byval`) is what the host passed, for each thread, until the
+//! thread writes its copy. LLVM says of most that they are `readonly`; of code that is compiled
+//! without optimisation it says nothing. So all that is made from the argument is followed: it is
+//! *only read* if nothing is done with any of these addresses but to load from them, to copy from
+//! them, to pass on a copy by value, and to compare them.
 //!
-//! A function that is called has a copy of what its caller had. Where that only reads it too, or has filled a stack slot with it for nothing but this, the argument stands for what a kernel was
-//! passed, or for what the callers of all of them have in their copies. There not even the address may matter, as the argument says of the content alone what it depends on.
+//! A function that is called has a copy of what its caller had. If the caller also only reads its
+//! copy, or fills a stack slot with it only to pass it on, the argument has the content that a
+//! kernel was passed, or that the callers of all these functions have in their copies. In this case
+//! the function may not use the address of its argument either, since the facts about the argument
+//! describe only the content.
 //!
 //! A function that is passed a structure `byref` has the address of its caller's. If it only reads
 //! that, the argument stands for the content as well: see [`summary::contents`](crate::summary).
@@ -37,14 +42,16 @@ pub(crate) fn is_only_content(code: Code<'_>, position: u32) -> bool {
     is_structure && is_but_read(code, Value::arg(position), None, false)
 }
 
-/// The argument of which something is a copy that a call passes on by value: that argument itself, or a stack slot that was filled from it and is only read besides.
+/// The argument of which something is a copy that a call passes on by value: that argument itself,
+/// or a stack slot that was filled from it and is only read besides.
 pub(crate) fn copied_argument(code: Code<'_>, call: InstId, address: Value) -> Option<u32> {
     let slot = match made_from(code, address)?.as_inst() {
         None => return made_from(code, address)?.as_arg(),
         Some(slot) => slot,
     };
     let body = code.body;
-    // In the entry all threads fill it, or nothing is in it yet; before the call in its block those do that come to it.
+    // In the entry all threads fill it, or nothing is in it yet; before the call in its block those
+    // do that come to it.
     let entry = code.flow.entry();
     let fills = |copy: &InstId| {
         let is_constant =
@@ -83,7 +90,8 @@ fn made_from(code: Code<'_>, address: Value) -> Option<Value> {
     None
 }
 
-/// Whether nothing is done with what is at an address but to read it, other than by one instruction.
+/// Whether nothing is done with what is at an address but to read it, other than by one
+/// instruction.
 fn is_but_read(code: Code<'_>, of: Value, filled_by: Option<InstId>, may_compare: bool) -> bool {
     let body = code.body;
     let mut left = BOUND;

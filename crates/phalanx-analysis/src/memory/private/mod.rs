@@ -1,20 +1,24 @@
-//! Private memory that only the function itself can reach: its variables, and what each instruction does to them.
+//! Private memory that only the function itself can reach: its variables, and what each instruction
+//! does to them.
 //!
 //! # What
 //!
-//! An `alloca` of the entry block whose address is used for nothing but access in place is private to one thread and to
-//! this function: nobody else can name it. Its content is then as good as a register. [`PrivateMemory`] finds
-//! these objects, divides each into *slots* that no scalar access crosses, and puts the slots into SSA form ([`ssa`](super::ssa)).
+//! An `alloca` in the entry block whose address is used only to access it within the function is
+//! private to one thread and to this function: no other code can form its address. Its content can
+//! be treated like a register. [`PrivateMemory`] finds these objects, divides each into *slots*
+//! that no scalar access crosses, and puts the slots into SSA form ([`ssa`](super::ssa)).
 //!
 //! # How
 //!
-//! 1. Blocks are visited in the dominator tree's preorder, so that an address is met before what is made from it. Addresses
-//!    are made by `getelementptr` and casts of address spaces. Uses that are understood: loads and stores,
-//!    atomics, `memcpy`, `memmove`, `memset`, comparisons, calls that take the address without capturing it. Any other use is an
-//!    *escape*: the object is given up. A phi or `select` of addresses is one, too.
-//! 2. **Slots** of an object are the connected unions of byte ranges of scalar accesses. An access at an offset
-//!    that is not known makes the whole object one slot. Accesses of aggregates and blocks of memory are *wide*: they do not
-//!    join slots but touch several, and what only they touch is a slot of its own.
+//! 1. Blocks are visited in the dominator tree's preorder, so that an address is met before what is
+//!    made from it. Addresses are made by `getelementptr` and casts of address spaces. Uses that
+//!    are understood: loads and stores, atomics, `memcpy`, `memmove`, `memset`, comparisons, calls
+//!    that take the address without capturing it. Any other use is an *escape*: the object is given
+//!    up. A phi or `select` of addresses is one, too.
+//! 2. **Slots** of an object are the connected unions of byte ranges of scalar accesses. An access
+//!    at an offset that is not known makes the whole object one slot. Accesses of aggregates and
+//!    blocks of memory are *wide*: they do not join slots but touch several, and what only they
+//!    touch is a slot of its own.
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
 //!
 //! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
@@ -27,10 +31,12 @@
 //! hold the same when the kernel starts. So what is loaded from one depends on what the thread has
 //! written there, and on nothing else.
 //!
-//! **What is taken for granted.** Content that was never written is undef, one value for all threads (see docs/divergence.md). An
-//! access whose address was made from an object is inside that object; otherwise the program has no defined meaning.
+//! **What is taken for granted.** Content that was never written is undef, one value for all
+//! threads (see docs/divergence.md). An access whose address was made from an object is inside that
+//! object; otherwise the program has no defined meaning.
 //!
-//! **Complexity.** O(instructions + operands), sorting accesses per object, and [`ssa`](super::ssa).
+//! **Complexity.** O(instructions + operands), sorting accesses per object, and
+//! [`ssa`](super::ssa).
 
 mod accesses;
 pub(crate) mod compare;
@@ -74,14 +80,16 @@ pub struct PrivateMemory {
     touch_of: Vec<u32>,
     events: Events,
     ssa: Ssa,
-    /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand. Not told
-    /// where calls are followed.
+    /// Instructions whose change may change any of this: allocas, addresses made from them, and
+    /// whatever has one for an operand. Not told where calls are followed.
     concerned: InstSet,
-    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told where calls are followed, or are nothing to it.
+    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told
+    /// where calls are followed, or are nothing to it.
     users: Vec<(InstId, InstId)>,
     /// Whether there is any stack slot.
     has_slots: bool,
-    /// Whether it was found from scratch, and no address is stored or given to a function that is called.
+    /// Whether it was found from scratch, and no address is stored or given to a function that is
+    /// called.
     is_plain: bool,
     /// The same more closely, where calls are not followed.
     concern: Concern,
@@ -98,7 +106,8 @@ pub struct PrivateMemory {
 
 impl PartialEq for PrivateMemory {
     fn eq(&self, other: &Self) -> bool {
-        // Not what it hangs on: of that an answer knows more if instructions have come and gone that are nothing to it.
+        // Not what it hangs on: of that an answer knows more if instructions have come and gone
+        // that are nothing to it.
         let Self { slots, touches, first, touch_of, events, ssa, origins, objects, .. } = self;
         slots == &other.slots
             && touches == &other.touches
@@ -118,7 +127,8 @@ impl PrivateMemory {
         Self::without_origins(code, around, cfg, dom).with_origins(code, around)
     }
 
-    /// That of a function, with what is done to it in functions that are called, as far as their summaries tell.
+    /// That of a function, with what is done to it in functions that are called, as far as their
+    /// summaries tell.
     #[must_use]
     pub fn through_calls(
         code: Code<'_>,
@@ -131,7 +141,8 @@ impl PrivateMemory {
         Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
     }
 
-    /// As [`PrivateMemory::through_calls`], where this is what [`PrivateMemory::without_origins`] has found: with nothing to follow it is the same.
+    /// As [`PrivateMemory::through_calls`], where this is what [`PrivateMemory::without_origins`]
+    /// has found: with nothing to follow it is the same.
     #[must_use]
     pub fn followed_through_calls(
         &self,
@@ -166,13 +177,15 @@ impl PrivateMemory {
         }
     }
 
-    /// Whether it is what [`PrivateMemory::through_calls`] finds but for where other pointers come from, as is known at once.
+    /// Whether it is what [`PrivateMemory::through_calls`] finds but for where other pointers come
+    /// from, as is known at once.
     #[must_use]
     pub fn is_through_calls(&self) -> bool {
         self.is_plain
     }
 
-    /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread, and nobody has another pointer to it.
+    /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread,
+    /// and nobody has another pointer to it.
     #[must_use]
     pub fn with_pointees(
         code: Code<'_>,
@@ -202,8 +215,8 @@ impl PrivateMemory {
         Self::reaching_to(code, around, (cfg, dom), Reach::default())
     }
 
-    /// The same of objects alone in which addresses are put, or from which they may be loaded: what is known of pointers follows from these. Others have
-    /// no slots.
+    /// The same of objects alone in which addresses are put, or from which they may be loaded: what
+    /// is known of pointers follows from these. Others have no slots.
     #[must_use]
     pub fn of_addresses(
         code: Code<'_>,
@@ -316,7 +329,8 @@ impl PrivateMemory {
         &rest[..rest.iter().take_while(|passed| passed.call == call).count()]
     }
 
-    /// Whether a load gives the address of an object, from a slot that holds one address; and if so whether it is at a constant offset.
+    /// Whether a load gives the address of an object, from a slot that holds one address; and if so
+    /// whether it is at a constant offset.
     #[must_use]
     pub fn held(&self, load: InstId) -> Option<bool> {
         Some(self.held_address(load)?.offset.is_some())

@@ -25,17 +25,18 @@
 //! | [`regions`] | irreducible regions |
 //! | [`rules`] | divergence |
 //!
-//! **Bounds.** When a quarter of the values has been visited, or about as many supports have been
-//! looked at as deriving everything takes, repair gives up and does that from the edited tables. So
-//! it is never worse than from scratch by more than a factor.
+//! **Bounds.** Repair gives up when it has visited a quarter of the values, or examined about as
+//! many supports as a solution from scratch derives. It then solves the edited tables from scratch.
+//! So a repair costs at most a constant factor more than solving from scratch.
 //!
 //! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is
 //! compared with the new one, and what both have in common keeps its facts.
 //!
 //! **Irreducible regions** in which threads run apart are rules like all others ([`regions`]).
-//! Where threads must be assumed to run apart in a cycle within a region, or edges lead from one
-//! block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a
-//! matter of rules with one antecedent. The caller then solves from scratch.
+//! In two cases the consequences do not follow by rules with one antecedent: threads must be
+//! assumed to run apart in a cycle within a region, or edges lead from one block of a region to
+//! several blocks outside. Then nothing can be retained ([`Unfit`]), and the caller solves from
+//! scratch.
 
 mod carry;
 mod control;
@@ -161,7 +162,8 @@ impl Retained {
         SourceSet::from_bits(self.state.known.get(Subject::Value(value.raw())))
     }
 
-    /// The graph as of the last repair, its dominator tree, and the tables, to state what has changed.
+    /// The graph as of the last repair, its dominator tree, and the tables, to state what has
+    /// changed.
     pub fn parts(&mut self) -> (&Cfg, &DomTree, &mut EditableTable) {
         (self.graph.cfg(), self.graph.dom_tree(), &mut self.table)
     }

@@ -2,42 +2,51 @@
 //!
 //! # What
 //!
-//! After an edit some blocks begin or cease to define the variable, and the graph may be another one ([`Change`]). A block has a phi if versions meet in it: if some
-//! predecessor that can be reached ends with another version than its immediate dominator. Phis are the fewest with which that is so of each block and of no other
-//! (what is at the iterated dominance frontier of the definitions): a loop does not need one for the sake of its own.
+//! After an edit some blocks begin or cease to define the variable, and the graph may be another
+//! one ([`Change`]). A block has a phi if versions meet in it: if some predecessor that can be
+//! reached ends with another version than its immediate dominator. Phis are the fewest with which
+//! that is so of each block and of no other (what is at the iterated dominance frontier of the
+//! definitions): a loop does not need one for the sake of its own.
 //!
 //! # How
 //!
 //! Delete and rederive (Gupta and others, *Maintaining Views Incrementally*, 1993):
 //!
-//! 1. What a block begins with is *doubted* if it has a phi and is entered otherwise or has another immediate dominator, or if it has none and its immediate
-//!    dominator ends with another version than it began with. What is doubted has no phi. If the block does not define the variable, it ends with something else:
-//!    phis of its successors are doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted that a definition is reason enough
-//!    for, without other phis; most are of that kind.
+//! 1. The entry version of a block is *doubted* in two cases: the block has a phi, and its incoming
+//!    edges or its immediate dominator changed; or it has no phi, and its immediate dominator now
+//!    ends with another version than the block began with. A doubted block loses its phi. If the
+//!    block does not define the variable, it ends with something else: phis of its successors are
+//!    doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted
+//!    that a definition is reason enough for, without other phis; most are of that kind.
 //! 2. What is doubted begins with what its immediate dominator ends with.
-//! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something else get a phi if versions meet there, and hand it down; and
-//!    so on.
+//! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something
+//!    else get a phi if versions meet there, and hand it down; and so on.
 //!
 //! # Why that is right
 //!
-//! What is left after the first step is among the fewest. Call the *level* of a block that in the tree of before. A phi that a definition is reason enough for
-//! is. Another phi that is left was there because of an edge from `u` and some block that ended the way from `u` up to the immediate dominator `d` with a
-//! version of its own; let `m` be the lowest such block. `u` is not doubted, or the phi would be, so `m` still is the lowest block above `u` with a version of
-//! its own. It is still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version of `m`, with which it did not end before, so
-//! `d` would be doubted, and `u` with it, over which the version comes. So `m` is a reason for the phi if it has a version of its own among the fewest. Suppose
-//! some phis that are left were not among them, and take one of the highest level, and of these the one that is found first when phis are placed from scratch
-//! before. It was found because of some block above `u` and below `d`: `m`, which was found earlier, or one above `m`, so that `m` has a higher level. Either
-//! way `m` is among the fewest, and so is the phi.
+//! What is left after the first step is among the fewest. Call the *level* of a block that in the
+//! tree of before. A phi that a definition is reason enough for is. Another phi that is left was
+//! there because of an edge from `u` and some block that ended the way from `u` up to the immediate
+//! dominator `d` with a version of its own; let `m` be the lowest such block. `u` is not doubted,
+//! or the phi would be, so `m` still is the lowest block above `u` with a version of its own. It is
+//! still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version of
+//! `m`, with which it did not end before, so `d` would be doubted, and `u` with it, over which the
+//! version comes. So `m` is a reason for the phi if it has a version of its own among the fewest.
+//! Suppose some phis that are left were not among them, and take one of the highest level, and of
+//! these the one that is found first when phis are placed from scratch before. It was found because
+//! of some block above `u` and below `d`: `m`, which was found earlier, or one above `m`, so that
+//! `m` has a higher level. Either way `m` is among the fewest, and so is the phi.
 //!
-//! Adding phis where versions meet to what is among the fewest leads to these, whatever the order, when no more versions meet. Where the third step does not
-//! look, no more do than before.
+//! Adding phis where versions meet to what is among the fewest leads to these, whatever the order,
+//! when no more versions meet. Where the third step does not look, no more do than before.
 //!
-//! Whether a use can be reached from a block where nothing is other depends on where the ways from it first come to a block with other edges or uses. If it can
-//! be reached from the same of these as before, all phis that stay are live or dead as they were, and those that have come are followed to the next use; else,
-//! or where that is far or often asked, it is found anew for all.
+//! Whether a use can be reached from a block where nothing is other depends on where the ways from
+//! it first come to a block with other edges or uses. If it can be reached from the same of these
+//! as before, all phis that stay are live or dead as they were, and those that have come are
+//! followed to the next use; else, or where that is far or often asked, it is found anew for all.
 //!
-//! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides copies of tables, one word by block; up to a bound, beyond
-//! which nothing is known.
+//! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides
+//! copies of tables, one word by block; up to a bound, beyond which nothing is known.
 
 use std::cell::Cell;
 
@@ -52,7 +61,8 @@ use crate::memory::{
 use crate::policy::{USE_BLOCKS, most_visits};
 
 impl Joins {
-    /// That after an edit; `rows` are those of before and now. None if that would be too much, or the variable was nowhere defined.
+    /// That after an edit; `rows` are those of before and now. None if that would be too much, or
+    /// the variable was nowhere defined.
     pub(in crate::memory::form) fn follow(
         &self,
         change: &Change<'_>,
@@ -79,7 +89,8 @@ impl Joins {
             new.dropped.raise(count);
             new.touched.raise(count);
         }
-        // Where the version at the end is another one, and where it is another question whether there is a use.
+        // Where the version at the end is another one, and where it is another question whether
+        // there is a use.
         let (mut ends, mut uses) = (Vec::new(), Vec::new());
         for &block in &change.blocks {
             let [before, now] = rows.map(|rows| rows.of(block).does);
@@ -123,9 +134,10 @@ impl Joins {
         Some(new)
     }
 
-    /// Says of some blocks, in which there may be a phi that was not there or the other way round, whether they have one that is dropped. False if it has to be
-    /// found of all: that of others depends on blocks in which uses, or edges, are others, and some of these are live and were not, or the other way round, or
-    /// it is far to a use.
+    /// Says of some blocks, in which there may be a phi that was not there or the other way round,
+    /// whether they have one that is dropped. False if it has to be found of all: that of others
+    /// depends on blocks in which uses, or edges, are others, and some of these are live and were
+    /// not, or the other way round, or it is far to a use.
     fn drop_dead(
         &mut self,
         change: &Change<'_>,
@@ -192,7 +204,8 @@ fn put(set: &mut BitSet, block: Node, is: bool) -> bool {
     }
 }
 
-/// Whether a use can be reached from a block; none if it is too far away, or no more blocks are left to be visited.
+/// Whether a use can be reached from a block; none if it is too far away, or no more blocks are
+/// left to be visited.
 fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node, left: &Cell<usize>) -> Option<bool> {
     // The nearest come first: who goes deep first may pass by a use that is next to the way.
     let mut found = vec![block];
@@ -244,7 +257,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Phis of the successors of a block, and blocks without one that it dominates immediately: they follow from what it ends with.
+    /// Phis of the successors of a block, and blocks without one that it dominates immediately:
+    /// they follow from what it ends with.
     fn behind(&mut self, block: Node, found: &mut Vec<Node>) -> Option<()> {
         let (cfg, dom) = self.change.now;
         let before = found.len();
@@ -253,8 +267,10 @@ impl Repair<'_> {
         self.spend(cfg.successors(block).len() + found.len() - before)
     }
 
-    /// Whether a block has a phi and needs it whatever phis others have: a definition above some predecessor is below the immediate dominator. If that does not
-    /// hold because something else is above the predecessor than was, that is doubted, or will be, and then the question comes again.
+    /// Whether a block has a phi and needs it whatever phis others have: a definition above some
+    /// predecessor is below the immediate dominator. If that does not hold because something else
+    /// is above the predecessor than was, that is doubted, or will be, and then the question comes
+    /// again.
     fn is_grounded(&mut self, block: Node) -> Option<bool> {
         let (cfg, dom) = self.change.now;
         let Some(above) = dom.idom(block).filter(|_| self.has_phi(block)) else {
@@ -316,7 +332,8 @@ impl Repair<'_> {
     fn rederive(&mut self, ends: &[Node]) -> Option<()> {
         let (cfg, dom) = self.change.now;
         self.doubted.sort_unstable_by_key(|block| dom.tin(*block));
-        // Not those that only have another immediate dominator: if all ways to a block end with the same version as before, so does whoever is on all of them.
+        // Not those that only have another immediate dominator: if all ways to a block end with the
+        // same version as before, so does whoever is on all of them.
         let mut entered = self.change.entered.clone();
         for &block in ends {
             entered.extend_from_slice(cfg.successors(block));
@@ -342,7 +359,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Gives a block a phi, and this to whoever begins with what the block begins with. Blocks are added that are entered from one of these.
+    /// Gives a block a phi, and this to whoever begins with what the block begins with. Blocks are
+    /// added that are entered from one of these.
     fn hand_down(&mut self, phi: Node, entered: &mut Vec<Node>) -> Option<()> {
         let (cfg, dom) = self.change.now;
         let mut work = vec![phi];
