@@ -19,7 +19,10 @@ mod text;
 
 use std::fmt;
 
-pub use text::{Assembly, Id as AsmId, Operation as AsmOperation, Origins, Value as AsmValue};
+pub use text::{
+    Access as AsmAccess, AccessKind, Assembly, Id as AsmId, Operation as AsmOperation, Origins,
+    Value as AsmValue,
+};
 
 use crate::intrinsics::LlvmUniformity;
 use crate::target::{Architecture, Target};

@@ -94,6 +94,42 @@ exit:
   ret void
 }
 
+; The same by assembly, in the memory of a cooperative launch.
+define ptx_kernel void @wrong_grid_of_launch() {
+  %group = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %all = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+  %low = call i32 asm "mov.u32 $0, %envreg2;", "=r"()
+  %wide = zext i32 %low to i64
+  %arrived = inttoptr i64 %wide to ptr
+  %comes = icmp ult i32 %group, 3
+  br i1 %comes, label %arrive, label %exit
+arrive:
+  %count = call i32 asm sideeffect "atom.add.release.gpu.u32 $0,[$1],$2;", "=r,l,r,~{memory}"(ptr %arrived, i32 1)
+  br label %wait
+wait:
+  %here = call i32 asm sideeffect "ld.acquire.gpu.u32 $0,[$1];", "=r,l,~{memory}"(ptr %arrived)
+  %is.open = icmp uge i32 %here, %all
+  br i1 %is.open, label %exit, label %wait
+exit:
+  ret void
+}
+
+; All workgroups come.
+define ptx_kernel void @right_grid_of_launch() {
+  %all = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+  %low = call i32 asm "mov.u32 $0, %envreg2;", "=r"()
+  %wide = zext i32 %low to i64
+  %arrived = inttoptr i64 %wide to ptr
+  %count = call i32 asm sideeffect "atom.add.release.gpu.u32 $0,[$1],$2;", "=r,l,r,~{memory}"(ptr %arrived, i32 1)
+  br label %wait
+wait:
+  %here = call i32 asm sideeffect "ld.acquire.gpu.u32 $0,[$1];", "=r,l,~{memory}"(ptr %arrived)
+  %is.open = icmp uge i32 %here, %all
+  br i1 %is.open, label %exit, label %wait
+exit:
+  ret void
+}
+
 ; For all of them.
 define ptx_kernel void @right_grid() {
   %all = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()

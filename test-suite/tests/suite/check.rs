@@ -365,6 +365,21 @@ fn what_metadata_and_comments_allow() {
     assert_eq!(count(&(source.to_owned() + "\n!phalanx.allow = !{!0}" + node)), 0);
 }
 
+/// Of several files, one has to have a function that is named.
+#[test]
+fn a_function_of_one_of_several_files() {
+    let folder = folder();
+    let named = |name| {
+        check_in(&folder, &["ll/nvptx_loops.ll", "ll/nvptx_barriers.ll", "--function", name])
+    };
+    let outcome = named("right_grid");
+    assert_eq!(text(&outcome.stdout), "nothing found; judged: 1 kernel, 0 barriers\n");
+    let outcome = named("right_gird");
+    assert_eq!(outcome.status, Some(2), "{outcome:?}");
+    let error = "error: no function is called `right_gird` in any of the files\n";
+    assert_eq!(outcome.errors(), error);
+}
+
 #[test]
 fn baselines() {
     let folder = tempfile::tempdir().expect("folder");

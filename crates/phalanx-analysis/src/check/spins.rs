@@ -21,7 +21,11 @@
 //! A loop is reported ([`Rule::GridWait`]) if it is left by what it reads of memory that other
 //! workgroups write, some atomic operation before it counts up what it reads, and which workgroups
 //! come to either depends on a number of theirs: a barrier of the grid that not all workgroups come
-//! to. A note: for how many it waits is up to the program.
+//! to. A note: for how many it waits is up to the program. A warning where the counter is in the
+//! memory that a cooperative launch of CUDA brings, as that of `cg::grid_group::sync`: that waits
+//! for all.
+//!
+//! Loads and atomics in PTX assembly count like instructions: CUDA's headers write them so.
 //!
 //! O(cycles × operations looked at), which are bounded, and the threads of one wave for each loop
 //! that is reported.
@@ -33,14 +37,20 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     inst::{InstFlags, IntPredicate, Ordering, RmwOp},
 };
-use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
+use phalanx_target::{
+    Scope, SourceSet, SpaceKind,
+    address_space::AddressSpace,
+    inline_asm::{AccessKind, AsmValue},
+};
 use rustc_hash::FxHashSet;
 
 use super::{
     Facts, Finding, Level, Rule,
+    sites::inline_assembly,
     walk::{Came, Walks},
-    witness::{only_stored, row, slot, type_of},
+    witness::{only_stored, read_register, row, slot, type_of},
 };
+use crate::code::read_assembly;
 
 /// So many operations are looked at behind a condition.
 const OPERATIONS: usize = 64;
@@ -75,8 +85,17 @@ fn may_wait(facts: Facts<'_>, inst: InstId) -> bool {
         Opcode::Load => {
             data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
         }
-        _ => false,
+        _ => in_assembly(facts, inst).is_some_and(|(kind, _)| kind != AccessKind::Store),
     }
+}
+
+/// The first access of memory in assembly, and its address, which is an argument.
+fn in_assembly(facts: Facts<'_>, inst: InstId) -> Option<(AccessKind, Value)> {
+    let asm = inline_assembly(facts.code, inst)?;
+    let read = read_assembly(facts.code, asm, facts.target.architecture());
+    let access = read.accesses.first()?;
+    let AsmValue::Argument(at) = read.values[access.address] else { return None };
+    Some((access.kind, *facts.code.body.call_args(inst).get(at as usize)?))
 }
 
 /// Blocks of a cycle that leave it, each once.
@@ -129,7 +148,7 @@ fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
     let address = match body.inst(inst).opcode {
         Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(inst)[0],
         Opcode::Store => body.operands(inst)[1],
-        _ => return None,
+        _ => in_assembly(facts, inst)?.1,
     };
     slot(facts, address).is_none().then_some(address)
 }
@@ -183,8 +202,10 @@ fn writes(facts: Facts<'_>, but: InstId) -> impl Iterator<Item = (InstId, Node, 
     let body = facts.code.body;
     let insts = facts.code.flow.order().iter().flat_map(move |&at| body.block_insts(at));
     insts.filter(move |&inst| inst != but).filter_map(move |inst| {
-        let is_write =
-            matches!(body.inst(inst).opcode, Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg);
+        let is_write = match body.inst(inst).opcode {
+            Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => true,
+            _ => in_assembly(facts, inst).is_some_and(|(kind, _)| kind != AccessKind::Load),
+        };
         let address = is_write.then(|| address(facts, inst)).flatten()?;
         Some((inst, block(facts, inst)?, address))
     })
@@ -275,10 +296,9 @@ fn workgroups(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
     let body = facts.code.body;
     let header = facts.cycles.header(cycle);
     let waits = |&branch: &Node| {
-        let opcode = |inst: InstId| body.inst(inst).opcode;
-        behind(facts, cycle, branch)
-            .into_iter()
-            .any(|inst| matches!(opcode(inst), Opcode::Load | Opcode::CmpXchg | Opcode::AtomicRmw))
+        let reads =
+            |&inst: &InstId| body.inst(inst).opcode == Opcode::Load || may_wait(facts, inst);
+        behind(facts, cycle, branch).iter().any(reads)
     };
     if !exits(facts, cycle).any(|branch| waits(&branch)) {
         return None;
@@ -298,16 +318,23 @@ fn workgroups(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
         for read in behind(facts, cycle, branch).into_iter().filter(reads) {
             let Some(counter) = address(facts, read) else { continue };
             let counts = |&(inst, at, address): &(InstId, Node, Value)| {
-                body.inst(inst).opcode == Opcode::AtomicRmw
+                let adds = || match in_assembly(facts, inst) {
+                    Some((AccessKind::Atomic { adds }, _)) => adds,
+                    _ => false,
+                };
+                (body.inst(inst).opcode == Opcode::AtomicRmw || adds())
                     && facts.dom.dominates(at, header)
                     && is_same(facts, address, counter)
                     && !of_groups(at).is_empty()
             };
             if writes(facts, read).any(|write| counts(&write)) {
-                let sources = of_groups(header);
+                let level = match is_of_launch(facts, counter) {
+                    true => Level::Warning,
+                    false => Level::Note,
+                };
                 return Some(Finding {
-                    sources,
-                    ..Finding::new(Rule::GridWait, Level::Note, read, Scope::Grid)
+                    sources: of_groups(header),
+                    ..Finding::new(Rule::GridWait, level, read, Scope::Grid)
                 });
             }
         }
@@ -336,4 +363,24 @@ fn is_of_device(facts: Facts<'_>, address: Value) -> bool {
         }
     }
     true
+}
+
+/// Whether an address is computed from the registers in which a cooperative launch of CUDA passes
+/// memory for barriers of the grid.
+fn is_of_launch(facts: Facts<'_>, address: Value) -> bool {
+    let body = facts.code.body;
+    let mut work = vec![address];
+    for _ in 0..OPERATIONS {
+        let Some(value) = work.pop() else { return false };
+        let Some(inst) = value.as_inst() else { continue };
+        if body.inst(inst).opcode.is_call() {
+            let register = read_register(facts, inst);
+            if register.is_some_and(|found| found.base.contains("sreg.envreg")) {
+                return true;
+            }
+            continue;
+        }
+        work.extend_from_slice(body.operands(inst));
+    }
+    false
 }

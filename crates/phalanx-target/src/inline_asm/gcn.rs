@@ -44,7 +44,7 @@ fn statement(name: &str, rest: &str) -> Statement {
         rest => rest.split(',').map(|text| written(text.trim())).collect(),
     };
     let meaning = meaning(name, rest, &operands);
-    Statement { predicate: None, name: name.to_owned(), operands, meaning }
+    Statement { predicate: None, name: name.to_owned(), operands, meaning, access: None }
 }
 
 fn written(text: &str) -> Written {

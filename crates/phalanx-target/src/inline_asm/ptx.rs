@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::text::{Meaning, Statement, Written, integer, known, operand};
+use super::text::{AccessKind, Meaning, Statement, Written, integer, known, operand};
 
 /// Instructions that have to do with memory, textures, matrices and the like, and wait at no
 /// barrier of threads.
@@ -235,7 +235,22 @@ fn statement(text: &str, declared: &FxHashSet<String>) -> Statement {
     let operands: Vec<Written> =
         split(rest).into_iter().map(|text| written(text.trim(), declared)).collect();
     let meaning = meaning(name, rest, &operands);
-    Statement { predicate, name: name.to_owned(), operands, meaning }
+    let access = access(name, rest, declared);
+    Statement { predicate, name: name.to_owned(), operands, meaning, access }
+}
+
+/// How an instruction accesses memory, and the address that stands in brackets.
+fn access(name: &str, rest: &str, declared: &FxHashSet<String>) -> Option<(AccessKind, Written)> {
+    let mut parts = name.split('.');
+    let kind = match parts.next()? {
+        "ld" => AccessKind::Load,
+        "st" => AccessKind::Store,
+        "atom" | "red" => AccessKind::Atomic { adds: parts.any(|p| p == "add" || p == "inc") },
+        _ => return None,
+    };
+    let (_, inner) = rest.split_once('[')?;
+    let (address, _) = inner.split_once(']')?;
+    Some((kind, written(address.trim(), declared)))
 }
 
 /// Splits at commas outside brackets.

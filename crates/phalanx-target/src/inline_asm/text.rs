@@ -77,6 +77,29 @@ pub struct Operation {
     pub predicate: Option<Id>,
 }
 
+/// How memory is accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// It is read.
+    Load,
+    /// It is written.
+    Store,
+    /// It is read and written in one step; a number is added, if `adds`.
+    Atomic {
+        /// `atom.add`, `red.inc`.
+        adds: bool,
+    },
+}
+
+/// An instruction that accesses memory at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// How.
+    pub kind: AccessKind,
+    /// The address.
+    pub address: Id,
+}
+
 /// What a text does. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assembly {
@@ -86,6 +109,8 @@ pub struct Assembly {
     pub results: Vec<Id>,
     /// Barriers, votes, reads of special registers and the like, in the order of the text.
     pub operations: Vec<Operation>,
+    /// Plain accesses of memory (PTX `ld`, `st`, `atom`, `red`), in the order of the text.
+    pub accesses: Vec<Access>,
     /// Instructions that are not known, by name.
     pub unknown: Vec<String>,
     /// Which threads execute it together matters.
@@ -169,6 +194,8 @@ pub(super) struct Statement {
     pub(super) name: String,
     pub(super) operands: Vec<Written>,
     pub(super) meaning: Meaning,
+    /// An access of memory, and its address.
+    pub(super) access: Option<(AccessKind, Written)>,
 }
 
 /// The assembly language of a text.
@@ -354,6 +381,10 @@ impl Reader {
             (_, false) => Some(self.value(Value::Anything)),
             (None, true) => None,
         };
+        if let Some((kind, address)) = &statement.access {
+            let address = self.read(address);
+            self.assembly.accesses.push(Access { kind: *kind, address });
+        }
         let operands = &statement.operands;
         let first = operands.first();
         match &statement.meaning {

@@ -38,6 +38,9 @@ fn check(template: &str, constraints: &str, expected: Expect) {
         let base = operation.intrinsic.base;
         let _ = writeln!(out, "{base}({}){}", all.join(", "), when.unwrap_or_default());
     }
+    for access in &read.accesses {
+        let _ = writeln!(out, "{:?} {}", access.kind, value(&read, access.address));
+    }
     for &id in &read.results {
         let _ = writeln!(out, "= {}", value(&read, id));
     }
@@ -191,6 +194,7 @@ fn special_registers_and_arithmetic() {
             text,
             "=r,r",
             expect![[r#"
+                Load argument 0
                 = anything
             "#]],
         );
@@ -330,4 +334,19 @@ fn any_bytes_are_read() {
         let _ = Assembly::read(Architecture::Generic, text, "=r,r");
     }
     assert!(Assembly::read(Architecture::Nvptx, "bar.sync 0;", "={").may_hide_barrier());
+}
+
+#[test]
+fn accesses_of_ptx() {
+    check(
+        "ld.acquire.gpu.u32 $0, [$1];\n atom.add.release.gpu.u32 $0, [$1], $2;\n red.max.u32 [$1], 1;\n st.u32 [$1+4], 2;",
+        "=r,l,r,~{memory}",
+        expect![[r#"
+            Load argument 0
+            Atomic { adds: true } argument 0
+            Atomic { adds: false } argument 0
+            Store anything
+            = anything
+        "#]],
+    );
 }
