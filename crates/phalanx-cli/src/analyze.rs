@@ -2,12 +2,12 @@
 
 use anyhow::Context as _;
 use phalanx::{
-    Session,
+    ModuleId, ReadError, Session,
     analysis::{stable::Assumptions, variance::BarrierModel},
     db::TargetOverrides,
     llvm::ModulePrinter,
     report::analyze::{Legend, ModuleReport, Sections, report_function, report_module, write_text},
-    target::{LaunchStatement, Scope},
+    target::{LaunchStatement, Scope, library::Extension},
 };
 
 use crate::{
@@ -67,7 +67,7 @@ fn report(
     terminal: &Terminal,
 ) -> anyhow::Result<Option<ModuleReport>> {
     let mut session = Session::new();
-    let module = match session.read_for(&source.text, overrides(&args.target)) {
+    let module = match read(&mut session, source, &args.target)? {
         Ok(module) => module.input(),
         Err(error) => {
             terminal.err(&error.render(&source.module, &source.text));
@@ -109,6 +109,28 @@ fn report(
 /// What the driver says about the target.
 pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
+}
+
+/// What options say of functions and of the machine.
+pub(crate) fn extension(args: &TargetArgs) -> anyhow::Result<Extension> {
+    let Some(path) = &args.own_functions else { return Ok(Extension::default()) };
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Extension::parse(&text).with_context(|| format!("in {}", path.display()))
+}
+
+/// Reads and verifies a module, with what options say of it.
+pub(crate) fn read(
+    session: &mut Session,
+    source: &Source,
+    args: &TargetArgs,
+) -> anyhow::Result<Result<ModuleId, ReadError>> {
+    let extension = extension(args)?;
+    let read = session.read_for(&source.text, overrides(args));
+    if let Ok(module) = read {
+        session.set_extension(module, extension);
+    }
+    Ok(read)
 }
 
 /// What is assumed. Beyond a wave, what loads of other waves give matters even if nothing is.

@@ -194,6 +194,10 @@ pub(crate) struct TargetArgs {
     /// Processor, such as gfx90a or sm_80.
     #[arg(long, value_name = "CPU")]
     pub(crate) mcpu: Option<String>,
+    /// What functions that the module only declares do, and what its machine is: a file with rows
+    /// as in `docs/own-functions.md`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) own_functions: Option<PathBuf>,
 }
 
 /// The size of workgroups.

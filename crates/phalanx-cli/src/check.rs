@@ -33,7 +33,7 @@ use phalanx::{
 use phalanx_source::{About, Digest, Entry, Hasher, Language};
 
 use crate::{
-    analyze::overrides,
+    analyze::read,
     args::{CheckArgs, CheckFormat},
     files::{Files, FilesOf},
     functions,
@@ -221,7 +221,9 @@ impl<'a> Check<'a> {
         }
         // What is kept of a file does not say which of the named functions it has.
         let kept = source.compiled.as_ref().filter(|_| self.named.is_none());
-        let key = kept.map(|origin| self.key(origin));
+        let own = self.args.target.own_functions.as_deref().map(std::fs::read).transpose();
+        let own = own.unwrap_or_default().unwrap_or_default();
+        let key = kept.map(|origin| self.key(origin, &own));
         let known = key
             .zip(self.reader.cache())
             .and_then(|(key, (cache, files))| stored::read(&cache.get(key, files)?.payload));
@@ -290,7 +292,7 @@ impl<'a> Check<'a> {
     }
 
     /// What the findings in a module depend on.
-    fn key(&self, origin: &Origin) -> Digest {
+    fn key(&self, origin: &Origin, own_functions: &[u8]) -> Digest {
         let args = self.args;
         let options = format!(
             "{:?}",
@@ -305,14 +307,14 @@ impl<'a> Check<'a> {
             .with(b"findings")
             .with(origin.digest.to_string().as_bytes())
             .with(options.as_bytes())
+            .with(own_functions)
             .with(format!("{program:?}").as_bytes())
             .finish()
     }
 
     /// Reads a module.
     fn read(&self, session: &mut Session, source: &Source) -> anyhow::Result<ModuleId> {
-        let module = session
-            .read_for(&source.text, overrides(&self.args.target))
+        let module = read(session, source, &self.args.target)?
             .map_err(|error| Unreadable(error.render(&source.module, &source.text)))?;
         self.state(session, module)?;
         Ok(module)

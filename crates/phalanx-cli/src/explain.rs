@@ -15,7 +15,7 @@ use phalanx::{
 };
 
 use crate::{
-    analyze::{assumptions, overrides, scope},
+    analyze::{assumptions, read, scope},
     args::ExplainArgs,
     files::Files,
     functions,
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
     let source = input::read_one(&args.file, &args.source, &args.target, workgroup_size, terminal)?;
     let mut session = Session::new();
-    let module = match session.read_for(&source.text, overrides(&args.target)) {
+    let module = match read(&mut session, &source, &args.target)? {
         Ok(module) => module,
         Err(error) => {
             terminal.err(&error.render(&source.module, &source.text));

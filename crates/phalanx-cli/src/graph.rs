@@ -19,7 +19,7 @@ use phalanx::{
 };
 
 use crate::{
-    analyze::overrides,
+    analyze::read,
     args::{GraphArgs, GraphFormat, GraphKind},
     functions, input,
     status::Status,
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Status> {
     let source = input::read_one(&args.file, &args.source, &args.target, None, terminal)?;
     let mut session = Session::new();
-    let module = match session.read_for(&source.text, overrides(&args.target)) {
+    let module = match read(&mut session, &source, &args.target)? {
         Ok(module) => module.input(),
         Err(error) => {
             terminal.err(&error.render(&source.module, &source.text));

@@ -20,7 +20,7 @@ use phalanx::{
 };
 
 use crate::{
-    analyze::overrides,
+    analyze::{extension, overrides},
     args::OptArgs,
     functions,
     input::{self, Source},
@@ -56,6 +56,7 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
         Ok(module) => module,
         Err(error) => return Ok(refuse(&error, &source, terminal)),
     };
+    session.set_extension(module, extension(&args.target)?);
     let options = Options { verify_each: args.verify_each, statistics: args.stats };
     let mut runner = Runner {
         manager: Manager::new(options),

@@ -14,7 +14,7 @@ use phalanx::{
 };
 
 use crate::{
-    analyze::overrides,
+    analyze::read,
     args::ReportArgs,
     check::Trials,
     files::Files,
@@ -129,7 +129,7 @@ impl<'a> Report<'a> {
         let source = self.reader.read(file)?;
         source.note(terminal);
         let mut session = Session::new();
-        let module = match session.read_for(&source.text, overrides(&self.args.target)) {
+        let module = match read(&mut session, &source, &self.args.target)? {
             Ok(module) => module,
             Err(error) => {
                 terminal.err(&error.render(&source.module, &source.text));
@@ -189,8 +189,7 @@ impl<'a> Report<'a> {
     /// What is found in a source that a fix has changed.
     fn found(&self, source: &Source, files: &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
-        let module = session
-            .read_for(&source.text, overrides(&self.args.target))
+        let module = read(&mut session, source, &self.args.target)?
             .map_err(|error| anyhow::Error::msg(error.render(&source.module, &source.text)))?;
         let examined = self.examine(&mut session, module, (source, files))?;
         Ok((examined.found, examined.judged))

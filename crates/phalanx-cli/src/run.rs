@@ -19,7 +19,7 @@ use phalanx::{
 use serde_json::json;
 
 use crate::{
-    analyze::overrides,
+    analyze::{extension, overrides, read},
     args::{Format, Reconverge, RunArgs},
     files::Files,
     functions, input,
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let source = input::read_one(&args.file, &args.source, &args.target, workgroup, terminal)?;
     let mut session = Session::new();
     // The session verifies; the interpreter needs the module itself.
-    let module_id = match session.read_for(&source.text, overrides(&args.target)) {
+    let module_id = match read(&mut session, &source, &args.target)? {
         Ok(module) => module,
         Err(error) => {
             terminal.err(&error.render(&source.module, &source.text));
@@ -52,7 +52,9 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     };
     let parsed = parse_for(&Arc::new(Context::new()), &source.text, &overrides(&args.target))
         .map_err(|error| anyhow::anyhow!("{error}"))?;
-    let mut program = Program::new(&parsed.module, session.target(module_id))?;
+    let extension = extension(&args.target)?;
+    let target = session.target(module_id);
+    let mut program = Program::with_extension(&parsed.module, target, extension)?;
     let frozen = bits(&args.frozen)?;
     program.set_undef(frozen);
     let (name, known) = kernel(&session, module_id, &args.function)?;

@@ -15,6 +15,7 @@ mod lost;
 mod marks;
 mod memory_ssa;
 mod numbers;
+mod own_functions;
 mod pages;
 mod report;
 mod rules;

@@ -290,18 +290,18 @@ define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
         &expect![[r#"
             access: store i32 %v, ptr addrspace(3) %b, align 4: strided · 128 bytes from lane to lane · at most 32 segments of 128 bytes · 32 words of one bank at once
             lanes: 32
-            picture: 32 lanes by address: 32 segments of 128 bytes from an aligned base
+            picture: 32 lanes by address: 32 segments of 128 bytes if aligned
             picture: 32 banks: 32 words of one bank, one after the other
             banks: bank 0: 32 words; bank 1: 0 words
             a lane: lane 30: +3840 bytes
             access: %v = load i32, ptr addrspace(1) %a, align 4: gather · at most 5 segments of 128 bytes
             lanes: 32
-            picture: 32 lanes by address: 4 segments of 128 bytes from an aligned base
+            picture: 32 lanes by address: 4 segments of 128 bytes if aligned
             banks: 
             a lane: lane 30: +16 bytes
             access: %w = load i32, ptr addrspace(1) %p, align 4: broadcast · at most 1 segment of 128 bytes
             lanes: 32
-            picture: 32 lanes by address: 1 segment of 128 bytes from an aligned base
+            picture: 32 lanes by address: 1 segment of 128 bytes if aligned
             banks: 
             a lane: lane 30: +0 bytes
             map: 8 of 11 lines with code differ between threads of a wave

@@ -52,7 +52,7 @@ const pictures = (() => {
     const axis = [[end, 10], [start, height - 2]].map(([offset, at]) =>
       svg("text", { x: left - 4, y: at, "text-anchor": "end" }, String(offset)));
     return picture("by-lane", height, `${at.length} lanes by address: ` +
-      `${counted(touched.size, "segment", "segments")} of 128 bytes from an aligned base`, [...boxes, ...axis, ...marks]);
+      `${counted(touched.size, "segment", "segments")} of 128 bytes if aligned`, [...boxes, ...axis, ...marks]);
   }
 
   /** Words of each bank that lanes which are served together ask for; one is no conflict. */

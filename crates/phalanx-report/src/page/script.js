@@ -345,7 +345,7 @@
       load.classes.length ? `may be ${load.classes.join(", ")}`
         : load.refusals.map((refusal) => refusal.sentence).join("; ")));
     fill($("memory"), 
-      el("h3", {}, "Accesses, the dearest first"), ...cards,
+      el("h3", {}, "Accesses, the most expensive first"), ...cards,
       cards.length ? null : el("p", {}, "There are no accesses of memory."),
       ...(loads.length ? [el("h3", {}, "Loads that may take a cheaper way, and why others may not"),
         el("ul", {}, ...loads)] : []));
