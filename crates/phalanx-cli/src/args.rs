@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Graph(GraphArgs),
     /// A page to look at: source and code side by side, what differs and why, findings.
     Report(ReportArgs),
-    /// Executes a kernel under the maximal-convergence semantics.
+    /// Executes a kernel thread by thread, and looks for races.
     Run(RunArgs),
     /// Completions of commands and options for a shell.
     Completions(CompletionsArgs),
@@ -203,8 +203,8 @@ pub(crate) struct TargetArgs {
 /// The size of workgroups.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct GroupArgs {
-    /// Threads of every workgroup: `256`, `32x8` or `8x8x4`. Without it `run` takes the size that
-    /// the kernel requires, else 1, and `analyze` what the file says.
+    /// Threads of every workgroup: `256`, `32x8` or `8x8x4`. Without it that is what the file says;
+    /// `run` takes 1 where it says nothing.
     #[arg(long, value_name = "N[xN[xN]]")]
     group: Option<String>,
     /// The old spelling.

@@ -85,3 +85,15 @@ wait:
   call void @llvm.amdgcn.s.barrier.wait(i16 -3)
   ret void
 }
+
+; A lock for each lane: lanes of a wave that have it wait for the others, which wait for it.
+define amdgpu_kernel void @wrong_lock(ptr addrspace(1) %lock) {
+  br label %take
+take:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 monotonic monotonic
+  %has = extractvalue { i32, i1 } %pair, 1
+  br i1 %has, label %work, label %take
+work:
+  store atomic i32 0, ptr addrspace(1) %lock monotonic, align 4
+  ret void
+}

@@ -12,7 +12,7 @@
 //! decides whether it is left, lanes of a wave may leave it in different rounds, and the memory
 //! that it is about is written again behind the loop and nowhere in it. Where lanes that have left
 //! a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that
-//! could release the lock never does. A note: with independent progress of lanes it ends. Nothing
+//! could release the lock never does: a warning on AMD's. Else a note, since it ends where lanes make progress by themselves. Nothing
 //! is said where at most one lane of a wave comes to the loop, or where lanes are told apart by an
 //! equation, so that one may be meant.
 //!
@@ -41,6 +41,7 @@ use phalanx_target::{
     Scope, SourceSet, SpaceKind,
     address_space::AddressSpace,
     inline_asm::{AccessKind, AsmValue},
+    target::Architecture,
 };
 use rustc_hash::FxHashSet;
 
@@ -234,10 +235,15 @@ fn lanes(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
             let header = facts.cycles.header(cycle);
             let is_released = behind.iter().any(|(_, at, _)| facts.dom.dominates(header, *at));
             if within.is_empty() && is_released && may_be_several(facts, acquire) {
+                // There lanes of a wave never go on without the others.
+                let level = match facts.target.architecture() {
+                    Architecture::Amdgcn | Architecture::R600 => Level::Warning,
+                    _ => Level::Note,
+                };
                 return Some(Finding {
                     branch: Some(branch),
                     sources,
-                    ..Finding::new(Rule::LanesWait, Level::Note, acquire, Scope::Wave)
+                    ..Finding::new(Rule::LanesWait, level, acquire, Scope::Wave)
                 });
             }
         }

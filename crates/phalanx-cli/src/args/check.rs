@@ -40,6 +40,10 @@ pub(crate) struct CheckArgs {
     /// that this is in.
     #[arg(long, short = 'p', value_name = "DIR", conflicts_with = "watch")]
     pub(crate) project: Option<PathBuf>,
+    /// Leave out a source of the project: a path relative to the current folder, or the beginning
+    /// of one and `*`; may be given several times.
+    #[arg(long, value_name = "NAME", requires = "project")]
+    pub(crate) skip: Vec<String>,
     /// Output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub(crate) format: CheckFormat,

@@ -15,6 +15,7 @@ use std::{
 use anyhow::Context as _;
 use phalanx_source::{Unit, units};
 
+use super::normal;
 use crate::{args::CheckArgs, terminal::Terminal};
 
 /// How deep folders are looked through.
@@ -52,15 +53,36 @@ pub(super) fn items(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Vec
         if found.others > 0 {
             terminal.note(&format!("{} sources have no code for a device", found.others));
         }
+        let here = std::env::current_dir().unwrap_or_default();
+        let mut units = found.units;
+        for pattern in &args.skip {
+            let before = units.len();
+            units.retain(|unit| !is_named(&here, pattern, &unit.path()));
+            match before - units.len() {
+                0 => anyhow::bail!("--skip {pattern} names no source of the project"),
+                1 => terminal.note(&format!("--skip {pattern} leaves out 1 source")),
+                some => terminal.note(&format!("--skip {pattern} leaves out {some} sources")),
+            }
+        }
         let more = |mut unit: Unit| {
             // What the command line adds comes last, and so counts.
             let added = phalanx_source::flags::Flags::of_clang(&args.source.flags);
             unit.flags.add(added);
             Item::Unit(Box::new(unit))
         };
-        items.extend(found.units.into_iter().map(more));
+        items.extend(units.into_iter().map(more));
     }
     Ok(items)
+}
+
+/// Whether a name, relative to a folder, is that of a file; one that ends in `*` is the beginning.
+fn is_named(folder: &Path, pattern: &str, path: &Path) -> bool {
+    let full = normal(&folder.join(pattern.trim_end_matches('*')));
+    let path = normal(path);
+    match pattern.ends_with('*') {
+        true => path.to_string_lossy().starts_with(&*full.to_string_lossy()),
+        false => path == full,
+    }
 }
 
 /// Sources and modules in a folder, by their names, in the order of these.
