@@ -46,10 +46,14 @@ pub struct Sink<'a> {
     is_outside: bool,
     /// Blocks whose ends were said, with the edges that they had.
     ended: Vec<(Block, Vec<SaidEdge>)>,
+    /// The same blocks.
+    have_ended: FxHashSet<Block>,
     /// Blocks with arguments that take something else.
     behind: FxHashSet<Block>,
     /// Blocks whose slots are said, with what they do.
     slots: Vec<(Block, Vec<(Slot, SlotEvent)>)>,
+    /// Where these blocks stand there.
+    slots_at: FxHashMap<Block, usize>,
 }
 
 impl Sink<'_> {
@@ -118,7 +122,7 @@ impl Sink<'_> {
         }
         self.table.set_terminator(self.said.graph.node(at), false, sources, reads);
         let old = std::mem::take(&mut self.said.edges[at.index()]);
-        if self.ended.iter().all(|(block, _)| *block != at) {
+        if self.have_ended.insert(at) {
             self.ended.push((at, old));
         }
         self.at = Some(at);
@@ -147,14 +151,16 @@ impl Sink<'_> {
         if self.said.is_outside(at) {
             return;
         }
-        let of = self.slots.iter_mut().rev().find(|(block, _)| *block == at);
-        let of = of.unwrap_or_else(|| panic!("the slots of {at:?} are not being said"));
-        of.1.push((slot, event));
+        let place = self.slots_at.get(&at);
+        let place = place.unwrap_or_else(|| panic!("the slots of {at:?} are not being said"));
+        self.slots[*place].1.push((slot, event));
     }
 
     /// The block says what it does with slots from now on.
     pub(super) fn slots_anew(&mut self, block: Block) {
-        match self.slots.iter_mut().find(|(known, _)| *known == block) {
+        let next = self.slots.len();
+        let place = *self.slots_at.entry(block).or_insert(next);
+        match self.slots.get_mut(place) {
             Some((_, events)) => events.clear(),
             None => self.slots.push((block, Vec::new())),
         }
@@ -256,9 +262,17 @@ impl Said {
     }
 
     pub(super) fn sink<'a>(&'a mut self, table: &'a mut EditableTable) -> Sink<'a> {
-        let (ended, slots) = (Vec::new(), Vec::new());
-        let behind = FxHashSet::default();
-        Sink { said: self, table, at: None, is_outside: false, ended, behind, slots }
+        Sink {
+            said: self,
+            table,
+            at: None,
+            is_outside: false,
+            ended: Vec::new(),
+            have_ended: FxHashSet::default(),
+            behind: FxHashSet::default(),
+            slots: Vec::new(),
+            slots_at: FxHashMap::default(),
+        }
     }
 
     /// States what the arguments of a block take, by the edges of the graph.
