@@ -368,15 +368,14 @@ fn what_metadata_and_comments_allow() {
 /// Of several files, one has to have a function that is named.
 #[test]
 fn a_function_of_one_of_several_files() {
-    let folder = folder();
     let named = |name| {
-        check_in(&folder, &["ll/nvptx_loops.ll", "ll/nvptx_barriers.ll", "--function", name])
+        check_in(&folder(), &["ll/nvptx_loops.ll", "ll/nvptx_barriers.ll", "--function", name])
     };
     let outcome = named("right_grid");
     assert_eq!(text(&outcome.stdout), "nothing found; judged: 1 kernel, 0 barriers\n");
     let outcome = named("right_gird");
-    let error = "error: no function is called `right_gird` in any of the files\n";
-    assert_eq!((outcome.status, &*outcome.errors()), (Some(2), error));
+    assert_eq!(outcome.status, Some(2), "{outcome:?}");
+    assert!(outcome.errors().contains("is called `right_gird` in any of"), "{outcome:?}");
 }
 
 #[test]
