@@ -6,7 +6,7 @@
 use phalanx_ir::{Opcode, inst::IntPredicate};
 
 use super::{
-    Shapes,
+    Shapes, Trust,
     expr::{decided, mask},
     form::{Form, Rest},
 };
@@ -72,6 +72,8 @@ pub(super) fn binary(
         }
     }
     match opcode {
+        // `~a` is `-1 - a`.
+        Opcode::Xor if number(shapes, b) == Some(ones) => sum(shapes, b, a, true, width),
         Opcode::Add => sum(shapes, a, b, false, width),
         Opcode::Sub => sum(shapes, a, b, true, width),
         Opcode::Or | Opcode::Xor if are_apart(shapes, a, b, width) => {
@@ -97,7 +99,7 @@ pub(super) fn binary(
         // The sign is a bit of the rest, and goes with it: the thread's part is below.
         Opcode::AShr if a.rest.zeros < width => {
             let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
-            shifted(shapes, a, by as u8, width)
+            shifted(shapes, a, by as u8, width).or_else(|| narrowed(shapes, a, by as u8, width))
         }
         Opcode::UDiv => match number(shapes, b)? {
             by if by.is_power_of_two() => shifted(shapes, a, by.trailing_zeros() as u8, width),
@@ -165,7 +167,8 @@ pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Opt
         return shapes.exprs.binary(Opcode::And, a.thread, constant).map(pure);
     }
     if !shapes.is_apart(a) {
-        return None;
+        let is_index = shapes.trust == Trust::Indices && width == 64 && bits == mask(32);
+        return is_index.then(|| of_index(shapes, a)).flatten();
     }
     let thread = shapes.exprs.binary(Opcode::And, a.thread, constant)?;
     let zeros = a.rest.zeros.max((bits.trailing_zeros() as u8).min(width));
@@ -181,6 +184,39 @@ pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Optio
     let constant = shapes.exprs.constant(by.into(), width);
     let thread = shapes.exprs.binary(Opcode::LShr, a.thread, constant)?;
     let rest = a.rest.function(a.rest.zeros.saturating_sub(by));
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a & 0xffffffff`, an index of 32 bits that is made from one of 64, if it does not wrap.
+fn of_index(shapes: &mut Shapes, a: &Form) -> Option<Form> {
+    let thread = shapes.exprs.cast(Opcode::Trunc, a.thread, 32)?;
+    let thread = shapes.exprs.cast(Opcode::SExt, thread, 64)?;
+    let rest = Rest { assumes: true, ..a.rest.function(a.rest.zeros.min(32)) };
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a >> by`, with copies of the sign, of what was shifted to the left before: `(i << 32) >> 30` is an
+/// index of 32 bits times four, if it does not wrap.
+fn narrowed(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
+    let zeros = shapes.exprs.zeros(a.thread).min(a.rest.zeros);
+    if shapes.trust != Trust::Indices || width != 64 || zeros < by {
+        return None;
+    }
+    let (coefs, offset) = shapes.exprs.linear(a.thread)?;
+    // No index of a thread is larger, so the sum of the products is one of integers.
+    const LARGEST: u128 = 1 << 10;
+    let all = coefs.iter().map(|coef| u128::from(coef.unsigned_abs()) * LARGEST).sum::<u128>();
+    if all + u128::from(offset.unsigned_abs()) > i64::MAX as u128 {
+        return None;
+    }
+    let mut thread = shapes.exprs.constant((offset >> by) as u64, width);
+    for (dim, coef) in coefs.into_iter().enumerate().filter(|&(_, coef)| coef != 0) {
+        let index = shapes.exprs.index(dim, width);
+        let coef = shapes.exprs.constant((coef >> by) as u64, width);
+        let term = shapes.exprs.binary(Opcode::Mul, index, coef)?;
+        thread = shapes.exprs.binary(Opcode::Add, thread, term)?;
+    }
+    let rest = Rest { assumes: true, ..a.rest.function(a.rest.zeros - by) };
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
@@ -270,10 +306,13 @@ pub(super) fn sign_extended(shapes: &mut Shapes, a: &Form, from: u8, width: u8) 
     }
     let thread = match shapes.is_apart(a) && a.rest.zeros < from {
         true => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
-        false if a.is_signed => shapes.exprs.cast(Opcode::SExt, a.thread, width)?,
+        false if a.is_signed || shapes.trust == Trust::Indices => {
+            shapes.exprs.cast(Opcode::SExt, a.thread, width)?
+        }
         false => return None,
     };
-    let rest = a.rest.function(a.rest.zeros);
+    let mut rest = a.rest.function(a.rest.zeros);
+    rest.assumes |= !(a.is_signed || shapes.is_apart(a) && a.rest.zeros < from);
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Rest {
     pub(crate) is_sum: bool,
     /// How many low bits are zero.
     pub(crate) zeros: u8,
+    /// Whether the form holds only if an index does not wrap between two lanes of a wave.
+    pub(crate) assumes: bool,
 }
 
 impl Clone for Rest {
@@ -31,7 +33,7 @@ impl Clone for Rest {
 impl Rest {
     /// One atom.
     pub(crate) fn atom(value: Value, zeros: u8) -> Rest {
-        Rest { atoms: SmallVec::from_slice(&[(value, 1)]), is_sum: true, zeros }
+        Rest { atoms: SmallVec::from_slice(&[(value, 1)]), is_sum: true, zeros, assumes: false }
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -84,7 +86,7 @@ impl Rest {
         if atoms.is_empty() {
             return Some(Rest::default());
         }
-        Some(Rest { atoms, is_sum, zeros })
+        Some(Rest { atoms, is_sum, zeros, assumes: self.assumes || other.assumes })
     }
 
     /// The product with a number.
@@ -115,6 +117,7 @@ impl Rest {
     pub(crate) fn with(&self, other: &Rest) -> Option<Rest> {
         let mut both = self.function(0);
         both.zeros = 0;
+        both.assumes |= other.assumes;
         for &(value, _) in &other.atoms {
             if let Err(at) = both.atoms.binary_search_by_key(&value, |atom| atom.0) {
                 both.atoms.insert(at, (value, 0));
@@ -200,7 +203,7 @@ mod tests {
 
     fn sum(atoms: &[(u32, u64)]) -> Rest {
         let atoms = atoms.iter().map(|&(value, by)| (Value::from_raw(value), by)).collect();
-        Rest { atoms, is_sum: true, zeros: 0 }
+        Rest { atoms, is_sum: true, zeros: 0, assumes: false }
     }
 
     fn plus(a: &Rest, b: &Rest, factor: u64) -> Option<Rest> {

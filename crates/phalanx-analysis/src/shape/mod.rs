@@ -75,6 +75,10 @@ pub enum Trust {
     Nothing,
     /// The flags of operations: what is said holds of values that are not poison.
     Flags,
+    /// The flags, and that indices do not wrap: the lanes of a wave that execute an operation
+    /// together differ by as much before a 32-bit number is extended as behind it. What rests on
+    /// that is [marked](form::Rest::assumes).
+    Indices,
 }
 
 /// The shapes of a function.

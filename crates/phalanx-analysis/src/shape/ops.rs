@@ -183,7 +183,7 @@ fn with_form_from(
     // Where flags are taken for granted the atoms do not tell: what is made of them may be poison nevertheless.
     let is_defined = match shapes.trust {
         Trust::Nothing => fact.is_defined,
-        Trust::Flags => {
+        Trust::Flags | Trust::Indices => {
             let is_defined = |operand: &Operand| match operand.as_const() {
                 Some(constant) => ids::integer(place, constant).is_some(),
                 None => {
@@ -312,7 +312,9 @@ fn form(
             let is_sure = is_sure(shapes, data, width, &a, &b, &result);
             match shapes.trust {
                 Trust::Nothing => is_sure.then_some(result).map(sure),
-                Trust::Flags => Some((trusting(shapes, data, &a, &b, result), is_sure)),
+                Trust::Flags | Trust::Indices => {
+                    Some((trusting(shapes, data, &a, &b, result), is_sure))
+                }
             }
         }
     }
@@ -494,6 +496,11 @@ fn cast(
         Opcode::ZExt if a.is_unsigned => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
         Opcode::ZExt if !is_sure && a.is_signed => {
             shapes.exprs.cast(Opcode::SExt, a.thread, width)?
+        }
+        _ if shapes.trust == Trust::Indices => {
+            let thread = shapes.exprs.cast(Opcode::SExt, a.thread, width)?;
+            let rest = Rest { assumes: true, ..a.rest.function(a.rest.zeros) };
+            return Some((Form { thread, rest, is_signed: false, is_unsigned: false }, is_sure));
         }
         _ => return None,
     };

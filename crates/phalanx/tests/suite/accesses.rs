@@ -58,6 +58,9 @@ fn check(body: &str, size: Option<[u32; 3]>, expected: &Expect) {
         if access.within == Within::Row {
             out.push_str(" in a row");
         }
+        if access.assumes_no_wrap {
+            out.push_str(" if no index wraps");
+        }
         if let (Some(segments), Some(sectors)) = (access.segments, access.sectors) {
             let _ = write!(out, ", {segments} segments, {sectors} sectors");
         }
@@ -167,12 +170,12 @@ fn rows_and_columns_of_a_matrix() {
         body,
         Some([16, 16, 1]),
         &expect![[r#"
-            %in.row = load float, ptr addrspace(1) %at, align 4: Gather
+            %in.row = load float, ptr addrspace(1) %at, align 4: Consecutive in a row
             %in.column = load float, ptr addrspace(1) %at.j, align 4: Gather, 32 segments, 32 sectors
             store float %in.row, ptr addrspace(3) %tile.at, align 4: Gather, 17 segments, 18 sectors, banks 2
             %of.pair = load double, ptr addrspace(1) %member, align 8: Gather, 3 segments, 9 sectors
             %same = load float, ptr addrspace(1) %q, align 4: Broadcast, 1 segments, 1 sectors
-            %through = load i32, ptr addrspace(1) %at, align 4: Gather
+            %through = load i32, ptr addrspace(1) %at, align 4: Consecutive in a row
             %gathered = load float, ptr addrspace(1) %through.at, align 4: Gather
         "#]],
     );
@@ -233,7 +236,7 @@ exit:
 ",
         Some([256, 1, 1]),
         &expect![[r#"
-            store float 1.000000e+00, ptr addrspace(3) %at, align 4: Gather
+            store float 1.000000e+00, ptr addrspace(3) %at, align 4: Strided(128) if no index wraps, 32 segments, 32 sectors, banks 32
         "#]],
     );
 }
@@ -262,7 +265,7 @@ exit:
         &body(1 << 24, 1 << 24),
         Some([256, 1, 1]),
         &expect![[r#"
-            %v = load i8, ptr addrspace(1) %at, align 1: Gather
+            %v = load i8, ptr addrspace(1) %at, align 1: Strided(16777216) if no index wraps, 32 segments, 32 sectors
         "#]],
     );
     check(
@@ -298,7 +301,7 @@ fn a_sum_of_factors_that_wraps() {
         &body(100),
         Some([2, 1, 1]),
         &expect![[r#"
-            %v = load i8, ptr addrspace(1) %at, align 1: Gather
+            %v = load i8, ptr addrspace(1) %at, align 1: Strided(-56) if no index wraps, 2 segments, 2 sectors
         "#]],
     );
     check(
@@ -365,7 +368,7 @@ fn an_index_that_is_frozen() {
             %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
         "#]],
         expect![[r#"
-            %v = load float, ptr addrspace(1) %at, align 4: Gather
+            %v = load float, ptr addrspace(1) %at, align 4: Consecutive if no index wraps, 2 segments, 5 sectors
         "#]],
         expect![[r#"
             %v = load float, ptr addrspace(1) %at, align 4: Gather

@@ -120,11 +120,13 @@ fn shapes(exprs: &Exprs, expr: Expr, bits: u32, waves: &[Waves]) -> Option<Vec<W
 }
 
 impl Finder<'_> {
-    /// What is known of an access at an address of which so many low bits count.
+    /// What is known of an access at an address of which so many low bits count. What is found goes
+    /// into `known`; where nothing is, the access is `unknown`.
     pub(super) fn classify(
         &mut self,
         form: &Form,
         bits: u32,
+        known: Access,
         unknown: Access,
         is_shared: bool,
     ) -> Access {
@@ -147,27 +149,37 @@ impl Finder<'_> {
                 return unknown;
             };
             let (segments, sectors) = (Some(segments), Some(sectors));
-            return Access { pattern, segments, sectors, bank_degree, ..unknown };
+            return Access { pattern, segments, sectors, bank_degree, ..known };
         }
         let varying = exprs.indices(form.thread) & self.shapes.varying.in_wave;
         let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
-        let pattern = |stride: i64| of_stride(cut(stride, bits), unknown.size);
         if varying.is_empty() {
-            return Access { pattern: Pattern::Broadcast, ..unknown };
+            return Access { pattern: Pattern::Broadcast, ..known };
         }
         if SourceSet::LANE.contains(varying) {
-            return Access { pattern: pattern(coefs[3]), ..unknown };
+            let pattern = of_stride(cut(coefs[3], bits), unknown.size);
+            return Access { pattern, ..known };
         }
-        if (SourceSet::THREAD_XYZ).contains(varying) {
-            // Rows are whole waves where neither y nor z varies in one.
-            let of_wave = self.shapes.varying.in_wave;
-            let within = match of_wave.intersects(SourceSet::Y | SourceSet::Z) {
-                true => Within::Row,
-                false => Within::Wave,
-            };
-            return Access { pattern: pattern(coefs[0]), within, ..unknown };
+        // Rows are whole waves where neither y nor z varies in one.
+        let of_wave = self.shapes.varying.in_wave;
+        match self.classify_rows(form, bits, known) {
+            Some(access) if !of_wave.intersects(SourceSet::Y | SourceSet::Z) => {
+                Access { within: Within::Wave, ..access }
+            }
+            Some(access) => access,
+            None => unknown,
         }
-        unknown
+    }
+
+    /// What lanes with y and z in common access, where the thread's part of the address is linear
+    /// and no function of the lane. Its rest has to be equal in them.
+    pub(super) fn classify_rows(&self, form: &Form, bits: u32, known: Access) -> Option<Access> {
+        let exprs = &self.shapes.exprs;
+        let varying = exprs.indices(form.thread) & self.shapes.varying.in_wave;
+        let (coefs, _) = exprs.linear(form.thread)?;
+        let is_of_threads = SourceSet::THREAD_XYZ.contains(varying);
+        let pattern = of_stride(cut(coefs[0], bits), known.size);
+        is_of_threads.then_some(Access { pattern, within: Within::Row, ..known })
     }
 }
 

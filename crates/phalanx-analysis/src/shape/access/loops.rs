@@ -25,8 +25,12 @@ pub(super) struct LoopReads {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Holds,
-    /// Holds in the arithmetic of the width, but perhaps not of integers.
-    Wraps,
+    /// Holds in the arithmetic of the width, but perhaps not of integers; and where `assumes`, if
+    /// no index wraps.
+    Weaker {
+        wraps: bool,
+        assumes: bool,
+    },
     Fails,
 }
 
@@ -45,7 +49,7 @@ impl Finder<'_> {
             }
         }
         while !assumed.is_empty() {
-            let mut shapes = Shapes::with_phis(self.place, Trust::Flags, assumed.clone());
+            let mut shapes = Shapes::with_phis(self.place, Trust::Indices, assumed.clone());
             // What is assumed speaks of expressions that are known already.
             std::mem::swap(&mut shapes.exprs, &mut self.shapes.exprs);
             self.shapes = shapes;
@@ -60,13 +64,16 @@ impl Finder<'_> {
             }
             for (phi, outcome) in phis.into_iter().zip(outcome) {
                 match (outcome, assumed.get_mut(&phi)) {
-                    (Outcome::Wraps, Some(form)) => form.is_signed = false,
+                    (Outcome::Weaker { wraps, assumes }, Some(form)) => {
+                        form.is_signed &= !wraps;
+                        form.rest.assumes |= assumes;
+                    }
                     (Outcome::Fails, _) => drop(assumed.remove(&phi)),
                     _ => {}
                 }
             }
         }
-        self.shapes = Shapes::new(self.facts.code, self.facts.around, Trust::Flags);
+        self.shapes = Shapes::new(self.facts.code, self.facts.around, Trust::Indices);
         self.uniform.clear();
     }
 
@@ -88,7 +95,8 @@ impl Finder<'_> {
                 if self.shapes.exprs.indices(form.thread).is_empty() {
                     continue;
                 }
-                let rest = Rest::atom(self.place.numbering.inst(phi), 0);
+                let assumes = form.rest.assumes;
+                let rest = Rest { assumes, ..Rest::atom(self.place.numbering.inst(phi), 0) };
                 let form = Form { rest, is_unsigned: false, ..form };
                 found.insert(phi, form);
             }
@@ -105,7 +113,7 @@ impl Finder<'_> {
     fn outcome(&mut self, phi: InstId, assumed: &Form) -> Outcome {
         let body = self.facts.code.body;
         let Some(width) = self.place.width(body.inst(phi).ty) else { return Outcome::Fails };
-        let mut outcome = Outcome::Holds;
+        let (mut wraps, mut assumes) = (false, false);
         for (value, from) in body.phi_incoming(phi) {
             let Some(form) = self.shapes.operand(self.place, value, width) else {
                 return Outcome::Fails;
@@ -117,11 +125,13 @@ impl Finder<'_> {
                 return Outcome::Fails;
             }
             let differ = self.shapes.exprs.differ_as_integers(form.thread, assumed.thread);
-            if assumed.is_signed && !(form.is_signed && differ) {
-                outcome = Outcome::Wraps;
-            }
+            wraps |= assumed.is_signed && !(form.is_signed && differ);
+            assumes |= form.rest.assumes && !assumed.rest.assumes;
         }
-        outcome
+        match wraps || assumes {
+            true => Outcome::Weaker { wraps, assumes },
+            false => Outcome::Holds,
+        }
     }
 
     /// Notes what was looked at in a round.

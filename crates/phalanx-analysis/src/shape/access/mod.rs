@@ -11,7 +11,11 @@
 //! | strided `n` | are `n` bytes apart |
 //! | gather | anything |
 //!
-//! Where the extents of workgroups are not known, a wave may run across rows; then what is said holds between lanes of one row.
+//! Where the extents of workgroups are not known, a wave may run across rows; then what is said holds between lanes of one row. So it
+//! does where the rest of the address depends on y or z (`a[y * w + x]`).
+//!
+//! **Indices that wrap.** `a[blockIdx.x * blockDim.x + threadIdx.x]` is computed as an unsigned number of 32 bits, whose lanes are 4
+//! bytes apart unless it wraps in the middle of a wave. That is assumed not to happen, and [said](Access::assumes_no_wrap).
 //!
 //! **Loops.** The header of a reducible cycle that is entered by one edge and repeated by one: threads that are together there came by
 //! the same edge. So a phi there whose incoming values have the same thread's part `t` is `t + rest`, where the rest is equal in
@@ -37,7 +41,7 @@ mod touched;
 use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_graph::{Cfg, Cycles, Node};
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, Value as Operand, flow::node_of};
-use phalanx_target::{AddressSpace, SpaceKind};
+use phalanx_target::{AddressSpace, SourceSet, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::follow::{AccessFollower, Found};
@@ -85,6 +89,9 @@ pub struct Access {
     pub pattern: Pattern,
     /// Between which lanes.
     pub within: Within,
+    /// Whether all that is said holds only if no index wraps between two lanes: C computes with
+    /// 32 bits and unsigned numbers what becomes an offset of 64 bits.
+    pub assumes_no_wrap: bool,
     /// Bytes that the lanes of a full wave access, all together.
     pub bytes: Option<u32>,
     /// Segments of 128 bytes that one wave touches at most, if that is known.
@@ -156,7 +163,7 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(facts: Facts<'a>) -> Self {
-        let shapes = Shapes::new(facts.code, facts.around, Trust::Flags);
+        let shapes = Shapes::new(facts.code, facts.around, Trust::Indices);
         Self::with_shapes(facts, shapes, FxHashSet::default(), Lanes::default())
     }
 
@@ -174,11 +181,16 @@ impl<'a> Finder<'a> {
 
     /// Whether a function of values is equal in a wave at the end of a block.
     fn is_uniform(&mut self, rest: &Rest, at: Node) -> bool {
+        self.is_equal(rest, at, self.shapes.varying.in_wave)
+    }
+
+    /// Whether it is equal there in threads of a wave that differ by these sources.
+    fn is_equal(&mut self, rest: &Rest, at: Node, varying: SourceSet) -> bool {
         let Facts { cycles, divergence, .. } = self.facts;
         self.read.extend(rest.values());
         rest.values().all(|atom| {
-            let is_equal = self.uniform.contains(&atom)
-                || !divergence.value(atom).intersects(self.shapes.varying.in_wave);
+            let is_equal =
+                self.uniform.contains(&atom) || !divergence.value(atom).intersects(varying);
             let home = match self.place.numbering.definition(atom) {
                 Definition::Argument(_) => None,
                 Definition::Inst(inst) => self.facts.code.body.block_of(inst).map(node_of),
@@ -235,14 +247,24 @@ impl<'a> Finder<'a> {
             align,
             pattern: Pattern::Gather,
             within: Within::Wave,
+            assumes_no_wrap: false,
             bytes,
             segments: None,
             sectors: None,
             bank_degree: None,
         };
-        let Some((form, bits)) = self.wave_address(inst, address) else { return Some(unknown) };
-        let is_shared = self.is_shared(address);
-        Some(self.classify(&form, bits, unknown, is_shared))
+        let at = self.facts.code.body.block_of(inst).map(node_of)?;
+        let Some((form, bits)) = self.address(address) else { return Some(unknown) };
+        let known = Access { assumes_no_wrap: form.rest.assumes, ..unknown };
+        if self.is_uniform(&form.rest, at) {
+            let is_shared = self.is_shared(address);
+            return Some(self.classify(&form, bits, known, unknown, is_shared));
+        }
+        let in_row = self.shapes.varying.in_wave - (SourceSet::Y | SourceSet::Z);
+        if self.is_equal(&form.rest, at, in_row) {
+            return Some(self.classify_rows(&form, bits, known).unwrap_or(unknown));
+        }
+        Some(unknown)
     }
 
     /// Whether an address is one of the workgroup's memory, by its type or what it was cast from.
