@@ -12,6 +12,7 @@ mod graph;
 mod input;
 mod md5;
 mod opt;
+mod performance;
 mod pipeline;
 mod report;
 mod run;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args, &terminal),
         Command::Opt(args) => opt::run(args, &terminal),
         Command::Graph(args) => graph::run(args, &terminal),
+        Command::Performance(args) => performance::run(args, &terminal),
         Command::Report(args) => report::run(args, &terminal),
         Command::Run(args) => run::run(args, &terminal),
         Command::Completions(args) => shell::completions(args, &terminal),

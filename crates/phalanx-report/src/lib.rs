@@ -17,6 +17,7 @@ mod lines;
 pub mod llvm;
 pub mod loads;
 pub mod page;
+pub mod performance;
 pub mod picture;
 pub mod source;
 pub mod spaces;

@@ -38,3 +38,21 @@ kernel void right_bank(global float *data) {
   barrier(CLK_LOCAL_MEM_FENCE);
   data[t] = tile[(t * 37 & 63) * 65];
 }
+
+// A number of 64 bits is cut to 32 and extended again.
+kernel void right_int_index(global const float *in, global float *out, int n) {
+  int i = (long)get_group_id(0) * get_local_size(0) + get_local_id(0);
+  if (i < n)
+    out[i] = in[i];
+}
+
+kernel void right_uint_index(global const float *in, global float *out, uint n) {
+  uint i = (ulong)get_group_id(0) * get_local_size(0) + get_local_id(0);
+  if (i < n)
+    out[i] = in[n - 1 - i];
+}
+
+kernel void slow_width(global const float *matrix, global float *out, int width) {
+  int i = (long)get_group_id(0) * get_local_size(0) + get_local_id(0);
+  out[i] = matrix[i * width];
+}

@@ -17,6 +17,7 @@ mod memory_ssa;
 mod numbers;
 mod own_functions;
 mod pages;
+mod performance;
 mod report;
 mod rules;
 mod run;

@@ -79,6 +79,7 @@ pub(super) fn all() -> Vec<Task> {
         Task { subject: Subject::Line, ..Task::new("explain", "explain") },
         Task::new("graph", "graph"),
         Task::new("graph svg", "graph --format svg"),
+        Task::new("performance", "-j1 performance"),
         Task::new("report", "-j1 report -o -"),
         Task { subject: Subject::Launch, ..Task::new("run", "run --fuel 1000000 --group 64") },
         Task::new("read and print", "opt -S"),

@@ -1,4 +1,11 @@
-//! Accesses of memory that take longer than they had to.
+//! How lanes of a wave reach memory, what that costs, and which accesses take longer than they had
+//! to.
+//!
+//! ```c
+//! out[i] = in[i * w];   // PHX011: 4 * w bytes from lane to lane
+//! tile[x * 32] = v;     // PHX012: 32 bank cycles where 1 would do
+//! atomicAdd(sum, v);    // PHX044: 32 lanes update one address
+//! ```
 //!
 //! Global memory is fetched in sectors of 32 bytes. An access is reported when its lanes touch so many that less than half of what is fetched is used
 //! ([`Rule::UncoalescedAccess`]).
@@ -6,23 +13,29 @@
 //! Workgroup memory is divided into banks: lanes that are served together and want different words of one bank are served one after the other
 //! ([`Rule::BankConflict`]; [`banks`] says how many that are).
 //!
+//! Atomic updates of one address by all lanes follow each other ([`Rule::SameAddressAtomic`]), unless
+//! a branch before them lets one lane come only.
+//!
 //! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes
 //! of each wave, its counts are taken, whatever the pattern. Otherwise only accesses with a
-//! constant distance between lanes are reported; where the width of waves is not known, for waves
-//! of 32 and of 64 lanes. An access that goes anywhere depends on data, and there is nothing to be
-//! said of it. If what lanes of a row are apart is a value that is known at run time only (`x * n`,
-//! `symbolic`), that is said with the value. O(accesses × lanes).
+//! constant distance between lanes have counts; where the width of waves is not known, for waves
+//! of 32 and of 64 lanes. If what lanes of a row are apart is a value that is known at run time only
+//! (`x * n`, `symbolic`), that is said with the value. Where an index was loaded by each lane
+//! (`a[b[i]]`) the access is a gather; of the rest nothing is known. O(accesses × lanes).
 
 use phalanx_core::affect::User;
-use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
-use phalanx_target::{Architecture, Scope, SourceSet, SpaceKind, address_space::AddressSpace};
+use phalanx_ir::{InstId, Opcode, Type, Value, ValueKind, constant::ConstKind};
+use phalanx_target::{
+    Architecture, Extent, Scope, SourceSet, SpaceKind, address_space::AddressSpace,
+};
+use rustc_hash::FxHashSet;
 
 pub use super::finding::Symbol;
 pub use super::finding::{AccessCost, WaveCost};
-use super::{Facts, Finding, Level, Rule, symbolic};
+use super::{Facts, Finding, Level, Rule, few, symbolic, witness::stored};
 use crate::code::{Code, Numbering};
 use crate::shape::{
-    access::{Access, Accesses, Pattern, fewest_sectors},
+    access::{Access, Accesses, Pattern, Within, fewest_sectors},
     banks,
 };
 
@@ -30,83 +43,196 @@ use crate::shape::{
 const SECTOR: u32 = 32;
 /// Widths of waves that there are.
 const WIDTHS: [u32; 2] = [32, 64];
+/// So many operations of an address are looked at for loads.
+const OPERATIONS: usize = 96;
+
+/// How the lanes of a wave reach memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// All at one address.
+    One,
+    /// Without a gap between them.
+    Consecutive,
+    /// So many bytes from lane to lane.
+    Strided(i64),
+    /// A number of bytes that is known at run time only.
+    Symbolic(Symbol),
+    /// At known places that have no one distance.
+    Irregular,
+    /// Where data say that each lane has loaded.
+    Gather,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// A load, a store or an atomic of global or workgroup memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// The instruction.
+    pub inst: InstId,
+    /// Global or workgroup memory.
+    pub space: SpaceKind,
+    /// How lanes reach it.
+    pub reach: Reach,
+    /// What that costs.
+    pub cost: AccessCost,
+    /// What the address depends on, of what varies in a wave.
+    pub sources: SourceSet,
+    /// The rule that has something to say of it.
+    pub rule: Option<Rule>,
+}
 
 /// Findings about accesses, in the order of the function.
 #[must_use]
 pub fn findings(facts: Facts<'_>, accesses: &Accesses) -> Vec<Finding> {
-    accesses.iter().filter_map(|access| finding(facts, access)).collect()
+    let finding = |access: &Access| {
+        let Reached { inst, cost, sources, rule, .. } = reached(facts, access)?;
+        let access = Some(cost);
+        Some(Finding { sources, access, ..Finding::new(rule?, Level::Note, inst, Scope::Wave) })
+    };
+    accesses.iter().filter_map(finding).collect()
 }
 
-fn finding(facts: Facts<'_>, access: &Access) -> Option<Finding> {
+/// How lanes reach memory in an access; none of an access of private or constant memory.
+#[must_use]
+pub fn reached(facts: Facts<'_>, access: &Access) -> Option<Reached> {
     let body = facts.code.body;
-    let address = match body.inst(access.inst).opcode {
+    let opcode = body.inst(access.inst).opcode;
+    let address = match opcode {
         Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(access.inst)[0],
         Opcode::Store => body.operands(access.inst)[1],
         _ => return None,
     };
-    let cost: fn(&Access, u32) -> Option<(WaveCost, bool)>;
-    let rule;
-    match space(facts, address)? {
-        SpaceKind::Global => (rule, cost) = (Rule::UncoalescedAccess, sectors),
-        SpaceKind::Workgroup => (rule, cost) = (Rule::BankConflict, servings),
+    let space = space(facts, address)?;
+    let count: fn(&Access, u32) -> Option<(WaveCost, bool)> = match space {
+        SpaceKind::Global => sectors,
+        SpaceKind::Workgroup => servings,
         _ => return None,
-    }
-    let waves = match facts.launch.wave_width {
-        Some(width) => [cost(access, width), None],
-        None => WIDTHS.map(|width| cost(access, width)),
     };
-    // What is known at run time only is more than an element, as a rule.
-    let is_unknown = rule == Rule::UncoalescedAccess
-        && waves.iter().all(Option::is_none)
-        && access.pattern == Pattern::Gather;
-    let symbol = is_unknown.then(|| symbolic::distance(facts, address)).flatten();
-    if symbol.is_none() {
-        waves.iter().flatten().find(|(_, is_slow)| *is_slow)?;
-    }
-    let stride = match access.pattern {
-        Pattern::Strided(stride) => Some(stride),
-        _ => None,
+    let reach = reach(facts, access, address);
+    let is_atomic = matches!(opcode, Opcode::AtomicRmw | Opcode::CmpXchg);
+    let lanes = |width| lanes(facts, access, width);
+    let is_shared = is_atomic
+        && reach == Reach::One
+        && lanes(WIDTHS[1]) > 1
+        && !few::lanes_come(facts, access.inst);
+    let of_width = |width| match is_shared {
+        true => Some((WaveCost { lanes: lanes(width), count: lanes(width), least: 1 }, true)),
+        false => count(access, lanes(width)),
+    };
+    let waves = match facts.launch.wave_width {
+        Some(width) => [of_width(width), None],
+        None => WIDTHS.map(of_width),
+    };
+    let is_slow = waves.iter().flatten().any(|(_, is_slow)| *is_slow);
+    let rule = match (space, reach) {
+        (_, Reach::One) if is_atomic => is_shared.then_some(Rule::SameAddressAtomic),
+        // What is known at run time only is more than an element, as a rule.
+        (SpaceKind::Global, Reach::Symbolic(_)) => Some(Rule::UncoalescedAccess),
+        (_, Reach::Symbolic(_)) => Some(Rule::BankConflict),
+        (SpaceKind::Global, _) => is_slow.then_some(Rule::UncoalescedAccess),
+        _ => is_slow.then_some(Rule::BankConflict),
     };
     let numbering = Numbering::new(facts.code.header);
     let user = User::value(numbering.inst(access.inst));
     let sources = numbering.operand(address).map(|value| facts.divergence.at_use(value, user));
-    let waves = waves.map(|wave| wave.map(|(cost, _)| cost));
-    Some(Finding {
-        sources: sources.unwrap_or(SourceSet::EMPTY) & facts.varying(Scope::Wave),
-        access: Some(AccessCost { stride, symbol, size: access.size, waves }),
-        ..Finding::new(rule, Level::Note, access.inst, Scope::Wave)
-    })
+    let cost = AccessCost {
+        stride: if let Reach::Strided(stride) = reach { Some(stride) } else { None },
+        symbol: if let Reach::Symbolic(symbol) = reach { Some(symbol) } else { None },
+        size: access.size,
+        waves: waves.map(|wave| wave.map(|(cost, _)| cost)),
+        in_rows: access.within == Within::Row || matches!(reach, Reach::Symbolic(_)),
+        assumes_no_wrap: access.assumes_no_wrap || matches!(reach, Reach::Symbolic(_)),
+    };
+    let sources = sources.unwrap_or(SourceSet::EMPTY) & facts.varying(Scope::Wave);
+    Some(Reached { inst: access.inst, space, reach, cost, sources, rule })
+}
+
+fn reach(facts: Facts<'_>, access: &Access, address: Value) -> Reach {
+    match access.pattern {
+        Pattern::Broadcast => Reach::One,
+        Pattern::Consecutive => Reach::Consecutive,
+        Pattern::Strided(stride) => Reach::Strided(stride),
+        Pattern::Gather if access.sectors.is_some() => Reach::Irregular,
+        Pattern::Gather => match symbolic::distance(facts, address) {
+            Some(symbol) => Reach::Symbolic(symbol),
+            None if is_loaded(facts, address) => Reach::Gather,
+            None => Reach::Unknown,
+        },
+    }
+}
+
+/// Lanes of a wave of which a pattern speaks: those of a row where it holds within rows.
+fn lanes(facts: Facts<'_>, access: &Access, width: u32) -> u32 {
+    match (access.within, facts.launch.workgroup_size[0]) {
+        (Within::Row, Extent::Exactly(row)) => row.clamp(1, width),
+        _ => width,
+    }
+}
+
+/// Whether an address is computed from what each lane has loaded, or an atomic has handed it.
+fn is_loaded(facts: Facts<'_>, address: Value) -> bool {
+    let body = facts.code.body;
+    let numbering = Numbering::new(facts.code.header);
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut work = vec![address];
+    while let Some(value) = work.pop() {
+        let Some(inst) = value.as_inst() else { continue };
+        let sources = facts.divergence.value(numbering.inst(inst));
+        let is_new = seen.len() < OPERATIONS && seen.insert(value);
+        if !is_new || !sources.intersects(facts.varying(Scope::Wave)) {
+            continue;
+        }
+        match body.inst(inst).opcode {
+            Opcode::Load => match stored(facts, inst) {
+                Some(value) => work.push(value),
+                None => return true,
+            },
+            Opcode::AtomicRmw | Opcode::CmpXchg => return true,
+            _ => work.extend(body.operands(inst)),
+        }
+    }
+    false
 }
 
 /// Sectors, and whether less than half of them is used. A base that could be more fortunate is given the benefit of the doubt.
 fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
-    let wanted = lanes.checked_mul(access.size)?;
-    let count = match (access.pattern, access.sectors) {
-        (Pattern::Strided(stride), _) => {
-            fewest_sectors(&strided(stride, lanes), access.size, access.align)
+    let of_stride = |stride| fewest_sectors(&strided(stride, lanes), access.size, access.align);
+    let (wanted, count) = match (access.pattern, access.sectors) {
+        (Pattern::Broadcast, _) => (access.size, of_stride(0)),
+        (Pattern::Consecutive, _) => {
+            (lanes.checked_mul(access.size)?, of_stride(access.size.into()))
         }
+        (Pattern::Strided(stride), _) => (lanes.checked_mul(access.size)?, of_stride(stride)),
         // As many as the least fortunate base has, which is one more, as a rule.
-        (Pattern::Gather, Some(most)) => most.saturating_sub(1),
+        (Pattern::Gather, Some(most)) => {
+            (lanes.checked_mul(access.size)?, most.saturating_sub(1).max(1))
+        }
         _ => return None,
     };
     let cost = WaveCost { lanes, count, least: wanted.div_ceil(SECTOR) };
-    Some((cost, count.saturating_mul(SECTOR) > wanted.saturating_mul(2)))
+    Some((cost, count.saturating_mul(SECTOR) > wanted.saturating_mul(2).max(SECTOR)))
 }
 
 /// How often lanes are served, and whether some wait because of a conflict.
 fn servings(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
     let groups = lanes.div_ceil(banks::served_together(access.size));
+    let of_stride = |stride: i64| {
+        // The base of the memory is not known, and an access as aligned as is stated.
+        let align = if stride % 4 == 0 { access.align } else { 1 };
+        banks::degree(&strided(stride, lanes), access.size, align)
+    };
     let degree = match (access.bank_degree, access.pattern) {
         (Some(degree), _) => degree,
-        (None, Pattern::Strided(stride)) => {
-            // The base of the memory is not known, and an access as aligned as is stated.
-            let align = if stride % 4 == 0 { access.align } else { 1 };
-            banks::degree(&strided(stride, lanes), access.size, align)
-        }
-        _ => return None,
+        (None, Pattern::Broadcast) => of_stride(0),
+        (None, Pattern::Consecutive) => of_stride(access.size.into()),
+        (None, Pattern::Strided(stride)) => of_stride(stride),
+        (None, Pattern::Gather) => return None,
     };
     let cost = WaveCost { lanes, count: groups.saturating_mul(degree), least: groups };
-    Some((cost, degree > 1))
+    let is_plain = access.bank_degree.is_none()
+        && matches!(access.pattern, Pattern::Broadcast | Pattern::Consecutive);
+    Some((cost, degree > 1 && !is_plain))
 }
 
 /// Offsets of lanes that are so many bytes apart.

@@ -102,6 +102,8 @@ rules! {
     UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
     /// Lanes of a wave that meet in one bank of workgroup memory.
     BankConflict "PHX012" "bank-conflict" "lanes of a wave access one bank of workgroup memory",
+    /// Lanes of a wave that update one address.
+    SameAddressAtomic "PHX044" "same-address-atomic" "lanes of a wave update one address",
     /// Between two versions of a module: a barrier that was executed by all threads and no longer
     /// is.
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
@@ -188,6 +190,7 @@ impl Rule {
             | Rule::NotExecuted
             | Rule::UncoalescedAccess
             | Rule::BankConflict
+            | Rule::SameAddressAtomic
             | Rule::CoherentLoad
             | Rule::LaneByLaneLoad => Level::Note,
         }
@@ -320,10 +323,14 @@ pub struct AccessCost {
     pub symbol: Option<Symbol>,
     /// For the width of waves, or for those that there are.
     pub waves: [Option<WaveCost>; 2],
+    /// Whether it is that of lanes that have y and z in common.
+    pub in_rows: bool,
+    /// Whether that holds only if no index wraps round between two lanes.
+    pub assumes_no_wrap: bool,
 }
 
-/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it
-/// are served by workgroup memory.
+/// What an access costs a wave: sectors of global memory that it touches, how often lanes of it
+/// are served by workgroup memory, or updates of one address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveCost {
     /// Lanes of the wave.

@@ -22,6 +22,7 @@
 //! | `evaluate` | what operations give for numbers that are known |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | [`costs`] | what accesses, branches and loops cost a wave |
 //! | [`spins`] | loops in which threads wait for others |
 //! | [`spaces`] | accesses that cannot be right where the address leads |
 //! | [`loads`] | loads that would take a cheaper way but for one obstacle |
@@ -49,11 +50,13 @@
 
 pub mod accesses;
 pub mod barriers;
+pub mod costs;
 mod counted;
 pub mod coverage;
 mod entries;
 mod evaluate;
 mod facts;
+mod few;
 mod finding;
 mod judged;
 pub mod kinds;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     check::{
-        self, Callee, Calls, Edges, Facts, Finding, Judged, Operation, Sites, Split,
+        self, Callee, Calls, Edges, Facts, Finding, Judged, Operation, Sites, Split, costs::Costs,
         coverage::Coverage,
     },
     lower::Code,
@@ -286,6 +286,13 @@ pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding
 pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let accesses = memory_accesses(db, function).as_ref()?;
     with_facts(db, function, |facts| check::accesses::findings(facts, accesses))
+}
+
+/// What accesses, branches and loops of a function cost a wave. None for a declaration. Not a query:
+/// it is asked for once, to be shown.
+pub fn costs(db: &dyn Db, function: FunctionInput) -> Option<Costs> {
+    let accesses = memory_accesses(db, function).as_ref()?;
+    with_facts(db, function, |facts| check::costs::costs(facts, accesses))
 }
 
 /// Loads that would take a cheaper way but for one obstacle.

@@ -1,6 +1,7 @@
 //! From facts to the model.
 
 use phalanx_analysis::{
+    check::accesses::Reach,
     convergence::{Control, Operation, Token},
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
@@ -12,6 +13,7 @@ use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_ir::{InstId, Type, flow, function::FunctionRef};
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
+use rustc_hash::FxHashMap;
 
 use super::model::{
     AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
@@ -354,13 +356,20 @@ impl Builder<'_> {
     fn accesses(&self) -> Vec<AccessReport> {
         let accesses = queries::memory_accesses(self.db, self.input);
         let accesses = accesses.iter().flat_map(|all| all.iter());
+        let costs = queries::costs(self.db, self.input).unwrap_or_default();
+        let reached: FxHashMap<InstId, Reach> =
+            costs.accesses.iter().map(|(reached, _)| (reached.inst, reached.reach)).collect();
         accesses
             .map(|access| {
                 let (pattern, stride) = match access.pattern {
                     Pattern::Broadcast => ("broadcast", Some(0)),
                     Pattern::Consecutive => ("consecutive", Some(access.size.into())),
                     Pattern::Strided(stride) => ("strided", Some(stride)),
-                    Pattern::Gather => ("gather", None),
+                    Pattern::Gather => match reached.get(&access.inst) {
+                        Some(Reach::Symbolic(_) | Reach::Unknown) => ("unknown", None),
+                        Some(Reach::Irregular) => ("irregular", None),
+                        _ => ("gather", None),
+                    },
                 };
                 AccessReport {
                     place: self.lines.inst(access.inst),
@@ -368,6 +377,7 @@ impl Builder<'_> {
                     pattern,
                     stride,
                     in_rows: access.within == Within::Row,
+                    assumes_no_wrap: access.assumes_no_wrap,
                     size: access.size,
                     align: access.align,
                     bytes: access.bytes,

@@ -233,13 +233,16 @@ pub struct AccessReport {
     pub place: Place,
     /// The instruction.
     pub text: String,
-    /// `broadcast`, `consecutive`, `strided` or `gather`.
+    /// `broadcast`, `consecutive`, `strided`, `irregular` (known places without one distance),
+    /// `gather` (where loaded data say) or `unknown`.
     pub pattern: &'static str,
     /// Bytes from one lane to the next, where that is the same for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stride: Option<i64>,
     /// The pattern holds between lanes with the same y and z only: a wave may run across rows.
     pub in_rows: bool,
+    /// The pattern holds only if no index wraps round between two lanes.
+    pub assumes_no_wrap: bool,
     /// Bytes that each lane accesses.
     pub size: u32,
     /// Stated alignment.

@@ -134,7 +134,12 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 ("strided", Some(stride)) => format!(" by {stride}"),
                 _ => String::new(),
             };
-            let rows = if access.in_rows { " in rows" } else { "" };
+            let rows = match (access.in_rows, access.assumes_no_wrap) {
+                (true, true) => " in rows, if no index wraps",
+                (true, false) => " in rows",
+                (false, true) => " if no index wraps",
+                (false, false) => "",
+            };
             let touched = match (access.bytes, access.segments, access.sectors) {
                 (Some(bytes), Some(segments), Some(sectors)) => {
                     format!(" {bytes} bytes in {segments} x 128 or {sectors} x 32")

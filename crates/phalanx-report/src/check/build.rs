@@ -180,7 +180,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The function that is checked, as the program calls it, and as the module does.
-    pub(super) fn function_name(&self) -> (&str, &str) {
+    pub(crate) fn function_name(&self) -> (&str, &str) {
         (&self.name, &self.symbol)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn location(&self, inst: InstId) -> Location {
+    pub(crate) fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
         let known = (&module.shell(self.db).metadata, &**module.context(self.db));
         Location::of(self.input.view(self.db), known, Some(&self.lines), inst)
@@ -290,7 +290,7 @@ impl<'a> Checker<'a> {
     }
 
     /// What a value is called: in the source where that is known, or else in the module.
-    fn value_name(&self, value: Value) -> String {
+    pub(crate) fn value_name(&self, value: Value) -> String {
         let in_source = self.explainer.variables().name(value);
         in_source.map_or_else(|| self.explainer.name(value), str::to_owned)
     }

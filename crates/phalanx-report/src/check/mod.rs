@@ -6,6 +6,7 @@
 //!
 //! Files are not read here: a [`Sources`] is asked for their contents.
 
+mod access;
 mod allow;
 mod build;
 mod compare;
@@ -27,6 +28,7 @@ pub use crate::{
     lines::Place,
     source::{LinedText, Location, SourceFile, Sources},
 };
+pub(crate) use access::distance;
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
 pub use compare::{Comparison, Side, against};

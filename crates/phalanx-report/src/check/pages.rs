@@ -33,6 +33,7 @@ pages! {
     LanesWait "PHX019",
     UncoalescedAccess "PHX011",
     BankConflict "PHX012",
+    SameAddressAtomic "PHX044",
     BarrierBecameDivergent "PHX020",
     GroupChanged "PHX021",
     BarrierMoved "PHX022",

@@ -1,10 +1,7 @@
 //! What is said of each rule.
 
 use phalanx_analysis::{
-    check::{
-        AccessCost, CountFault, Evaluated, Finding, Geometry, Level, Rule, Symbol, WaveCost,
-        What as Evaluates, Witness,
-    },
+    check::{CountFault, Evaluated, Finding, Geometry, Level, Rule, What as Evaluates, Witness},
     loads::Refusal,
     spaces::SpaceSet,
 };
@@ -13,7 +10,7 @@ use phalanx_target::{
     intrinsics::{Barrier, BarrierPhase, Role},
 };
 
-use super::memory;
+use super::{access, memory};
 use crate::explain::words::{self as sources, Dialect};
 use crate::spaces::words as memories;
 
@@ -130,8 +127,18 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         | Rule::ReadBeforeWritten
         | Rule::OutOfBounds
         | Rule::LostIndex => memory::message(finding, what),
-        Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
-        Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
+        Rule::UncoalescedAccess | Rule::BankConflict => {
+            // What is known at run time only can be little.
+            let is_symbolic = finding.access.is_some_and(|cost| cost.symbol.is_some());
+            let may = if is_symbolic { "may " } else { "" };
+            match finding.rule {
+                Rule::BankConflict => {
+                    format!("lanes of a wave {may}access one bank of workgroup memory")
+                }
+                _ => format!("lanes of a wave {may}access global memory far apart"),
+            }
+        }
+        Rule::SameAddressAtomic => "lanes of a wave update one address".to_owned(),
         Rule::BarrierBecameDivergent => {
             format!("{what} was executed by all {threads}, and may no longer be")
         }
@@ -187,13 +194,7 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         );
     }
     if let Some(cost) = finding.access {
-        return match (cost.symbol, &what.symbol) {
-            (Some(Symbol { bytes, .. }), Some(name)) => {
-                let times = if bytes == 1 { String::new() } else { format!("{bytes} * ") };
-                format!("{times}{name} bytes from lane to lane, {} bytes each", cost.size)
-            }
-            _ => access(finding.rule, cost),
-        };
+        return access::label(finding.rule, cost, what.symbol.as_deref());
     }
     if let Some(evaluated) = finding.evaluated {
         return of_threads(evaluated);
@@ -233,7 +234,9 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
             Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
             _ => "nobody waited since the last arrival",
         },
-        Rule::UncoalescedAccess | Rule::BankConflict => "slower than it had to be",
+        Rule::UncoalescedAccess | Rule::BankConflict | Rule::SameAddressAtomic => {
+            "slower than it had to be"
+        }
         Rule::UnstatedLaunch => "divergent as far as is known",
         Rule::ConstantStore => "this memory does not change during a launch",
         Rule::ContradictedCast => match finding.other {
@@ -271,24 +274,6 @@ fn of_threads(Evaluated { threads, values: [first, second], what }: Evaluated) -
             format!("thread {one} comes with {first}, thread {other} with {second}")
         }
     }
-}
-
-/// How far lanes are from each other, and what that costs.
-fn access(rule: Rule, AccessCost { stride, size, waves, .. }: AccessCost) -> String {
-    let distance = match stride {
-        Some(stride) => format!("{stride} bytes from lane to lane"),
-        None => "lanes far apart".to_owned(),
-    };
-    let unit = match rule {
-        Rule::BankConflict => "bank cycles",
-        _ => "transactions of 32 bytes",
-    };
-    let mut costs = Vec::new();
-    for WaveCost { lanes, count, least } in waves.into_iter().flatten() {
-        let unit = if costs.is_empty() { format!(" {unit}") } else { String::new() };
-        costs.push(format!("{count}{unit} where {least} would do, for {lanes} lanes"));
-    }
-    format!("{distance}, {size} bytes each: {}", costs.join("; "))
 }
 
 /// What is said where threads part.
@@ -394,6 +379,9 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         }
         Rule::BankConflict => {
             "make rows one element longer than they have to be, so that columns go through all banks"
+        }
+        Rule::SameAddressAtomic => {
+            "let lanes sum up among themselves first (`__reduce_add_sync`, `sub_group_reduce_add`, shuffles), and one of them update memory"
         }
         Rule::ConstantStore => "write to a variable of device memory, or let the host do it",
         Rule::ContradictedCast => "cast to the space that it leads to, or test it first",

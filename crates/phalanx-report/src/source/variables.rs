@@ -130,14 +130,11 @@ fn said(db: &Database, input: FunctionInput, record: &DebugRecord) -> Option<(Ke
     let &[value] = values else { return None };
     let name = metadata.field(variable, Field::Name).and_then(MetadataValue::as_string)?;
     let kept = if is_slot { Kept::In(value) } else { Kept::Here(value) };
-    // Of a slot it says in which address space that is.
+    // The class of addresses of a slot; it stays when the slot becomes a value.
     let operations: Vec<_> =
         metadata.values(expression).map(|value| value.as_int(module.context(db))).collect();
-    let is_plain = match operations.as_slice() {
-        [] => true,
-        [Some(CONSTU), _, Some(SWAP), Some(XDEREF)] => is_slot,
-        _ => false,
-    };
+    let is_plain =
+        matches!(operations.as_slice(), [] | [Some(CONSTU), _, Some(SWAP), Some(XDEREF)]);
     is_plain.then(|| (kept, module.context(db).text(name).into_owned()))
 }
 

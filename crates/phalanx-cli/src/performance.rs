@@ -1,0 +1,89 @@
+//! `phalanx performance`: what a wave pays for, the dearest first.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use phalanx::{
+    Session,
+    db::{FunctionEntry, queries},
+    report::{
+        check::{Checker, LinedText},
+        performance::{ModuleCosts, performance, write_performance},
+    },
+    target::LaunchStatement,
+};
+
+use crate::{
+    analyze::overrides,
+    args::{Format, PerformanceArgs},
+    files::Files,
+    functions,
+    input::{self, compiled_by},
+    run::extents,
+    status::Status,
+    terminal::Terminal,
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &PerformanceArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let mut status = Status::Fine;
+    let mut modules = Vec::new();
+    for file in &args.files {
+        match costs_of(args, file, terminal)? {
+            Some(module) => modules.push(module),
+            None => status = Status::Bad,
+        }
+    }
+    let mut out = String::new();
+    match args.format {
+        Format::Json => {
+            out = serde_json::to_string_pretty(&modules)?;
+            out.push('\n');
+        }
+        Format::Text => {
+            for module in &modules {
+                write_performance(module, args.all, &mut out)?;
+            }
+        }
+    }
+    terminal.out(&out)?;
+    Ok(status)
+}
+
+/// What the functions of a file cost. None if it is no module, which has been said.
+fn costs_of(
+    args: &PerformanceArgs,
+    file: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<Option<ModuleCosts>> {
+    let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+    let source = input::read_one(file, &args.source, &args.target, workgroup_size, terminal)?;
+    let mut session = Session::new();
+    let module = match session.read_for(&source.text, overrides(&args.target)) {
+        Ok(module) => module,
+        Err(error) => {
+            terminal.err(&error.render(&source.module, &source.text));
+            return Ok(None);
+        }
+    };
+    let entries = functions::select(&session, module.input(), &args.function)?;
+    let launch = LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() };
+    for entry in &entries {
+        session.database_mut().set_launch(entry.input, launch)?;
+    }
+    session.set_whole(module, !args.part_of_program);
+    let (db, printer) = (session.database(), session.printer(module));
+    let (files, text) = (Files::default(), LinedText::new(&source.text[..]));
+    let files = files.of(&source);
+    // What no kernel calls is not executed, such as the body that clang makes of an OpenCL kernel.
+    let is_shown = |entry: &FunctionEntry| {
+        !args.function.is_empty() || args.part_of_program || queries::is_executed(db, entry.input)
+    };
+    let costs = entries.iter().filter(|entry| is_shown(entry)).filter_map(|entry| {
+        let checker = Checker::new(db, entry.input, &printer, &text, &files);
+        performance(db, entry.input, &checker)
+    });
+    let functions = costs.collect();
+    let compiled = source.compiled.as_ref().map(|origin| compiled_by(&origin.about));
+    Ok(Some(ModuleCosts { file: source.name.clone(), compiled, functions }))
+}
