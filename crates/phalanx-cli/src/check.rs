@@ -238,6 +238,7 @@ impl<'a> Check<'a> {
                 let files = self.files_of(&source);
                 trials.add_fixes((&source, &files), &mut found, &judged);
                 self.add_unoptimized(&source, &mut found)?;
+                self.add_copies(&source, &mut found)?;
                 if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
                     let reads = source.compiled.as_ref().map(|origin| origin.reads.clone());
                     let payload = stored::write(&found, &judged);
@@ -278,13 +279,34 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let plain = self.reader.unit(&origin.unit, Some("-O0"))?;
-        let (more, _) = self.found(&plain, &self.files)?;
+        self.add_of(Rule::ConstantStore, &plain, found)
+    }
+
+    /// Copies of OpenCL's in the background are a loop in libclc, in which each thread copies a share
+    /// at once: they are looked for where the call stays.
+    fn add_copies(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
+        const WORD: &[u8] = b"async_work_group_";
+        let Some(origin) = &source.compiled else { return Ok(()) };
+        let text = std::fs::read(origin.unit.path()).unwrap_or_default();
+        let has_copies = text.windows(WORD.len()).any(|window| window == WORD);
+        if !has_copies || origin.unit.language != Language::OpenCl {
+            return Ok(());
+        }
+        self.add_of(Rule::PendingCopy, &self.reader.with_calls(&origin.unit)?, found)
+    }
+
+    /// Adds what one rule finds in another compilation of a source, and was not found before.
+    fn add_of(
+        &self,
+        rule: Rule,
+        source: &Source,
+        found: &mut Vec<Diagnostic>,
+    ) -> anyhow::Result<()> {
+        let (more, _) = self.found(source, &self.files)?;
         let is_new = |one: &Diagnostic| {
-            one.code == Rule::ConstantStore.code()
-                && one.location.source.is_some()
-                && !found
-                    .iter()
-                    .any(|f| f.code == one.code && f.location.source == one.location.source)
+            let is_same =
+                |f: &Diagnostic| f.code == one.code && f.location.source == one.location.source;
+            one.code == rule.code() && one.location.source.is_some() && !found.iter().any(is_same)
         };
         let more: Vec<Diagnostic> = more.into_iter().filter(is_new).collect();
         found.extend(more);

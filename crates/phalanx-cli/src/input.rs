@@ -85,6 +85,7 @@ impl Reader {
                 triple: target.mtriple.clone(),
                 level: None,
                 threads: None,
+                keeps_calls: false,
             },
             headers: Headers {
                 cuda_path: args.cuda_path.clone(),
@@ -145,6 +146,13 @@ impl Reader {
     pub(crate) fn unit(&self, unit: &Unit, level: Option<&str>) -> anyhow::Result<Source> {
         let level = level.map(str::to_owned);
         let defaults = Defaults { level, ..self.defaults.clone() };
+        let compiled = compile(self.compiler()?, unit, &defaults, &self.headers, self.cache())?;
+        Ok(Self::compiled(unit, compiled))
+    }
+
+    /// Compiles a unit so that functions of OpenCL's library stay calls.
+    pub(crate) fn with_calls(&self, unit: &Unit) -> anyhow::Result<Source> {
+        let defaults = Defaults { keeps_calls: true, ..self.defaults.clone() };
         let compiled = compile(self.compiler()?, unit, &defaults, &self.headers, self.cache())?;
         Ok(Self::compiled(unit, compiled))
     }

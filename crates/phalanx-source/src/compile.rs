@@ -39,6 +39,8 @@ pub struct Defaults {
     pub level: Option<String>,
     /// How many threads workgroups are said to have, if that is said.
     pub threads: Option<u64>,
+    /// Whether functions of OpenCL's library stay calls, known by name: libclc is not linked.
+    pub keeps_calls: bool,
 }
 
 /// How a source was compiled.
@@ -112,7 +114,7 @@ pub fn compile(
         false => "amdgcn-amd-amdhsa".to_owned(),
     });
     let level = defaults.level.as_deref().or(flags.level.as_deref()).unwrap_or(LEVEL);
-    let chosen = headers.choose(unit.language, flags, &triple, compiler)?;
+    let chosen = headers.choose(unit.language, flags, &triple, compiler, defaults.keeps_calls)?;
     let about = About {
         compiler: compiler.name(),
         language: unit.language.name().to_owned(),

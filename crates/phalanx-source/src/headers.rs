@@ -80,11 +80,12 @@ impl Headers {
         flags: &Flags,
         triple: &str,
         compiler: &Compiler,
+        keeps_calls: bool,
     ) -> Result<Chosen, SourceError> {
         match language {
             Language::Cuda => self.cuda(flags),
             Language::Hip => self.hip(flags),
-            Language::OpenCl => Ok(open_cl(triple, compiler)),
+            Language::OpenCl => Ok(open_cl(triple, compiler, keeps_calls)),
         }
     }
 
@@ -171,10 +172,10 @@ impl Chosen {
     }
 }
 
-fn open_cl(triple: &str, compiler: &Compiler) -> Chosen {
+fn open_cl(triple: &str, compiler: &Compiler, keeps_calls: bool) -> Chosen {
     let mut chosen = Chosen::default();
     chosen.argument(&["-nogpulib", "-Xclang", "-finclude-default-header"]);
-    match libclc(triple, compiler) {
+    match libclc(triple, compiler).filter(|_| !keeps_calls) {
         Some(library) => {
             chosen.link(&library);
             if triple.starts_with("amdgcn") {

@@ -288,7 +288,8 @@ fn is_distinct(name: &str) -> bool {
 }
 
 /// The name that the source has, of a function in no namespace that is no instance of a template.
-fn source_name(name: &[u8]) -> Option<&str> {
+#[must_use]
+pub fn source_name(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;
     let Some(mangled) = name.strip_prefix("_Z") else { return Some(name) };
     let digits = mangled.len() - mangled.trim_start_matches(|c: char| c.is_ascii_digit()).len();

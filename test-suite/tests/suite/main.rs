@@ -4,6 +4,7 @@
 mod accesses;
 mod analyze;
 mod check;
+mod copies;
 mod explain;
 mod fixes;
 mod generic;

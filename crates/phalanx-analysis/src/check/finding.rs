@@ -146,6 +146,8 @@ rules! {
     OutOfBounds "PHX053" "out-of-bounds" "a thread accesses an array outside of its bounds",
     /// Threads that write different values to one address of global memory.
     LostIndex "PHX054" "lost-index" "threads write different values to one address of global memory",
+    /// Memory of a copy in the background that is accessed before a wait for it.
+    PendingCopy "PHX055" "pending-copy" "memory is accessed while a copy in the background goes on",
 }
 
 impl Rule {
@@ -181,6 +183,7 @@ impl Rule {
             | Rule::ReadBeforeWritten
             | Rule::OutOfBounds
             | Rule::LostIndex
+            | Rule::PendingCopy
             | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation

@@ -22,6 +22,7 @@
 //! | `evaluate` | what operations give for numbers that are known |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | [`pending`] | memory that is accessed while a copy in the background goes on |
 //! | [`costs`] | what accesses, branches and loops cost a wave |
 //! | [`spins`] | loops in which threads wait for others |
 //! | [`spaces`] | accesses that cannot be right where the address leads |
@@ -69,6 +70,7 @@ mod notes;
 mod numbers;
 mod operations;
 mod parting;
+pub mod pending;
 pub mod races;
 mod rereads;
 mod rounds;

@@ -8,6 +8,7 @@ use phalanx_analysis::{
         self, Callee, Calls, Edges, Facts, Finding, Judged, Operation, Sites, Split, costs::Costs,
         coverage::Coverage,
     },
+    code::TypeSizes,
     lower::Code,
 };
 use phalanx_core::divergence::{Divergence, SourceSets};
@@ -30,7 +31,7 @@ use super::surroundings::with_code;
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
     argument_facts, call_place, cfg, code, control_divergence, graph_facts, load_classes,
-    memory_accesses, memory_kinds,
+    memory_accesses, memory_kinds, type_layout,
 };
 use crate::FunctionInput;
 use crate::retained::{
@@ -286,6 +287,22 @@ pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding
 pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let accesses = memory_accesses(db, function).as_ref()?;
     with_facts(db, function, |facts| check::accesses::findings(facts, accesses))
+}
+
+/// Memory that a function accesses while a copy in the background goes on. Not a query: functions
+/// without such copies are told by their calls. *Cost* O(instructions) without.
+pub fn pending_copies(db: &dyn Db, function: FunctionInput) -> Vec<Finding> {
+    let module = function.module(db);
+    let context = module.context(db);
+    if !check::pending::has_copies(code(db, function)) {
+        return Vec::new();
+    }
+    let size = |name: GlobalName| {
+        let mut variables = module.shell(db).variables.iter();
+        let variable = variables.find(|variable| variable.name == name)?;
+        TypeSizes::new(context, type_layout(db, module)).store_size(variable.ty)
+    };
+    with_facts(db, function, |facts| check::pending::findings(facts, &size)).unwrap_or_default()
 }
 
 /// What accesses, branches and loops of a function cost a wave. None for a declaration. Not a query:

@@ -313,6 +313,7 @@ impl<'a> Checker<'a> {
         if let Some(other) = finding.other {
             let message = match finding.rule {
                 Rule::WrittenTooSoon => "it may be written again here",
+                Rule::PendingCopy => "the copy begins here",
                 _ if finding.leads.is_empty() => "others may wait here instead",
                 _ => "it is accessed here",
             };

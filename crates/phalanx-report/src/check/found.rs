@@ -14,5 +14,6 @@ pub fn findings(db: &Database, function: FunctionInput) -> Vec<Finding> {
     found.extend(queries::waiting_loops(db, function).iter().flatten().cloned());
     let memory = queries::workgroup_memory(db, function).as_ref();
     found.extend(memory.iter().flat_map(|memory| memory.findings.iter().cloned()));
+    found.extend(queries::pending_copies(db, function));
     found
 }

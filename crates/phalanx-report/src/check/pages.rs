@@ -54,6 +54,7 @@ pages! {
     ReadBeforeWritten "PHX052",
     OutOfBounds "PHX053",
     LostIndex "PHX054",
+    PendingCopy "PHX055",
 }
 
 /// The page of the rule with a code or a name.

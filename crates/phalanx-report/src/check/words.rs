@@ -139,6 +139,9 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             }
         }
         Rule::SameAddressAtomic => "lanes of a wave update one address".to_owned(),
+        Rule::PendingCopy => {
+            "memory is accessed while a copy in the background may still go on".to_owned()
+        }
         Rule::BarrierBecameDivergent => {
             format!("{what} was executed by all {threads}, and may no longer be")
         }
@@ -234,6 +237,7 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
             Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
             _ => "nobody waited since the last arrival",
         },
+        Rule::PendingCopy => "nobody has waited for the copy",
         Rule::UncoalescedAccess | Rule::BankConflict | Rule::SameAddressAtomic => {
             "slower than it had to be"
         }
@@ -379,6 +383,9 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         }
         Rule::BankConflict => {
             "make rows one element longer than they have to be, so that columns go through all banks"
+        }
+        Rule::PendingCopy => {
+            "wait first: `wait_group_events` of its event; `cp.async.wait_all` and a barrier in CUDA"
         }
         Rule::SameAddressAtomic => {
             "let lanes sum up among themselves first (`__reduce_add_sync`, `sub_group_reduce_add`, shuffles), and one of them update memory"
