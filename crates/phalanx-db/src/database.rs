@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{handles::Handles, presence::Presence};
+use crate::{
+    edit_log::EditLog, handles::Handles, presence::Presence, queries::module_wide::CountsByModule,
+};
 
 /// What the database did with a memo.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,6 +38,8 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<RawLog>,
     presence: Arc<Presence>,
+    edits: Arc<EditLog>,
+    branch_counts: Arc<CountsByModule>,
     /// Whether the commit of an edit runs the verifier, unless the edit says otherwise.
     pub(crate) verifies_edits: bool,
     /// Dropped last: when it is gone, so is the handle on the storage.
@@ -74,6 +78,8 @@ impl Database {
             storage,
             log,
             presence: Arc::default(),
+            edits: Arc::default(),
+            branch_counts: Arc::default(),
             verifies_edits: cfg!(debug_assertions),
             handles: Handles::default(),
         }
@@ -81,6 +87,16 @@ impl Database {
 
     pub(crate) fn presence(&self) -> &Presence {
         &self.presence
+    }
+
+    pub(crate) fn edits(&self) -> &EditLog {
+        &self.edits
+    }
+
+    /// Where [`queries::module_divergent_branches`](crate::queries::module_divergent_branches) has
+    /// its counts between questions.
+    pub(crate) fn branch_counts(&self) -> &CountsByModule {
+        &self.branch_counts
     }
 
     pub(crate) fn handles(&self) -> &Handles {

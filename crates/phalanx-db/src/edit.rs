@@ -5,8 +5,17 @@
 //! nothing. One that is taken back after it has changed something leaves equal parts behind, at the same position of the journal: queries
 //! that read them run once more and give equal answers.
 //!
-//! A part that has been edited has low durability from then on, flow medium: instructions are edited more often, and what follows from the flow
-//! alone is validated in one step then. New ones have high durability, so the memos of functions that nobody edits are validated in one step.
+//! Parts differ in durability, so that salsa validates in one step what no edit can have changed:
+//!
+//! | durability | what | who is validated in one step after an edit |
+//! |---|---|---|
+//! | low | flow, body, extras that were edited | everything that reads none of them |
+//! | medium | flow, body, extras that nobody has edited | likewise, but for the first edit of a function |
+//! | high | headers, mentions, launches, lists of functions, shells | call graph, symbols, library ... |
+//!
+//! The first edit of a function makes its parts less durable. That is a change of what was medium,
+//! so answers about other functions are looked at once, when they are asked for; what hangs on the
+//! whole module alone is not.
 //!
 //! Cost beyond the edit: setting an input once ([`Held`]), some hundred nanoseconds.
 
@@ -15,7 +24,7 @@ use phalanx_ir::{
     edit::{Store, Transaction},
     verify::{Headers, ModuleIndex},
 };
-use salsa::{Durability, Setter};
+use salsa::{Durability, Revision, Setter};
 
 use crate::{
     Database, FunctionInput, ModuleInput, edit_module::text, held::Held, inputs::is_large, queries,
@@ -64,6 +73,8 @@ struct InDatabase<'d> {
     before: Before,
     /// Whether its uses have become others.
     has_other_uses: bool,
+    /// The revision in which the edit began.
+    began: Revision,
 }
 
 /// What parts were before their first change.
@@ -77,7 +88,7 @@ struct Before {
 
 impl<'d> InDatabase<'d> {
     fn new(db: &'d mut Database, function: FunctionInput) -> Self {
-        let module = function.module(db);
+        let (module, began) = (function.module(db), db.revision());
         InDatabase {
             db,
             function,
@@ -87,6 +98,7 @@ impl<'d> InDatabase<'d> {
             extras: None,
             before: Before::default(),
             has_other_uses: false,
+            began,
         }
     }
 }
@@ -101,14 +113,16 @@ impl Drop for InDatabase<'_> {
             };
         }
         let has_blocks = self.flow.as_ref().map(|flow| flow.entry().is_some());
+        let mut is_logged = true;
         if let (Some(body), Some((position, was_large))) = (&self.body, self.before.body) {
             let context = self.module.context(self.db);
             let mentions = self.function.mentions(self.db).after(context, body, position);
             if let Some(mentions) = mentions {
-                self.db.set_mentions(self.function, mentions);
+                is_logged &= !self.db.set_mentions(self.function, mentions);
             }
             if was_large != is_large(body) {
                 self.db.set_size(self.function, !was_large);
+                is_logged = false;
             }
         }
         put_back!(flow, held_flow);
@@ -118,12 +132,16 @@ impl Drop for InDatabase<'_> {
             if !self.function.use_list_orders(self.db).is_empty() {
                 self.function.set_use_list_orders(self.db).to(Vec::new());
             }
-            self.db.forget_use_list_orders(self.module);
+            is_logged &= !self.db.forget_use_list_orders(self.module);
         }
         if let Some(has_blocks) = has_blocks
             && self.before.had_blocks != Some(has_blocks)
         {
             self.db.set_definition(self.module, self.function, has_blocks);
+            is_logged = false;
+        }
+        if is_logged {
+            self.db.edits().note(self.began, self.db.revision(), self.function);
         }
     }
 }
@@ -176,7 +194,7 @@ impl Store for InDatabase<'_> {
         phalanx_target::intrinsics::is_convergent
     }
 
-    part!(flow, flow_mut, (set_held_flow, MEDIUM), Flow, |before, flow| {
+    part!(flow, flow_mut, (set_held_flow, LOW), Flow, |before, flow| {
         before.had_blocks = Some(flow.entry().is_some());
     });
 

@@ -18,7 +18,7 @@ use salsa::{Durability, Setter};
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
     held::Held,
-    inputs::{FunctionEntry, is_large},
+    inputs::{FunctionEntry, UNEDITED, is_large},
     queries,
 };
 
@@ -150,10 +150,13 @@ impl Database {
     }
 
     /// Drops what the text of a module says about the order of uses of its entities, which have become others.
-    pub(crate) fn forget_use_list_orders(&mut self, module: ModuleInput) {
-        if !module.shell(self).use_list_orders.is_empty() {
+    /// Whether there were any.
+    pub(crate) fn forget_use_list_orders(&mut self, module: ModuleInput) -> bool {
+        let are_there = !module.shell(self).use_list_orders.is_empty();
+        if are_there {
             self.change_shell(module, |shell| shell.use_list_orders.clear());
         }
+        are_there
     }
 
     /// Lets metadata that mentions entities mention nothing in their place.
@@ -395,9 +398,9 @@ impl Database {
                 self.set_mentions(input, Mentions::of(module.context(self), &body));
                 self.set_size(input, is_large(&body));
                 input.set_header(self).with_durability(high).to(header);
-                input.set_held_flow(self).with_durability(high).to(Held::new(flow));
-                input.set_held_body(self).with_durability(high).to(Held::new(body));
-                input.set_held_extras(self).with_durability(high).to(Held::new(extras));
+                input.set_held_flow(self).with_durability(UNEDITED).to(Held::new(flow));
+                input.set_held_body(self).with_durability(UNEDITED).to(Held::new(body));
+                input.set_held_extras(self).with_durability(UNEDITED).to(Held::new(extras));
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());
                 input
@@ -436,6 +439,7 @@ impl Database {
         for entry in module.functions(self) {
             queries::drop_kept(self, entry.input);
         }
+        self.branch_counts().remove(module);
     }
 }
 

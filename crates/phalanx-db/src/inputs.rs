@@ -105,6 +105,10 @@ pub struct FunctionInput {
     pub(crate) slots: Arc<Slots>,
 }
 
+/// How durable the parts of a function are that nobody has edited: more than those that an edit has
+/// changed, less than what the whole module is read for ([`Database::edit`] says why).
+pub(crate) const UNEDITED: Durability = Durability::MEDIUM;
+
 /// Whether a function with this body is large.
 pub(crate) fn is_large(body: &Body) -> bool {
     body.id_count() >= LARGE
@@ -182,6 +186,9 @@ impl FunctionInput {
             slots,
         )
         .durability(Durability::HIGH)
+        .held_flow_durability(UNEDITED)
+        .held_body_durability(UNEDITED)
+        .held_extras_durability(UNEDITED)
         .slots_durability(Durability::NEVER_CHANGE)
         .new(db)
     }

@@ -10,6 +10,7 @@
 
 mod database;
 mod edit;
+mod edit_log;
 mod edit_module;
 mod handles;
 mod held;

@@ -226,10 +226,10 @@ fn is_intrinsic(context: &Context, name: GlobalName) -> bool {
 }
 
 impl Database {
-    /// Sets what a function mentions, if it is different.
-    pub(crate) fn set_mentions(&mut self, function: FunctionInput, mentions: Mentions) {
+    /// Sets what a function mentions, if it is different; whether it was.
+    pub(crate) fn set_mentions(&mut self, function: FunctionInput, mentions: Mentions) -> bool {
         if *function.mentions(self) == mentions {
-            return;
+            return false;
         }
         let module = function.module(self);
         // What is kept of a kernel was found as of one that is launched only, or is called too.
@@ -247,5 +247,6 @@ impl Database {
         if known.is_some_and(|known| *queries::library(self, module) != known) {
             self.trim(module);
         }
+        true
     }
 }

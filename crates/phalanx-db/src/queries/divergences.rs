@@ -21,8 +21,8 @@ use super::facts::{affect_map, llvm_affect_map};
 use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
 use super::surroundings::with_code;
+use crate::FunctionInput;
 use crate::queries::{called::callees, graph::flow_facts};
-use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
@@ -119,31 +119,4 @@ pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
     let (Some(cfg), Some(branches)) = known else { return 0 };
     let of_blocks = branches.iter().enumerate();
     of_blocks.filter(|(at, of)| !of.is_empty() && cfg.is_branch(Node::new(*at))).count()
-}
-
-/// Functions of a module that are counted together: so many that both a group and the list of
-/// groups stay short.
-const GROUP: usize = 128;
-
-/// The sum of [`divergent_branches`] over one group of functions.
-///
-/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per
-/// function of the group.
-#[salsa::tracked(returns(copy))]
-fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -> usize {
-    let entries = module.functions(db);
-    let group = entries.iter().skip(group * GROUP).take(GROUP);
-    group.filter(|e| e.is_definition).map(|e| divergent_branches(db, e.input)).sum()
-}
-
-/// How many branches of a module are divergent for some source.
-///
-/// Counted by groups of functions: those in which nothing was edited are validated in one step.
-///
-/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost*
-/// O(functions) the first time, then O(functions / 128) and the groups with edited functions.
-#[salsa::tracked(returns(copy))]
-pub fn module_divergent_branches(db: &dyn Db, module: ModuleInput) -> usize {
-    let groups = module.functions(db).len().div_ceil(GROUP);
-    (0..groups).map(|group| divergent_branches_of_group(db, module, group)).sum()
 }

@@ -206,7 +206,7 @@ fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summa
 /// sources do. *Cost* O(calls) after those; where something is passed by reference that of solving
 /// the function once more.
 #[salsa::tracked(returns(ref))]
-fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
+pub(super) fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
     match divergence(db, function) {
         None => Vec::new(),
         Some(answer) => passed(db, function, answer, &KnownCalls::new(db, function)),

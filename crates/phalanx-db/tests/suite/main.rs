@@ -22,6 +22,7 @@ mod memory_edits;
 mod memory_flow_edits;
 mod metadata_edits;
 mod module_edits;
+mod module_wide;
 mod page;
 mod permuted;
 mod pointer_edits;

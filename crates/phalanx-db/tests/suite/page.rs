@@ -106,7 +106,6 @@ fn ask(db: &Database, module: ModuleInput, name: &str) -> bool {
         library(module),
         target(module),
         type_layout(module),
-        module_divergent_branches(module),
     ]
 }
 

@@ -22,6 +22,8 @@
 //! | facts | one block of our kernels, inlined into one function, is split | the same, each fact by itself |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
+//! | *1st* | the first edit of each function, in these two | the same |
+//! | once | one operand of each of 10,000 kernels that call one function | `divergence` of the kernel |
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
@@ -43,17 +45,19 @@ mod changes;
 mod common;
 #[path = "../every_fact/mod.rs"]
 mod every_fact;
+mod modules;
 mod operands;
 mod whole;
 
 use addresses::{OF_MEMORY, kept, kinds};
 use changes::changes;
 use common::{Ask, divergence};
+use modules::{calls, module, once};
 use operands::{
     access, after_operand, assumed, classes, kernels, operand, others, recursion, summary,
     uniformity,
 };
-use whole::{all, by_fact, calls, memory, module, overhead, split};
+use whole::{all, by_fact, memory, overhead, split};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -123,6 +127,9 @@ fn main() {
     }
     if is_wanted("calls") {
         calls(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("once") {
+        once(if is_quick { 1000 } else { 10_000 });
     }
     if is_wanted("overhead") {
         [210, 300, 1000, 3000].into_iter().for_each(overhead);

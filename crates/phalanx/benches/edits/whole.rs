@@ -1,8 +1,8 @@
-//! Tables of other edits, of modules, of memory, and of no edit at all.
+//! Tables of other edits, of memory, and of no edit at all.
 
 use super::common::{
-    Ask, Place, UNIFORMITY, against, divergence, every_fact, everything, giant, giant_of_kernels,
-    is_sum, opt, percentiles, places, read_named, scratch, text, us,
+    Ask, UNIFORMITY, against, divergence, every_fact, everything, giant, giant_of_kernels, is_sum,
+    opt, percentiles, places, read_named, scratch, text, us,
 };
 use crate::every_fact::FACTS;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
@@ -16,12 +16,10 @@ use phalanx::analysis::{code::TypeLayout, memory::PrivateMemory};
 use phalanx::db::{Database, TargetOverrides, queries};
 use phalanx::graph::sync::SyncDependence;
 use phalanx::graph::{Cycles, DomTree, PostDomTree};
-use phalanx::ir::{BlockId, BuildError, Function, GlobalName, Module, Value};
+use phalanx::ir::{BlockId, BuildError, Function, GlobalName, Module};
 use phalanx::target::Target;
 use phalanx::{FunctionId, Session};
 use phalanx_test_suite::giants;
-use phalanx_testing::abstract_program::DECLARATIONS;
-use phalanx_testing::inlined::inlined;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::hint::black_box;
@@ -118,85 +116,6 @@ pub(crate) fn by_fact(rounds: usize) {
         println!("{name:<26}{:>12.0}{median:>12.1}{:>9.2}%", us(*scratch), 100.0 * median / all);
     }
     println!("{:<26}{all:>12.0}{sum:>12.1}{:>9.2}%", "all", 100.0 * sum / all);
-}
-
-pub(crate) fn module(count: usize) {
-    let program = inlined(60);
-    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
-    for number in 0..count {
-        text.push_str(&program.to_llvm(&format!("f{number}")));
-    }
-    edits_in_module("module", &text, count);
-}
-
-/// Kernels that call functions, which call functions.
-pub(crate) fn calls(count: usize) {
-    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
-    let body = "  %s = add i32 %a, 1\n  %t = add i32 %s, %b\n  %u = add i32 %t, %s\n";
-    for number in 0..count {
-        let callee = number % 100;
-        text.push_str(&format!(
-            "define amdgpu_kernel void @k{number}(i32 %a, i32 %b) {{\n{body}  \
-             %r = call i32 @mid{callee}(i32 %u, i32 %a)\n  \
-             %c = icmp eq i32 %r, 0\n  br i1 %c, label %x, label %y\nx:\n  br label %y\ny:\n  ret void\n}}\n"
-        ));
-    }
-    for number in 0..100 {
-        let callee = number % 10;
-        text.push_str(&format!(
-            "define internal i32 @mid{number}(i32 %a, i32 %b) {{\n{body}  \
-             %r = call i32 @low{callee}(i32 %u, i32 %a)\n  ret i32 %r\n}}\n"
-        ));
-    }
-    for number in 0..10 {
-        text.push_str(&format!(
-            "define internal i32 @low{number}(i32 %a, i32 %b) {{\n{body}  ret i32 %u\n}}\n"
-        ));
-    }
-    edits_in_module("calls", &text, count);
-}
-
-/// Edits of the first 100 functions.
-pub(crate) fn edits_in_module(table: &str, text: &str, count: usize) {
-    let mut session = Session::new();
-    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
-    let functions: Vec<FunctionId> = session.functions(module).collect();
-    let ask = |db: &Database| black_box(queries::module_divergent_branches(db, module.input()));
-    let start = Instant::now();
-    ask(session.database());
-    let first = start.elapsed();
-    let mut rng = SmallRng::seed_from_u64(1);
-    let mut times = Vec::new();
-    for round in 0..800 {
-        // Each once first: an edited function has low durability from then on, which all others learn.
-        let edited = functions.len().min(100);
-        let at = if round < edited { round } else { rng.random_range(0..edited) };
-        let function = functions[at];
-        let places = places(&session, function, is_sum);
-        let body = session.code(function).body;
-        let changes: Vec<(&Place, Value)> = places
-            .iter()
-            .flat_map(|place| place.others.iter().map(move |&other| (place, other)))
-            .filter(|(place, other)| body.operands(place.inst)[0] != *other)
-            .collect();
-        let (place, other) = changes[rng.random_range(0..changes.len())];
-        let start = Instant::now();
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        ask(session.database());
-        if round >= 300 {
-            times.push(start.elapsed());
-        }
-    }
-    let [median, p90, p99] = percentiles(&mut times);
-    println!(
-        "{table:<7} {count:>10} {:>12.0} {:>8} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0}",
-        us(first),
-        "",
-        us(first) / median
-    );
 }
 
 /// How many equal functions a module of the overhead table has: what a database pays once, at the first query of a kind, is shared by them.

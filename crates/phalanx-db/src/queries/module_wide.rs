@@ -1,0 +1,149 @@
+//! How many branches of a module diverge, brought up to date from the functions that were edited.
+//!
+//! A query over all functions of a module is validated function by function after an edit of one.
+//! So this is no query: the counts stay beside the database, with what functions say to each other,
+//! and the [log of edits](crate::edit_log) tells where to begin.
+//!
+//! ```text
+//! edit @leaf:  its count and its summary are asked for again
+//!              the summary is equal      ->  nothing else is asked
+//!              the summary is another    ->  @kernel, which calls @leaf, is asked, and so on
+//! ```
+//!
+//! What one function's divergence takes from others is a [`summary`] of each that it calls, and
+//! what its callers [pass](passed_arguments). Functions in recursion with each other are solved
+//! together, so they are asked together. Everything else that it reads of others, such as headers
+//! and calls, leaves a gap in the log, and all functions are asked.
+//!
+//! Cost: O(functions) the first time and after a gap; else that of the functions asked, and of
+//! looking through the callers of those whose summary has become another.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::Summary;
+use phalanx_target::SourceSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use salsa::{Database as Db, Revision};
+
+use super::passed::Passed;
+use super::summaries::passed_arguments;
+use super::{call_place, divergent_branches, summary, symbols};
+use crate::{Database, FunctionEntry, FunctionInput, ModuleInput};
+
+/// The counts of each module that was asked about.
+#[derive(Debug, Default)]
+pub(crate) struct CountsByModule(Mutex<FxHashMap<ModuleInput, BranchCounts>>);
+
+impl CountsByModule {
+    fn all(&self) -> MutexGuard<'_, FxHashMap<ModuleInput, BranchCounts>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the counts of a module out.
+    pub(crate) fn remove(&self, module: ModuleInput) -> Option<BranchCounts> {
+        self.all().remove(&module)
+    }
+
+    fn insert(&self, module: ModuleInput, counts: BranchCounts) {
+        self.all().insert(module, counts);
+    }
+}
+
+/// The counts of a module at a revision.
+#[derive(Debug)]
+pub(crate) struct BranchCounts {
+    at: Revision,
+    functions: FxHashMap<FunctionInput, Known>,
+    total: usize,
+}
+
+/// What is known of a function with a body.
+#[derive(PartialEq, Debug)]
+struct Known {
+    branches: usize,
+    /// What its calls do, if something in the module calls it.
+    summary: Option<Box<Summary>>,
+    /// What it passes to functions of which all callers may be known.
+    passed: Passed<SourceSet>,
+}
+
+/// How many branches of a module are divergent for some source. Not a query.
+///
+/// *Reads* [`divergent_branches`], [`summary`], [`passed_arguments`] of functions that an edit may
+/// have changed; after another change, of all. *Cost* that of these functions.
+pub fn module_divergent_branches(db: &Database, module: ModuleInput) -> usize {
+    // Taken out meanwhile: an edit on another thread may stop the question half way.
+    let kept = db.branch_counts().remove(module);
+    let edited = kept.as_ref().and_then(|kept| db.edited_since(kept.at));
+    let counts = match (kept, edited) {
+        (Some(mut kept), Some(edited)) => {
+            kept.update(db, module, edited);
+            kept
+        }
+        _ => BranchCounts::new(db, module),
+    };
+    let total = counts.total;
+    db.branch_counts().insert(module, counts);
+    total
+}
+
+impl BranchCounts {
+    fn new(db: &Database, module: ModuleInput) -> Self {
+        let definitions = module.functions(db).iter().filter(|entry| entry.is_definition);
+        let find = |entry: &FunctionEntry| (entry.input, Known::find(db, entry.input));
+        let functions: FxHashMap<FunctionInput, Known> = definitions.map(find).collect();
+        let total = functions.values().map(|known| known.branches).sum();
+        BranchCounts { at: db.revision(), functions, total }
+    }
+
+    /// Asks the functions again that were edited, and those that these say something else to.
+    fn update(&mut self, db: &Database, module: ModuleInput, edited: Vec<FunctionInput>) {
+        let (mut work, mut seen) = (edited, FxHashSet::default());
+        while let Some(function) = work.pop() {
+            // The log is of all modules.
+            let Some(known) = self.functions.get_mut(&function) else { continue };
+            if !seen.insert(function) {
+                continue;
+            }
+            let before = std::mem::replace(known, Known::find(db, function));
+            self.total = self.total - before.branches + known.branches;
+            if before.summary != known.summary {
+                work.extend(callers(db, module).get(&function).into_iter().flatten());
+            }
+            if before.passed != known.passed {
+                work.extend(before.passed.iter().chain(&known.passed).map(|(callee, _)| *callee));
+            }
+            work.extend(call_place(db, function).component.iter());
+        }
+        self.at = db.revision();
+    }
+}
+
+impl Known {
+    fn find(db: &Database, function: FunctionInput) -> Self {
+        let is_called = callers(db, function.module(db)).contains_key(&function);
+        let calls = !function.mentions(db).callees().is_empty();
+        Known {
+            branches: divergent_branches(db, function),
+            summary: is_called.then(|| Box::new(summary(db, function).clone())),
+            passed: if calls { passed_arguments(db, function).clone() } else { Vec::new() },
+        }
+    }
+}
+
+/// Who calls each function by name, functions that are never executed included.
+///
+/// *Reads* [`symbols`], `functions`, `mentions`. *Changes when* a call comes or goes. *Cost*
+/// O(functions + calls).
+#[salsa::tracked(returns(ref))]
+fn callers(db: &dyn Db, module: ModuleInput) -> FxHashMap<FunctionInput, Vec<FunctionInput>> {
+    let symbols = symbols(db, module);
+    let mut callers: FxHashMap<FunctionInput, Vec<FunctionInput>> = FxHashMap::default();
+    for entry in module.functions(db) {
+        let called = entry.input.mentions(db).callees().iter();
+        for callee in called.filter_map(|name| symbols.get(name)) {
+            callers.entry(*callee).or_default().push(entry.input);
+        }
+    }
+    callers
+}
