@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{
-    edit_log::EditLog, handles::Handles, presence::Presence, queries::module_wide::CountsByModule,
+    branch_counts::CountsByModule, edit_log::EditLog, handles::Handles, presence::Presence,
 };
 
 /// What the database did with a memo.

@@ -8,6 +8,7 @@
 //!
 //! Read first: [`Database`], [`FunctionInput`], and the list of [`queries`].
 
+mod branch_counts;
 mod database;
 mod edit;
 mod edit_log;

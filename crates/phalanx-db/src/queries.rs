@@ -63,7 +63,7 @@ mod memory;
 mod memory_fact;
 mod memory_slot;
 mod module;
-pub(crate) mod module_wide;
+mod module_wide;
 mod passed;
 mod pointer_slot;
 mod promises;

@@ -18,54 +18,13 @@
 //! Cost: O(functions) the first time and after a gap; else that of the functions asked, and of
 //! looking through the callers of those whose summary has become another.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use phalanx_analysis::Summary;
-use phalanx_target::SourceSet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use salsa::{Database as Db, Revision};
+use salsa::Database as Db;
 
-use super::passed::Passed;
 use super::summaries::passed_arguments;
 use super::{call_place, divergent_branches, summary, symbols};
+use crate::branch_counts::{BranchCounts, Known};
 use crate::{Database, FunctionEntry, FunctionInput, ModuleInput};
-
-/// The counts of each module that was asked about.
-#[derive(Debug, Default)]
-pub(crate) struct CountsByModule(Mutex<FxHashMap<ModuleInput, BranchCounts>>);
-
-impl CountsByModule {
-    fn all(&self) -> MutexGuard<'_, FxHashMap<ModuleInput, BranchCounts>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the counts of a module out.
-    pub(crate) fn remove(&self, module: ModuleInput) -> Option<BranchCounts> {
-        self.all().remove(&module)
-    }
-
-    fn insert(&self, module: ModuleInput, counts: BranchCounts) {
-        self.all().insert(module, counts);
-    }
-}
-
-/// The counts of a module at a revision.
-#[derive(Debug)]
-pub(crate) struct BranchCounts {
-    at: Revision,
-    functions: FxHashMap<FunctionInput, Known>,
-    total: usize,
-}
-
-/// What is known of a function with a body.
-#[derive(PartialEq, Debug)]
-struct Known {
-    branches: usize,
-    /// What its calls do, if something in the module calls it.
-    summary: Option<Box<Summary>>,
-    /// What it passes to functions of which all callers may be known.
-    passed: Passed<SourceSet>,
-}
 
 /// How many branches of a module are divergent for some source. Not a query.
 ///
