@@ -17,7 +17,7 @@
 use std::borrow::Cow;
 
 use phalanx_core::divergence::{Flow, ValueTable, repair::EditableTable};
-use phalanx_graph::{Cfg, DomTree, Node, change::Change};
+use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -380,12 +380,7 @@ pub(super) fn split_since(
     changes: Changes<'_>,
 ) -> Option<SplitBlock> {
     let Flow { cfg, dom, .. } = subject.flow;
-    let Some(Change::Split(first)) = Change::between(before, cfg) else { return None };
-    let new = Node::new(before.node_count());
-    let mut touched = changes.blocks.iter().map(|&block| node_of(block));
-    let is_alone =
-        !changes.blocks.is_empty() && touched.all(|block| block == first || block == new);
-    (is_alone && dom.is_reachable(first)).then_some(SplitBlock { first, new })
+    SplitBlock::between(before, (cfg, dom), changes.blocks)
 }
 
 /// How many instructions are visited to see whether one reads itself.

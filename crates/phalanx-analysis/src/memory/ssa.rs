@@ -26,6 +26,7 @@ mod disturbed;
 mod divide;
 mod sparse;
 mod splice;
+mod split;
 
 use std::ops::Range;
 
@@ -229,6 +230,16 @@ impl Ssa {
             entries.sort_unstable_by_key(|(pred, _)| *pred);
         }
         phis
+    }
+
+    /// Forgets which version comes before what replaces all of a variable: nobody reads it. It
+    /// would tell in which blocks events stand, since phis that nobody reads are dropped.
+    pub(in crate::memory) fn forget_replaced(&mut self, events: &Events) {
+        for (version, event) in self.reaching.iter_mut().zip(&events.list) {
+            if event.kind == EventKind::MustDef {
+                *version = Version::Entry;
+            }
+        }
     }
 
     /// Places phis, with entries from all predecessors.

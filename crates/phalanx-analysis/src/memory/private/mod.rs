@@ -21,7 +21,8 @@
 //!    touch is a slot of its own.
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
 //!
-//! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
+//! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question;
+//! after a [split] of a block nothing is looked at again.
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into functions whose
 //! [summary](crate::summary) says what they do with what an argument points to, and through slots
@@ -50,6 +51,7 @@ pub(crate) mod readers;
 mod scan;
 mod slots;
 mod splice;
+mod split;
 mod touch;
 
 use phalanx_graph::{Cfg, DomTree};

@@ -65,6 +65,10 @@ impl PrivateMemory {
         if is_same_graph && !self.concerns_objects(code, around, edited.insts) {
             return Followed::Same;
         }
+        let now = Graph { cfg: graph.cfg, dom: graph.dom };
+        if let Some(split) = self.split((code, around), (before, now), edited) {
+            return split;
+        }
         self.spliced(code, around, (before, graph), edited).unwrap_or(Followed::Unknown)
     }
 

@@ -428,7 +428,8 @@ impl TouchEdits {
             own.push(number);
         }
         memory.touch_of = (0..count).collect();
-        let named = Ssa::sparse(graph, &again, slots.len() as u32);
+        let mut named = Ssa::sparse(graph, &again, slots.len() as u32);
+        named.1.forget_replaced(&named.0);
         let keep = |slot: u32| if slots.contains(&slot) { LEFT_OUT } else { slot };
         let kept: Vec<u32> = (0..memory.slots.len() as u32).map(keep).collect();
         let forms = [

@@ -21,9 +21,9 @@
 //! **Complexity.** O(instructions of the new block + patches * successors), and O(phis of
 //! the successors).
 
-use phalanx_graph::{DomTree, Node};
+use phalanx_graph::{Cfg, DomTree, Node, change::Change};
 use phalanx_ir::{
-    InstId, Opcode,
+    BlockId, InstId, Opcode,
     flow::{block_of, node_of},
 };
 use rustc_hash::FxHashMap;
@@ -36,6 +36,23 @@ use crate::code::{Code, Surroundings};
 pub(crate) struct SplitBlock {
     pub(crate) first: Node,
     pub(crate) new: Node,
+}
+
+impl SplitBlock {
+    /// The block that was split, if nothing else has happened to a graph since it was as before.
+    /// What stands in the new block has stood in the old one or has changed: no block is touched
+    /// besides.
+    pub(crate) fn between(
+        before: &Cfg,
+        (cfg, dom): (&Cfg, &DomTree),
+        touched: &[BlockId],
+    ) -> Option<Self> {
+        let Some(Change::Split(first)) = Change::between(before, cfg) else { return None };
+        let new = Node::new(before.node_count());
+        let mut others = touched.iter().map(|&block| node_of(block));
+        let is_alone = !touched.is_empty() && others.all(|block| block == first || block == new);
+        (is_alone && dom.is_reachable(first)).then_some(SplitBlock { first, new })
+    }
 }
 
 /// Parts by patch.

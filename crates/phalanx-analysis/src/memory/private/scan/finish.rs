@@ -120,7 +120,8 @@ impl Scan<'_> {
                 by_block.push((group[0].block, Event { variable: slot, kind }));
             }
         }
-        let (events, ssa, place) = form(&by_block, slots.len() as u32);
+        let (events, mut ssa, place) = form(&by_block, slots.len() as u32);
+        ssa.forget_replaced(&events);
         let mut touch_of = vec![0; touches.len()];
         // Touches of an instruction stand together.
         let mut last = None;

@@ -1,0 +1,76 @@
+//! Events of a block that was split: other numbers, and the same versions.
+//!
+//! Numbers of events follow the numbers of blocks, and the new block has the last one. So what has
+//! moved goes to the end, and what was behind it moves up:
+//!
+//! ```text
+//! block       a  a  a  b  c           a  b  c  a2 a2
+//! event       0  1  2  3  4           0  1  2  3  4
+//!                ^ split               numbers.of(1) = 3, numbers.of(3) = 1
+//! ```
+//!
+//! **Complexity.** O(events + entries of phis).
+
+use phalanx_graph::Node;
+
+use super::{Events, Ssa, Version};
+
+/// What becomes of the numbers of events where some have moved to the end.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::memory) struct Renumbered {
+    first: u32,
+    end: u32,
+    count: u32,
+}
+
+impl Renumbered {
+    /// The number of what had this one.
+    pub(in crate::memory) fn of(self, event: u32) -> u32 {
+        let Renumbered { first, end, count } = self;
+        match event {
+            _ if event < first => event,
+            _ if event < end => event + (count - end),
+            _ => event - (end - first),
+        }
+    }
+
+    /// Puts what stands by event where it belongs.
+    pub(in crate::memory) fn rotate<T>(self, by_event: &mut [T]) {
+        by_event[self.first as usize..].rotate_left((self.end - self.first) as usize);
+    }
+
+    fn version(self, version: Version) -> Version {
+        match version {
+            Version::Def(event) => Version::Def(self.of(event)),
+            other => other,
+        }
+    }
+}
+
+impl Events {
+    /// Moves the events of a block, but for so many, to a new block behind all others.
+    pub(in crate::memory) fn split(&mut self, (old, new): (Node, Node), kept: u32) -> Renumbered {
+        let of = self.of(old);
+        let numbers =
+            Renumbered { first: of.start + kept, end: of.end, count: self.list.len() as u32 };
+        let moved = numbers.end - numbers.first;
+        if moved > 0 {
+            numbers.rotate(&mut self.list);
+            self.start[old.index() + 1..].iter_mut().for_each(|start| *start -= moved);
+            self.start.resize(new.index() + 1, numbers.count - moved);
+            self.start.push(numbers.count);
+        }
+        numbers
+    }
+}
+
+impl Ssa {
+    /// Gives events their new numbers.
+    pub(in crate::memory) fn renumber(&mut self, numbers: Renumbered) {
+        numbers.rotate(&mut self.reaching);
+        let incoming = self.incoming.iter_mut().map(|(_, version)| version);
+        for version in self.reaching.iter_mut().chain(incoming) {
+            *version = numbers.version(*version);
+        }
+    }
+}
