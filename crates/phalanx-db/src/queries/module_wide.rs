@@ -28,7 +28,7 @@ use crate::{Database, FunctionEntry, FunctionInput, ModuleInput};
 
 /// How many branches of a module are divergent for some source. Not a query.
 ///
-/// *Reads* [`divergent_branches`], [`summary`], [`passed_arguments`] of functions that an edit may
+/// *Reads* [`divergent_branches`], [`summary`], `passed_arguments` of functions that an edit may
 /// have changed; after another change, of all. *Cost* that of these functions.
 pub fn module_divergent_branches(db: &Database, module: ModuleInput) -> usize {
     // Taken out meanwhile: an edit on another thread may stop the question half way.
