@@ -118,7 +118,7 @@ fn files_are_excepted_by_names_below_the_folder_of_the_settings() {
     assert_eq!(count("rules = [\"all\"], file = \"own/k.cu\""), 1);
     assert_eq!(count("rules = [\"all\"], file = \"deep/*\""), 2);
     // Sources can be left out altogether, too.
-    std::fs::remove_file(folder.path().join("phalanx.toml")).expect("file");
+    fs::remove_file(folder.path().join("phalanx.toml")).expect("file");
     let skipping = |name: &str| {
         let outcome = run(folder.path(), &format!("check -p build --format line --skip {name}"));
         let notes = outcome.errors();
@@ -374,7 +374,7 @@ fn counting_clang(folder: &Path) -> Option<PathBuf> {
 /// What was compiled since the last time, in the order of names.
 fn compiled(folder: &Path) -> Vec<String> {
     let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-    let _ = std::fs::remove_file(folder.join("log"));
+    let _ = fs::remove_file(folder.join("log"));
     let mut files: Vec<String> = log.lines().map(str::to_owned).collect();
     files.sort();
     files
