@@ -5,6 +5,7 @@
 //! second dash first.
 
 mod check;
+mod performance;
 mod source;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::terminal::Terminal;
 pub(crate) use check::{CheckArgs, CheckFormat, LevelArg};
+pub(crate) use performance::PerformanceArgs;
 pub(crate) use source::SourceArgs;
 
 /// What `phalanx --help` says.
@@ -516,47 +518,6 @@ pub(crate) enum GraphFormat {
     Dot,
     /// One drawing, of up to 400 nodes for each function.
     Svg,
-}
-
-/// Options of `phalanx performance`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-One unit of cost is a transaction of 32 bytes, a turn of a bank, an update or an instruction that a
-wave could be spared; each loop around counts eight times. It is an order, and no time.
-
-Examples:
-  phalanx performance kernel.cu                    the dearest first, function by function
-  phalanx performance --group 32x8 kernel.cu       with the size of workgroups: exact counts
-  phalanx performance --all kernel.cl              also what costs nothing that is known
-  phalanx performance --format json kernel.ll      for programs
-
-Exit status: 0 fine, whatever was found; 2 bad usage or bad input.")]
-pub(crate) struct PerformanceArgs {
-    /// LLVM IR, bitcode, or sources in CUDA, HIP or OpenCL; `-` is LLVM IR from standard input.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// Also what costs nothing that is known.
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Only functions with this name; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) function: Vec<String>,
-    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
-    #[arg(long, value_name = "N[xN[xN]]")]
-    pub(crate) group: Option<String>,
-    /// Lanes of a wave, where the processor does not say.
-    #[arg(long, value_name = "N")]
-    pub(crate) wave: Option<u32>,
-    /// Other modules may call the functions of this one.
-    #[arg(long)]
-    pub(crate) part_of_program: bool,
-    #[command(flatten)]
-    pub(crate) target: TargetArgs,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
 }
 
 /// Options of `phalanx report`.

@@ -87,7 +87,7 @@ fn kind_of_call(code: Code<'_>, inst: InstId) -> Option<Kind> {
     }
     let callee = code.body.const_callee(inst)?;
     match &code.context.const_data(callee).kind {
-        &ConstKind::Global(GlobalName::Named(symbol)) => kind(&code.context.bytes(symbol)),
+        &ConstKind::Global(GlobalName::Named(symbol)) => kind(code.context.bytes(symbol)),
         _ => None,
     }
 }
@@ -140,7 +140,7 @@ fn element_size(code: Code<'_>, copy: InstId) -> Option<u64> {
         return None;
     };
     let bytes = code.context.bytes(symbol);
-    let name = std::str::from_utf8(&bytes).ok()?;
+    let name = std::str::from_utf8(bytes).ok()?;
     let parameters = &name[name.find("copyP")? + "copyP".len()..];
     // A space of addresses, with the length of its name before it.
     let mut ty = match parameters.strip_prefix('U') {
