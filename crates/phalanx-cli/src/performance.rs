@@ -14,7 +14,7 @@ use phalanx::{
 };
 
 use crate::{
-    analyze::overrides,
+    analyze::read,
     args::{Format, PerformanceArgs},
     files::Files,
     functions,
@@ -59,7 +59,7 @@ fn costs_of(
     let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
     let source = input::read_one(file, &args.source, &args.target, workgroup_size, terminal)?;
     let mut session = Session::new();
-    let module = match session.read_for(&source.text, overrides(&args.target)) {
+    let module = match read(&mut session, &source, &args.target)? {
         Ok(module) => module,
         Err(error) => {
             terminal.err(&error.render(&source.module, &source.text));
