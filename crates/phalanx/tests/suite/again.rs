@@ -14,7 +14,7 @@ fn the_first_driver_asks_again() {
           %inside is computed from %id
           %id is the result of a call: the thread's index x
         after the edit: no branch parts threads of a wave
-        computed again: affect_map, divergence; 9 answers were still good
+        computed again: affect_map, divergence; 3 answers were still good
         read again: 1 changed, 1 did not
         a branch parts threads of a wave:
           the branch of %entry is decided by %inside
