@@ -14,7 +14,8 @@ use super::model::Row;
 use crate::analyze::FunctionReport;
 use crate::check::Diagnostic;
 
-/// A wave that touches more segments of 128 bytes than its lanes' bytes fill does so `FAR` times.
+/// Lanes reach far apart if they touch so many times the segments of 128 bytes that their bytes
+/// fill, and more than one besides: a base that is not aligned takes that.
 const FAR: u32 = 2;
 
 /// The sentences about a function.
@@ -75,13 +76,17 @@ fn memory(report: &FunctionReport, findings: &[Diagnostic], not_judged: usize) -
     let accesses = report.accesses.as_deref().unwrap_or_default();
     let far = accesses.iter().filter(|access| {
         let needed = access.bytes.unwrap_or(0).div_ceil(128).max(1);
-        access.pattern == "gather" || access.segments.is_some_and(|s| s >= FAR * needed)
+        let is_far = |segments| segments >= FAR * needed && segments > needed + 1;
+        match access.bank_degree {
+            Some(degree) => degree > 1,
+            None => access.pattern == "gather" || access.segments.is_some_and(is_far),
+        }
     });
     let (far, all) = (far.count(), accesses.len());
     let memory = match all {
         0 => "No access of memory".to_owned(),
         _ => format!(
-            "In {far} of {} lanes of a wave reach far apart",
+            "In {far} of {} lanes of a wave reach far apart, or for one bank",
             counted(all, "access of memory", "accesses of memory")
         ),
     };
