@@ -1,16 +1,21 @@
-//! Giants: the kernels of the manifest, one after the other many times, inlined into one function by LLVM.
+//! Giants: the kernels of the manifest, one after the other many times, inlined into one function
+//! by LLVM.
 //!
-//! What a compiler has after inlining: thousands of real loops with loop-carried values, barriers, tiles in workgroup memory, and all stack slots of
-//! unoptimized code in one block. Every other integer that a kernel is given was loaded from memory that the kernel before it wrote to, so
+//! What a compiler has after inlining: thousands of real loops with loop-carried values, barriers,
+//! tiles in workgroup memory, and all stack slots of unoptimized code in one block. Every other
+//! integer that a kernel is given was loaded from memory that the kernel before it wrote to, so
 //! what one does bears on the next.
 //!
 //! # How
 //!
-//! Each kernel is read, made an ordinary function that is always inlined, and written again. A kernel `@giant`, made with the builder, has a parameter
-//! per parameter of each of them and calls one after the other. `llvm-link-22` puts all together, and `opt-22` inlines; a few
-//! functions are left, which are recursive or called by their address. Nothing is cleaned up afterwards: each kernel is as it was at its level.
+//! Each kernel is read, made an ordinary function that is always inlined, and written again. A
+//! kernel `@giant`, made with the builder, has a parameter per parameter of each of them and calls
+//! one after the other. `llvm-link-22` puts all together, and `opt-22` inlines; a few functions are
+//! left, which are recursive or called by their address. Nothing is cleaned up afterwards: each
+//! kernel is as it was at its level.
 //!
-//! What was made is kept like the compiled kernels themselves, under a name with a fingerprint of what went in.
+//! What was made is kept like the compiled kernels themselves, under a name with a fingerprint of
+//! what went in.
 
 use std::{
     fs,
@@ -35,8 +40,8 @@ use crate::kernels::{Manifest, Variant};
 /// The name of the function.
 pub const NAME: &str = "giant";
 
-/// All kernels of a target at a level, so many times in a row, as a file in `folder`: some thousand instructions for each time. None where
-/// LLVM is not installed, which is said loudly.
+/// All kernels of a target at a level, so many times in a row, as a file in `folder`: some thousand
+/// instructions for each time. None where LLVM is not installed, which is said loudly.
 ///
 /// # Errors
 /// A kernel does not compile or cannot be read, or LLVM refuses what is made of it.

@@ -1,8 +1,9 @@
 //! The kernel sources and their manifest, `kernels/kernels.toml`.
 //!
-//! A [`Variant`] is one way to compile one source: a target, a level, with or without debug information. What clang
-//! made is kept in a folder of the caller's choice under a name with a fingerprint of everything that went into it, so
-//! a second request, in this process or a later one, costs nothing, and an edited kernel is compiled again.
+//! A [`Variant`] is one way to compile one source: a target, a level, with or without debug
+//! information. What clang made is kept in a folder of the caller's choice under a name with a
+//! fingerprint of everything that went into it, so a second request, in this process or a later
+//! one, costs nothing, and an edited kernel is compiled again.
 
 use std::{
     fs,

@@ -5,9 +5,9 @@
 //!   %rounds = add i32 %i, 2 ; => uniform (LLVM 22: divergent)
 //! ```
 //!
-//! A mark says whether the value its line defines, or the terminator on its line, is the same in all lanes that execute
-//! it together; in brackets what LLVM 22 answers where that is something else. The mark of a `switch` stands on its
-//! closing bracket.
+//! A mark says whether the value its line defines, or the terminator on its line, is the same in
+//! all lanes that execute it together; in brackets what LLVM 22 answers where that is something
+//! else. The mark of a `switch` stands on its closing bracket.
 
 use anyhow::{Context as _, bail};
 use phalanx_testing::compare::uniformity::{Block, Uniformity};

@@ -1,6 +1,8 @@
-//! `cargo xtask edits`: facts of edited functions held against those of new databases, over many random transactions.
+//! `cargo xtask edits`: facts of edited functions held against those of new databases, over many
+//! random transactions.
 //!
-//! The functions are random ones, or with `--kernels` our kernels, each way to compile them in turn, and giants of them.
+//! The functions are random ones, or with `--kernels` our kernels, each way to compile them in
+//! turn, and giants of them.
 
 use std::{
     fs,
@@ -27,7 +29,8 @@ pub(crate) struct Options {
     /// The first seed.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Kernels as clang compiles them, and giants of all of one target and level, instead of random functions.
+    /// Kernels as clang compiles them, and giants of all of one target and level, instead of random
+    /// functions.
     #[arg(long)]
     kernels: bool,
     /// Other threads ask about random functions, and are stopped by the edits.

@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: libFuzzer on every target of `test-suite/fuzz` for a while each.
 //!
-//! cargo-fuzz builds the targets, with coverage instrumentation and without a sanitizer: there is no unsafe code to
-//! sanitize. The instrumentation needs compiler options that are stable under `RUSTC_BOOTSTRAP=1`. What a target learns
-//! stays in `target/fuzz/corpus` for the next run; an input that fails is named, with the command that keeps it.
+//! cargo-fuzz builds the targets, with coverage instrumentation and without a sanitizer: there is
+//! no unsafe code to sanitize. The instrumentation needs compiler options that are stable under
+//! `RUSTC_BOOTSTRAP=1`. What a target learns stays in `target/fuzz/corpus` for the next run; an
+//! input that fails is named, with the command that keeps it.
 
 use std::{
     fs,
@@ -93,7 +94,8 @@ fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
         }
     }
     let mut command = Command::new("cargo");
-    // Assertions and checks are those of the profile: without `--release` cargo-fuzz turns them on for each crate, whatever its profile says.
+    // Assertions and checks are those of the profile: without `--release` cargo-fuzz turns them on
+    // for each crate, whatever its profile says.
     command
         .args([
             "fuzz",

@@ -29,7 +29,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Check what no compiler checks: crate layering, lint tables, module sizes and docs, stray paths.
+    /// Check what no compiler checks: crate layering, lint tables, module sizes and docs, stray
+    /// paths.
     Tidy,
     /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
     Ci(ci::Options),

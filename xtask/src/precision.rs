@@ -1,10 +1,12 @@
 //! `cargo xtask precision`: how much of our kernels is called divergent, by LLVM 22 and by us.
 //!
-//! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads, and how many of them are called divergent
-//! at the scope of a wave by LLVM 22, by us with LLVM's sources and operand rules, and by us with everything. LLVM's own answer is taken from its
-//! rules as we have them, which `cargo xtask conformance` holds against `opt-22`. With `--by-rule`: how much less each family of rules
-//! makes of it, found by leaving it out. With `--seen`: what is seen to differ when the kernels are executed, as the test that holds claims against
-//! their execution writes it down.
+//! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads,
+//! and how many of them are called divergent at the scope of a wave by LLVM 22, by us with LLVM's
+//! sources and operand rules, and by us with everything. LLVM's own answer is taken from its rules
+//! as we have them, which `cargo xtask conformance` holds against `opt-22`. With `--by-rule`: how
+//! much less each family of rules makes of it, found by leaving it out. With `--seen`: what is seen
+//! to differ when the kernels are executed, as the test that holds claims against their execution
+//! writes it down.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -28,14 +30,15 @@ pub(crate) struct Options {
     /// A row per kernel family, not only totals.
     #[arg(long, visible_alias = "by-family")]
     families: bool,
-    /// Beside what is called divergent, what is seen to differ within a wave when our kernels are executed on their inputs: a bound from below
-    /// on what any sound answer calls divergent.
+    /// Beside what is called divergent, what is seen to differ within a wave when our kernels are
+    /// executed on their inputs: a bound from below on what any sound answer calls divergent.
     #[arg(long)]
     seen: bool,
     /// Levels of optimisation, separated by commas.
     #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
     levels: String,
-    /// Functions are called from within their module only. Those that nobody calls, copies that are left of what was inlined, do not count.
+    /// Functions are called from within their module only. Those that nobody calls, copies that are
+    /// left of what was inlined, do not count.
     #[arg(long)]
     whole_program: bool,
     /// What each family of rules gains: percent that would be divergent without it besides.

@@ -1,19 +1,22 @@
 //! `cargo xtask tidy`: what no compiler checks.
 //!
-//! - **Layering.** A crate may depend only on crates above it in [`LAYERS`], and only on the outside crates that the
-//!   table in the architecture page allows it ([`ONLY`]: salsa in one crate, nothing that reads files or paints
-//!   terminals in the core).
+//! - **Layering.** A crate may depend only on crates above it in [`LAYERS`], and only on the
+//!   outside crates that the table in the architecture page allows it ([`ONLY`]: salsa in one
+//!   crate, nothing that reads files or paints terminals in the core).
 //! - **Lints.** Every crate takes the workspace's lint table, edition and version.
-//! - **Old compilers.** A crate that states a Rust version below 1.88 has no let chains ([`chains`]).
+//! - **Old compilers.** A crate that states a Rust version below 1.88 has no let chains
+//!   ([`chains`]).
 //! - **Files.** Few of them use each other in a circle, and folders use only those below them
 //!   ([`house`]).
 //! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
-//! - **Text.** No machine paths, no leftover markers, no tabs.
+//! - **Text.** No machine paths, no leftover markers, no tabs; prose within 100 columns
+//!   ([`wrapped`]).
 //!
 //! All findings are listed, not only the first.
 
 mod chains;
 mod house;
+mod wrapped;
 
 use std::{
     fs,
@@ -64,7 +67,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("rand", &["phalanx-testing", "phalanx-fuzz"]),
 ];
 
-/// Beyond this many lines a module holds more than one idea; a little above 600, so that one test more does not part a file.
+/// Beyond this many lines a module holds more than one idea; a little above 600, so that one test
+/// more does not part a file.
 const MAX_LINES: usize = 650;
 
 /// Runs every check.
@@ -191,6 +195,9 @@ fn text(root: &Path, path: &Path, findings: &mut Vec<String>) -> anyhow::Result<
         if extension == "rs" && line.contains('\t') && !line.contains('"') {
             findings.push(format!("{}: a tab", place()));
         }
+    }
+    if matches!(extension, "rs" | "md") {
+        wrapped::check(path, &content, findings);
     }
     if extension == "rs" {
         if !content.lines().any(|line| line.starts_with("//!")) {

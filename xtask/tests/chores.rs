@@ -1,5 +1,5 @@
-//! The chores are there. A program that is built for this test is built from what other tests need as well, with the same features of all libraries:
-//! `.ci/run` starts it so.
+//! The chores are there. A program that is built for this test is built from what other tests need
+//! as well, with the same features of all libraries: `.ci/run` starts it so.
 
 use phalanx_testing::llvm_tools::Program;
 

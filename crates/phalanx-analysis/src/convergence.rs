@@ -1,9 +1,10 @@
 //! Convergent operations of a function, and the tokens that control who executes them together.
 //!
-//! A *convergent operation* communicates among the threads that execute it together, at some *scope*: lanes of a wave for a vote, a
-//! workgroup for a barrier. A function is *controlled* when its convergent operations name tokens for it (the `convergencectrl`
-//! bundle of LLVM's *Convergent Operation Semantics* document), and *uncontrolled* when nothing is said; then operations are converged
-//! as far as the control flow allows.
+//! A *convergent operation* communicates among the threads that execute it together, at some
+//! *scope*: lanes of a wave for a vote, a workgroup for a barrier. A function is *controlled* when
+//! its convergent operations name tokens for it (the `convergencectrl` bundle of LLVM's *Convergent
+//! Operation Semantics* document), and *uncontrolled* when nothing is said; then operations are
+//! converged as far as the control flow allows.
 //!
 //! | token of | made | threads are together at its users |
 //! |---|---|---|
@@ -11,11 +12,13 @@
 //! | `anchor` | at each execution | that executed it together, which is for the implementation to say |
 //! | `loop`, the *heart* of a cycle | in each round | whose given tokens were together, and whose rounds have equal numbers |
 //!
-//! The *region* of a token is where it is live: between its definition and its uses. A token that is used outside of a cycle that it
-//! is made in *extends* that cycle: threads that left in different rounds are not together within the region. See [`escape`]
-//! for what that means to uniformity.
+//! The *region* of a token is where it is live: between its definition and its uses. A token that
+//! is used outside of a cycle that it is made in *extends* that cycle: threads that left in
+//! different rounds are not together within the region. See [`escape`] for what that means to
+//! uniformity.
 //!
-//! Cost: O(instructions), and O(depth of cycles) per use of a token. A region is found when it is asked for, O(blocks of the region).
+//! Cost: O(instructions), and O(depth of cycles) per use of a token. A region is found when it is
+//! asked for, O(blocks of the region).
 
 pub mod escape;
 pub mod tokens;
@@ -71,7 +74,8 @@ pub struct Token {
     pub kind: TokenKind,
     /// What makes the token that it is given: of `loop` alone.
     pub given: Option<InstId>,
-    /// The cycle that it is the heart of: the outermost one around it that its given token comes from outside of.
+    /// The cycle that it is the heart of: the outermost one around it that its given token comes
+    /// from outside of.
     pub heart_of: Option<CycleId>,
     /// Blocks with a use of it, by number.
     pub used_in: Vec<Node>,
@@ -182,8 +186,9 @@ impl Token {
     }
 }
 
-/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this: a convergent
-/// operation, what makes a token or uses one. `callee` gives attributes of functions of the module.
+/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or
+/// changed that is, or was, like this: a convergent operation, what makes a token or uses one.
+/// `callee` gives attributes of functions of the module.
 #[must_use]
 pub fn concerns(
     code: Code<'_>,
@@ -203,7 +208,8 @@ fn heart_of(code: Code<'_>, cycles: &Cycles, given: InstId, here: Node) -> Optio
     Some(cycles.outermost_without(innermost, home).unwrap_or(innermost))
 }
 
-/// Whether a call is a convergent operation: it says so, or what it calls does. `callee` gives attributes of functions.
+/// Whether a call is a convergent operation: it says so, or what it calls does. `callee` gives
+/// attributes of functions.
 #[must_use]
 pub fn is_convergent(
     code: Code<'_>,

@@ -7,8 +7,9 @@
 //! for that: an operand that a result does not depend on, memory whose content does not differ.
 //! Here nothing is left out, and every edge says what it is ([`Edge`]).
 //!
-//! Its nodes ([`Entity`]) are arguments, instructions (stores and terminators too: they are statements that something
-//! influences), and versions of memory variables in HSSA form ([`memory`](crate::memory)):
+//! Its nodes ([`Entity`]) are arguments, instructions (stores and terminators too: they are
+//! statements that something influences), and versions of memory variables in HSSA form
+//! ([`memory`](crate::memory)):
 //!
 //! | from | to | edge |
 //! |---|---|---|
@@ -20,28 +21,35 @@
 //! | a version | the next one, unless that replaces all of it | old content |
 //! | versions that meet | their memory phi | content |
 //!
-//! **Other threads.** Memory of a workgroup and of the device is written by others, too, and what they wrote becomes visible
-//! at fences, barriers, ordered and volatile accesses and calls. Every version of such a class leads to [`Entity::Others`], and that to
-//! everything where it can become visible. Values that threads hand each other without memory (shuffles, votes) are operands.
-//! Races are not looked at: a plain load sees what was written before it in its own thread, or before such a point.
+//! **Other threads.** Memory of a workgroup and of the device is written by others, too, and what
+//! they wrote becomes visible at fences, barriers, ordered and volatile accesses and calls. Every
+//! version of such a class leads to [`Entity::Others`], and that to everything where it can become
+//! visible. Values that threads hand each other without memory (shuffles, votes) are operands.
+//! Races are not looked at: a plain load sees what was written before it in its own thread, or
+//! before such a point.
 //!
-//! **Addresses.** An analysis of addresses (of memory spaces, say) follows values as far as they form other addresses, and not into
-//! memory or from a base to what is loaded through it: [`Edges::WithoutContent`].
+//! **Addresses.** An analysis of addresses (of memory spaces, say) follows values as far as they
+//! form other addresses, and not into memory or from a base to what is loaded through it:
+//! [`Edges::WithoutContent`].
 //!
 //! Control dependence is no data flow: see [`control`](phalanx_core::control).
 //!
 //! # How
 //!
-//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep in step. Which versions an instruction makes, and who
-//! reads those of a class, is in the HSSA form, which follows edits. What is in neither are the edges from versions of private slots: [`MemoryFlow`] is their form
-//! turned round, follows from that alone, and so outlives every edit that leaves them as they are. [`DataFlow`] looks at these three when it is asked.
+//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep
+//! in step. Which versions an instruction makes, and who reads those of a class, is in the HSSA
+//! form, which follows edits. What is in neither are the edges from versions of private slots:
+//! [`MemoryFlow`] is their form turned round, follows from that alone, and so outlives every edit
+//! that leaves them as they are. [`DataFlow`] looks at these three when it is asked.
 //!
 //! # Complexity
 //!
-//! Users of a value: O(uses). Users of a version of a slot: O(instructions that read it); of a class: O(touches of the blocks in which it is read), which
-//! is O(touches of the function) for all versions of a class together; of [`Entity::Others`] O(touches). Reaching everything that
-//! is influenced: O(instructions + operands + touches of memory) at most. The first question about a body makes its def-use lists, if it has none, and
-//! the first one about a version of a class looks at all blocks.
+//! Users of a value: O(uses). Users of a version of a slot: O(instructions that read it); of a
+//! class: O(touches of the blocks in which it is read), which is O(touches of the function) for all
+//! versions of a class together; of [`Entity::Others`] O(touches). Reaching everything that is
+//! influenced: O(instructions + operands + touches of memory) at most. The first question about a
+//! body makes its def-use lists, if it has none, and the first one about a version of a class looks
+//! at all blocks.
 
 mod memory;
 #[cfg(any(test, feature = "testing"))]
@@ -104,7 +112,8 @@ pub enum Edge {
 pub enum Edges {
     /// All.
     All,
-    /// Those that form addresses and other values: not content of memory, and not from an address to what is accessed there.
+    /// Those that form addresses and other values: not content of memory, and not from an address
+    /// to what is accessed there.
     WithoutContent,
 }
 
@@ -116,7 +125,8 @@ impl Edges {
     }
 }
 
-/// Where each kind of entity begins in the dense numbering. Some numbers stand for nothing: not every instruction makes a version of each class.
+/// Where each kind of entity begins in the dense numbering. Some numbers stand for nothing: not
+/// every instruction makes a version of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Layout {
     slots: u32,
@@ -225,7 +235,8 @@ impl<'a> DataFlow<'a> {
         })
     }
 
-    /// What an entity directly influences, and how; in order. Nothing, when the function does not have it.
+    /// What an entity directly influences, and how; in order. Nothing, when the function does not
+    /// have it.
     pub fn users(self, entity: Entity) -> impl Iterator<Item = (Entity, Edge)> {
         let mut users = Users::new();
         if self.layout.number(entity).is_some() {
@@ -242,7 +253,8 @@ impl<'a> DataFlow<'a> {
         self.entities().map(|entity| self.users(entity).count()).sum()
     }
 
-    /// All that some entities influence over any number of edges, themselves included, but for those that the function does not have.
+    /// All that some entities influence over any number of edges, themselves included, but for
+    /// those that the function does not have.
     #[must_use]
     pub fn reached(self, from: impl IntoIterator<Item = Entity>, edges: Edges) -> Reached {
         let mut reached = Reached { layout: self.layout, members: BitSet::new(self.layout.len()) };

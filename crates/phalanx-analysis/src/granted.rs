@@ -1,17 +1,20 @@
-//! What is taken for granted of a function besides its code: loads that are stable in more than a wave, and branches that go one way in each
-//! workgroup.
+//! What is taken for granted of a function besides its code: loads that are stable in more than a
+//! wave, and branches that go one way in each workgroup.
 //!
 //! # What
 //!
-//! [`Granted`] is two lists, found by [`stable`](crate::stable) and [`barriers`](crate::variance::barriers). They change the tables that divergence is
-//! solved from and nothing else: a load in the list has what is left of [`SourceSet::OPAQUE_WAVE`], a terminator is read within the workgroup.
-//! They are shared, so lists that are the same ones are compared without looking into them.
+//! [`Granted`] is two lists, found by [`stable`](crate::stable) and
+//! [`barriers`](crate::variance::barriers). They change the tables that divergence is solved from
+//! and nothing else: a load in the list has what is left of [`SourceSet::OPAQUE_WAVE`], a
+//! terminator is read within the workgroup. They are shared, so lists that are the same ones are
+//! compared without looking into them.
 //!
 //! # How
 //!
-//! Tables from scratch are changed after they are made ([`Granted::apply`]). A [`Follower`](crate::follow::Follower) keeps the lists that its tables were made with,
-//! and follows the [`Difference`] to the present ones as it follows an edit: a load of which something else is granted is stated
-//! again.
+//! Tables from scratch are changed after they are made ([`Granted::apply`]). A
+//! [`Follower`](crate::follow::Follower) keeps the lists that its tables were made with, and
+//! follows the [`Difference`] to the present ones as it follows an edit: a load of which something
+//! else is granted is stated again.
 //!
 //! O(entries); O(1) if the lists are the same ones.
 
@@ -24,7 +27,8 @@ use phalanx_target::SourceSet;
 
 use crate::code::Numbering;
 
-/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives; with [`SourceSet::OPAQUE_THREAD`] if it is known to read no memory of one thread only.
+/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives; with
+/// [`SourceSet::OPAQUE_THREAD`] if it is known to read no memory of one thread only.
 pub type StableLoad = (InstId, SourceSet);
 
 /// See the [module documentation](self).
@@ -84,9 +88,10 @@ impl Granted {
         }
     }
 
-    /// Whether nothing diverges otherwise with it, as far as what diverges without it tells. Then the answer is the same, since a least
-    /// solution that all of the changed rules leave as it is is also theirs: a load that does not depend on the wave was
-    /// not narrowed, and the sources of a terminator that stay as they are were never others on the way.
+    /// Whether nothing diverges otherwise with it, as far as what diverges without it tells. Then
+    /// the answer is the same, since a least solution that all of the changed rules leave as it is
+    /// is also theirs: a load that does not depend on the wave was not narrowed, and the sources of
+    /// a terminator that stay as they are were never others on the way.
     #[must_use]
     pub fn is_without_effect(&self, header: &FunctionHeader, without: &Divergence) -> bool {
         let numbering = Numbering::new(header);
@@ -166,7 +171,8 @@ mod tests {
         }
     }
 
-    /// What may be private as far as the rule of the load knows is narrowed only if it is said that it is not.
+    /// What may be private as far as the rule of the load knows is narrowed only if it is said that
+    /// it is not.
     #[test]
     fn what_may_be_private_is_narrowed_when_it_is_known_not_to_be() {
         let (thread, wave) = (SourceSet::OPAQUE_THREAD, SourceSet::OPAQUE_WAVE);

@@ -1,7 +1,7 @@
 //! Where the branches of a function join again, on machines that reconverge at post-dominators.
 //!
-//! [`Joins`] needs to know which blocks no thread completes. In our IR these end with `unreachable`:
-//! below, `%dead` does not keep the branch from joining at `%end`.
+//! [`Joins`] needs to know which blocks no thread completes. In our IR these end with
+//! `unreachable`: below, `%dead` does not keep the branch from joining at `%end`.
 //!
 //! ```text
 //!   br i1 %c, label %dead, label %end

@@ -69,15 +69,17 @@ pub fn processor(context: &Context, attributes: AttrList) -> &str {
     std::str::from_utf8(named).unwrap_or_default()
 }
 
-/// Whether attributes of a function say how wide its waves are, or on which processor it runs. One that says neither runs in waves of
-/// its callers, once it is inlined, whatever the module is compiled for. O(attributes).
+/// Whether attributes of a function say how wide its waves are, or on which processor it runs. One
+/// that says neither runs in waves of its callers, once it is inlined, whatever the module is
+/// compiled for. O(attributes).
 #[must_use]
 pub fn states_wave_width(context: &Context, attributes: AttrList) -> bool {
     let texts = Texts::new(context, attributes);
     !texts.processor.is_empty() || texts.features.contains("wavefrontsize")
 }
 
-/// Extents that are stated: those left out are 1. None where nothing is stated, or something impossible.
+/// Extents that are stated: those left out are 1. None where nothing is stated, or something
+/// impossible.
 fn exactly(stated: &[u32]) -> Option<[Extent; 3]> {
     let is_possible = !stated.is_empty() && stated.iter().all(|&n| n > 0);
     let extent = |dimension: usize| Extent::Exactly(stated.get(dimension).copied().unwrap_or(1));
@@ -98,7 +100,8 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// One pass over the attributes: asking for each by its key would look the key up in the context each time.
+    /// One pass over the attributes: asking for each by its key would look the key up in the
+    /// context each time.
     fn new(context: &'a Context, attributes: AttrList) -> Self {
         let mut texts = Texts::default();
         for (key, value) in context.function_attrs(attributes).texts() {

@@ -1,12 +1,14 @@
 //! Lists by instruction, in the order of the text, that follow edits of instructions.
 //!
-//! Instructions that have not changed stand in the same order as before, as long as their blocks do. So the entries of those that are looked at again are
-//! taken out, and what these have now is put in, each before the next instruction of its block that is listed, or behind the block.
+//! Instructions that have not changed stand in the same order as before, as long as their blocks
+//! do. So the entries of those that are looked at again are taken out, and what these have now is
+//! put in, each before the next instruction of its block that is listed, or behind the block.
 //!
-//! Where blocks have changed, all that is listed and stands in one of these has to be among what is looked at again: it may be in another block than before.
+//! Where blocks have changed, all that is listed and stands in one of these has to be among what is
+//! looked at again: it may be in another block than before.
 //!
-//! O(entries + blocks), a few steps for each; and for each new entry the instructions between it and the next one that is listed in its block, or once the whole block, if it
-//! has many.
+//! O(entries + blocks), a few steps for each; and for each new entry the instructions between it
+//! and the next one that is listed in its block, or once the whole block, if it has many.
 
 use std::cmp::Reverse;
 
@@ -20,7 +22,8 @@ fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
-/// The list after some instructions have changed, where it was `old`: `look` gives what they have now, in order. None if it is the same.
+/// The list after some instructions have changed, where it was `old`: `look` gives what they have
+/// now, in order. None if it is the same.
 ///
 /// Entries of instructions that were removed are only found if these are among `again`.
 #[must_use]

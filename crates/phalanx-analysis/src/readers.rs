@@ -1,7 +1,9 @@
-//! Which instructions look at others by way of addresses: what a fact that is told of single accesses has to look at again after an edit.
+//! Which instructions look at others by way of addresses: what a fact that is told of single
+//! accesses has to look at again after an edit.
 //!
-//! A fact about an access may follow its address some steps up, to what it is made from. So it may be another when one of these steps is:
-//! the accesses are then found from that step on downwards. Who no longer reads a step has changed itself.
+//! A fact about an access may follow its address some steps up, to what it is made from. So it may
+//! be another when one of these steps is: the accesses are then found from that step on downwards.
+//! Who no longer reads a step has changed itself.
 //!
 //! O(steps and their readers), which is bounded.
 
@@ -10,7 +12,8 @@ use rustc_hash::FxHashSet;
 
 use crate::{code::Code, policy::READERS, spaces::MemoryKinds};
 
-/// These instructions, and whatever reads an address that is made from one of them; none if there are too many.
+/// These instructions, and whatever reads an address that is made from one of them; none if there
+/// are too many.
 #[must_use]
 pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     let Code { context, body, .. } = code;
@@ -49,7 +52,8 @@ pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     Some(found)
 }
 
-/// What reads an address that leads elsewhere than before; none if that cannot be told by instruction, or there is too much of it.
+/// What reads an address that leads elsewhere than before; none if that cannot be told by
+/// instruction, or there is too much of it.
 #[must_use]
 pub fn of_kinds(code: Code<'_>, now: &MemoryKinds, before: &MemoryKinds) -> Option<Vec<InstId>> {
     let others = now.other_results(before)?;

@@ -1,11 +1,13 @@
-//! Loads that give the same to all threads that read the same address together, in more than a wave.
+//! Loads that give the same to all threads that read the same address together, in more than a
+//! wave.
 //!
 //! # What
 //!
-//! Threads of a wave that are converged at a plain load execute it at once: from one address they read one value. Threads of different
-//! waves execute the same instance of a load at different times, so what they read may differ though the address does not: that is
-//! [`SourceSet::OPAQUE_WAVE`]. A load is *stable* within a scope if what it reads differs between converged threads of the scope only where the
-//! address does.
+//! Threads of a wave that are converged at a plain load execute it at once: from one address they
+//! read one value. Threads of different waves execute the same instance of a load at different
+//! times, so what they read may differ though the address does not: that is
+//! [`SourceSet::OPAQUE_WAVE`]. A load is *stable* within a scope if what it reads differs between
+//! converged threads of the scope only where the address does.
 //!
 //! | rule | stable | needs |
 //! |---|---|---|
@@ -14,27 +16,36 @@
 //! | nothing but barriers of all threads of the workgroup, and fences, is such an acquire | in the workgroup | no races, and a [model of barriers](BarrierModel) |
 //! | it is [ordered]: barriers of the whole workgroup are between it and every write of what it reads | in the workgroup | that threads have come to the same barriers so far |
 //!
-//! The second and third say what a program is taken for, and are used only where whoever asks says so ([`Assumptions`]).
+//! The second and third say what a program is taken for, and are used only where whoever asks says
+//! so ([`Assumptions`]).
 //!
 //! # Why they hold
 //!
-//! Let converged threads `s` and `t` read different values at one address. Then there is a store `W` that happens before the load in `t` and not
-//! in `s`. Without a race the load in `s` happens before `W`.
+//! Let converged threads `s` and `t` read different values at one address. Then there is a store
+//! `W` that happens before the load in `t` and not in `s`. Without a race the load in `s` happens
+//! before `W`.
 //!
-//! *No acquire.* Nothing that another thread did happens before the load in `t`, so `W` is a store of `t`; and for the same reason nothing that `s` did happens
-//! before `W`. Threads of different workgroups read one memory by one address only where that is device memory.
+//! *No acquire.* Nothing that another thread did happens before the load in `t`, so `W` is a store
+//! of `t`; and for the same reason nothing that `s` did happens before `W`. Threads of different
+//! workgroups read one memory by one address only where that is device memory.
 //!
-//! *Barriers only.* In both models of barriers what two threads have executed of them are beginnings of one list. Converged threads have executed the
-//! same part of it before the load: a barrier instance that is before the load in one thread and behind it in another would lie on a cycle with the load
-//! without the header that both count the iterations of, which contradicts that this is the innermost such cycle. Let it be the first `k` of the list.
-//! What happens before the load in `t` does so by these `k`, since other acquires reach no load that is asked about: so `W` comes before the `k`th in its own
-//! thread, or is a store of `t`. What the load in `s` happens before, by barriers, comes after the `k+1`st; by anything else it is acquired by an
-//! operation that, as `W`, comes before the `k`th, and from where a way leads to the load. So it does not happen before `W`.
+//! *Barriers only.* In both models of barriers what two threads have executed of them are
+//! beginnings of one list. Converged threads have executed the same part of it before the load: a
+//! barrier instance that is before the load in one thread and behind it in another would lie on a
+//! cycle with the load without the header that both count the iterations of, which contradicts that
+//! this is the innermost such cycle. Let it be the first `k` of the list. What happens before the
+//! load in `t` does so by these `k`, since other acquires reach no load that is asked about: so `W`
+//! comes before the `k`th in its own thread, or is a store of `t`. What the load in `s` happens
+//! before, by barriers, comes after the `k+1`st; by anything else it is acquired by an operation
+//! that, as `W`, comes before the `k`th, and from where a way leads to the load. So it does not
+//! happen before `W`.
 //!
-//! A fence alone acquires nothing: it takes an atomic operation that reads what another thread wrote. These count as acquires, whatever their order;
-//! so do calls that may contain one, and volatile loads, if the function has a fence.
+//! A fence alone acquires nothing: it takes an atomic operation that reads what another thread
+//! wrote. These count as acquires, whatever their order; so do calls that may contain one, and
+//! volatile loads, if the function has a fence.
 //!
-//! After an edit of instructions the loads among these are looked at again; an acquire that comes, goes or moves has all looked at again.
+//! After an edit of instructions the loads among these are looked at again; an acquire that comes,
+//! goes or moves has all looked at again.
 //!
 //! # Complexity
 //!
@@ -70,8 +81,8 @@ use crate::variance::{BarrierModel, is_whole_barrier};
 pub struct Assumptions {
     /// Aligned barriers of workgroups are used rightly.
     pub barriers: Option<BarrierModel>,
-    /// No two threads access a byte without order between them, one of them writing, unless both do so atomically. Elsewhere that is said of the
-    /// address and the wave only.
+    /// No two threads access a byte without order between them, one of them writing, unless both do
+    /// so atomically. Elsewhere that is said of the address and the wave only.
     pub race_free: bool,
 }
 
@@ -152,19 +163,21 @@ impl RaceFree {
         found
     }
 
-    /// In the order of blocks, with what is left of [`SourceSet::OPAQUE_WAVE`]: nothing, or [`SourceSet::OPAQUE_GROUP`] if it is stable in workgroups only.
-    /// Loads of private memory are not told apart here.
+    /// In the order of blocks, with what is left of [`SourceSet::OPAQUE_WAVE`]: nothing, or
+    /// [`SourceSet::OPAQUE_GROUP`] if it is stable in workgroups only. Loads of private memory are
+    /// not told apart here.
     #[must_use]
     pub fn loads(&self) -> &Arc<[StableLoad]> {
         &self.loads
     }
 
-    /// Brings it up to date with instructions that have changed and [concern](concerns) it, and [blocks](crate::edited::Edited::blocks); where
-    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed; an acquire may move with
-    /// its block.
+    /// Brings it up to date with instructions that have changed and [concern](concerns) it, and
+    /// [blocks](crate::edited::Edited::blocks); where those lead that have not changed is the same.
+    /// Whether the loads are others; none if it is to be made anew: an acquire or a fence came,
+    /// went, moved or changed; an acquire may move with its block.
     ///
-    /// O(loads + length of the blocks of changed ones); where blocks are others, O(blocks + edges) besides, and the length of those that are no longer behind an acquire, or have
-    /// come to be.
+    /// O(loads + length of the blocks of changed ones); where blocks are others, O(blocks + edges)
+    /// besides, and the length of those that are no longer behind an acquire, or have come to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -238,7 +251,8 @@ impl Rules {
             && acquires_otherwise(code, around, inst, has_fence, self.omitted)
     }
 
-    /// What is left at a plain load, if it is stable in more than a wave; `passed` says of both kinds of acquires whether one is on a way to it.
+    /// What is left at a plain load, if it is stable in more than a wave; `passed` says of both
+    /// kinds of acquires whether one is on a way to it.
     fn left(
         self,
         code: Code<'_>,
@@ -260,8 +274,9 @@ impl Rules {
     }
 }
 
-/// Loads of which more is known with where addresses lead: that they read no memory of one thread only, though the rule of the load, which looks at what its address is made
-/// from, takes that for possible, as `answer` tells. Others are as they are in the list.
+/// Loads of which more is known with where addresses lead: that they read no memory of one thread
+/// only, though the rule of the load, which looks at what its address is made from, takes that for
+/// possible, as `answer` tells. Others are as they are in the list.
 #[must_use]
 pub fn with_shared(
     code: Code<'_>,
@@ -292,8 +307,8 @@ fn number(load: InstId) -> u32 {
     load.into_raw().into_u32()
 }
 
-/// Whether [`RaceFree`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this. Of what
-/// addresses lead to it hears from [`MemoryKinds`].
+/// Whether [`RaceFree`] may be another after an instruction was inserted, removed, moved or changed
+/// that is, or was, like this. Of what addresses lead to it hears from [`MemoryKinds`].
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
@@ -311,7 +326,8 @@ fn is_plain_load(code: Code<'_>, inst: InstId) -> bool {
         && data.mem().ordering() == Ordering::NotAtomic
 }
 
-/// Whether an instruction may acquire what others wrote, other than as a barrier of the whole workgroup.
+/// Whether an instruction may acquire what others wrote, other than as a barrier of the whole
+/// workgroup.
 fn acquires_otherwise(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -374,7 +390,8 @@ impl Way {
         Self { homes, behind }
     }
 
-    /// Looks again at where they are, in a graph that is another one. Blocks that are behind one and were not, or the other way round.
+    /// Looks again at where they are, in a graph that is another one. Blocks that are behind one
+    /// and were not, or the other way round.
     fn follow(&mut self, code: Code<'_>, cfg: &Cfg) -> Vec<Node> {
         for (inst, home) in &mut self.homes {
             *home = code.body.block_of(*inst).map_or(*home, node_of);

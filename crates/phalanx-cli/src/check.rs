@@ -282,8 +282,8 @@ impl<'a> Check<'a> {
         self.add_of(Rule::ConstantStore, &plain, found)
     }
 
-    /// Copies of OpenCL's in the background are a loop in libclc, in which each thread copies a share
-    /// at once: they are looked for where the call stays.
+    /// Copies of OpenCL's in the background are a loop in libclc, in which each thread copies a
+    /// share at once: they are looked for where the call stays.
     fn add_copies(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
         const WORD: &[u8] = b"async_work_group_";
         let Some(origin) = &source.compiled else { return Ok(()) };

@@ -1,7 +1,8 @@
 //! Work on all functions of a module, in parallel, with results in order.
 //!
-//! Each worker has its own handle on the database. Results come out in the order of the text whatever the number of threads,
-//! and large outputs are handed over in chunks, so not all of them are in memory at once.
+//! Each worker has its own handle on the database. Results come out in the order of the text
+//! whatever the number of threads, and large outputs are handed over in chunks, so not all of them
+//! are in memory at once.
 
 use anyhow::bail;
 use phalanx::{

@@ -1,4 +1,5 @@
-//! The `phalanx` command line: arguments, files, terminal, threads. Everything else is in the library.
+//! The `phalanx` command line: arguments, files, terminal, threads. Everything else is in the
+//! library.
 #![allow(clippy::disallowed_methods, reason = "this crate is where files are read")]
 
 mod analyze;
@@ -69,8 +70,9 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
-/// Writes what clap has to say in place of a command: help and the version, or what is wrong with the command line. Clap itself
-/// ends the program the same way whether this could be written or not.
+/// Writes what clap has to say in place of a command: help and the version, or what is wrong with
+/// the command line. Clap itself ends the program the same way whether this could be written or
+/// not.
 fn say(said: &clap::Error) -> Status {
     let written = said.print().and_then(|()| io::stdout().flush());
     match written {

@@ -208,7 +208,8 @@ fn print_facts(
     )
 }
 
-/// The text of larger functions may be quadratic: it is not held in memory but written when its turn comes.
+/// The text of larger functions may be quadratic: it is not held in memory but written when its
+/// turn comes.
 const FEW_BLOCKS: usize = 512;
 
 /// Computes what the passes print, so that this is done in parallel even if the printing is not.

@@ -1,5 +1,6 @@
-//! The program starts, and says what it does not understand. What it answers is tested in `test-suite`, which builds it as this test does, with the same
-//! features of all libraries, and so needs no other build than that of the tests.
+//! The program starts, and says what it does not understand. What it answers is tested in
+//! `test-suite`, which builds it as this test does, with the same features of all libraries, and so
+//! needs no other build than that of the tests.
 
 use phalanx_testing::llvm_tools::{Outcome, Program};
 

@@ -1,9 +1,11 @@
-//! Divergence on families of programs: nanoseconds per instruction, and growth from 10,000 to 100,000.
+//! Divergence on families of programs: nanoseconds per instruction, and growth from 10,000 to
+//! 100,000.
 //!
-//! Timed is everything that depends on the instructions, and separately the flow facts that it stands on.
-//! A member is analysed by the precise rules with an empty sync dependence, as if seen for the first time.
-//! Graph families of `phalanx-graph` take part under their names with `g-` in front, every branch divergent.
-//! Arguments: names of families, or nothing for all; `--quick` for small sizes.
+//! Timed is everything that depends on the instructions, and separately the flow facts that it
+//! stands on. A member is analysed by the precise rules with an empty sync dependence, as if seen
+//! for the first time. Graph families of `phalanx-graph` take part under their names with `g-` in
+//! front, every branch divergent. Arguments: names of families, or nothing for all; `--quick` for
+//! small sizes.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 #[path = "../tests/suite/support.rs"]

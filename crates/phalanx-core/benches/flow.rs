@@ -1,10 +1,12 @@
-//! The control flow is edited: the price of everything that depends on it, by repair and from scratch.
+//! The control flow is edited: the price of everything that depends on it, by repair and from
+//! scratch.
 //!
-//! Random structured kernels, one after the other, as in the bench `repair`. *split*: a block is split in the middle. *edge*: a block is put
-//! on an edge. *merge*: a block is merged with the only one it leads to. *redirect*: an edge goes to the block after the one it
-//! went to, which graph facts do not follow by copying. Each is followed by all of: graph, dominators, post-dominators, cycles,
-//! sync dependence, divergence. Columns are medians, in microseconds; *share* is what repair costs of
-//! what everything costs from scratch (the graph included, tables of values not).
+//! Random structured kernels, one after the other, as in the bench `repair`. *split*: a block is
+//! split in the middle. *edge*: a block is put on an edge. *merge*: a block is merged with the only
+//! one it leads to. *redirect*: an edge goes to the block after the one it went to, which graph
+//! facts do not follow by copying. Each is followed by all of: graph, dominators, post-dominators,
+//! cycles, sync dependence, divergence. Columns are medians, in microseconds; *share* is what
+//! repair costs of what everything costs from scratch (the graph included, tables of values not).
 //! Arguments: names of edits, or nothing for all; `--quick` for sizes up to 100,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 

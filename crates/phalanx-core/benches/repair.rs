@@ -1,9 +1,10 @@
 //! One operand changes: the price of an answer by repair and from scratch.
 //!
-//! `inlined` are random structured kernels, one after the other, with values that cross from one to the next: loops,
-//! loop-carried values, temporal divergence. The others are families of programs in which every branch is divergent. Each
-//! edit lets one operand of a random operation read another value that is available there.
-//! Timed is stating the change, repairing, copying the answer and comparing it with the last, against solving with the same tables and warm flow facts.
+//! `inlined` are random structured kernels, one after the other, with values that cross from one to
+//! the next: loops, loop-carried values, temporal divergence. The others are families of programs
+//! in which every branch is divergent. Each edit lets one operand of a random operation read
+//! another value that is available there. Timed is stating the change, repairing, copying the
+//! answer and comparing it with the last, against solving with the same tables and warm flow facts.
 //! Arguments: names, or nothing for all; `--quick` for sizes up to 10,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 

@@ -12,8 +12,8 @@
 //!
 //! A phi names the *nodes* that values come from, and both edges come from `b0`. So [`BlockGraph`]
 //! puts a node on an edge where it has to be told from another one between the same blocks: `e`
-//! above. A thread executes nothing there. To every analysis `b0` is an ordinary branch, and `b1` is
-//! where its sides join.
+//! above. A thread executes nothing there. To every analysis `b0` is an ordinary branch, and `b1`
+//! is where its sides join.
 //!
 //! Edges that bring equal values need no node: [`Edge::brings`] says which do. In LLVM IR all
 //! parallel edges do, so its graphs have no such nodes.
@@ -253,7 +253,8 @@ fn shared(edges: &[Edge]) -> Option<Vec<Shared>> {
     if is_alone {
         return None;
     }
-    // By where edges lead and what they bring: the first one; of those that lead there, the very first.
+    // By where edges lead and what they bring: the first one; of those that lead there, the very
+    // first.
     let mut first: FxHashMap<(Block, u32), u32> = FxHashMap::default();
     let mut very_first: FxHashMap<Block, u32> = FxHashMap::default();
     let each = edges.iter().zip(0u32..).map(|(edge, at)| {

@@ -1,18 +1,21 @@
 //! Control divergence: which blocks may be executed by some threads of a group and not by others.
 //!
-//! **Definition.** A block depends on a source when it is control dependent (Ferrante, Ottenstein, Warren, 1987) on a
-//! branch whose direction depends on the source, or on a branch whose own block does: the iterated closure.
+//! **Definition.** A block depends on a source when it is control dependent (Ferrante, Ottenstein,
+//! Warren, 1987) on a branch whose direction depends on the source, or on a branch whose own block
+//! does: the iterated closure.
 //!
-//! **Algorithm.** A block is control dependent on the edge `(B, A)` when it lies on the path from `A` up the
-//! post-dominator tree to the immediate post-dominator of `B`, that end excluded. Where all these paths together are not much
-//! longer than the graph is large, as in most code, branches are taken in the order of the blocks, and what is new in their sources is
-//! carried up their paths, to branches in turn. Elsewhere, as in loops in loops in loops, sources are taken one by one, those that no
-//! branch has apart together: every block that
-//! gets one is marked once; a disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so
-//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn.
+//! **Algorithm.** A block is control dependent on the edge `(B, A)` when it lies on the path from
+//! `A` up the post-dominator tree to the immediate post-dominator of `B`, that end excluded. Where
+//! all these paths together are not much longer than the graph is large, as in most code, branches
+//! are taken in the order of the blocks, and what is new in their sources is carried up their
+//! paths, to branches in turn. Elsewhere, as in loops in loops in loops, sources are taken one by
+//! one, those that no branch has apart together: every block that gets one is marked once; a
+//! disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so paths
+//! that overlap are walked once. When a branch block is marked, its edges are walked in turn.
 //!
-//! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence relation, which can be
-//! quadratic. On short paths a branch is taken once, as a rule, for all sources together.
+//! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence
+//! relation, which can be quadratic. On short paths a branch is taken once, as a rule, for all
+//! sources together.
 
 use crate::SourceSet;
 use phalanx_graph::{BitSet, Cfg, Node, PostDomTree};
@@ -119,7 +122,8 @@ fn by_forest(cfg: &Cfg, postdom: &PostDomTree, branches: &[(Node, SourceSet)]) -
     result
 }
 
-/// The sources of branches, those in one set that no branch has without the others: what depends on one of them depends on all.
+/// The sources of branches, those in one set that no branch has without the others: what depends on
+/// one of them depends on all.
 fn together(branches: &[(Node, SourceSet)]) -> Vec<SourceSet> {
     let mut groups: Vec<SourceSet> = Vec::new();
     let (mut all, mut last) = (SourceSet::EMPTY, SourceSet::EMPTY);
@@ -148,7 +152,8 @@ fn together(branches: &[(Node, SourceSet)]) -> Vec<SourceSet> {
 pub(crate) struct Walk<'a> {
     cfg: &'a Cfg,
     postdom: &'a PostDomTree,
-    /// Disjoint-set forest: an unmarked node leads to itself, a marked one towards its parent in the tree.
+    /// Disjoint-set forest: an unmarked node leads to itself, a marked one towards its parent in
+    /// the tree.
     next: Vec<u32>,
 }
 
@@ -196,7 +201,8 @@ mod tests {
         )
     }
 
-    /// The definition: some path from a successor reaches `block` in all cases, another branch direction avoids it.
+    /// The definition: some path from a successor reaches `block` in all cases, another branch
+    /// direction avoids it.
     fn twin(cfg: &Cfg, postdom: &PostDomTree, terminators: &[SourceSet]) -> Vec<SourceSet> {
         let depends = |block: Node, branch: Node| {
             let successors = cfg.successors(branch);

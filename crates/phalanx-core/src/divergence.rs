@@ -3,8 +3,8 @@
 //!
 //! # What
 //!
-//! For every value the set of *sources* ([`SourceSet`]) it depends on, such that two threads that are
-//! converged at the definition and agree on these sources hold equal values (see
+//! For every value the set of *sources* ([`SourceSet`]) it depends on, such that two threads that
+//! are converged at the definition and agree on these sources hold equal values (see
 //! [`crate::sources`]); for every terminator likewise for the direction it takes; and for uses
 //! outside of cycles what the moment of leaving the cycle depends on (*temporal divergence*).
 //! Uniformity at a scope is then a mask test: `value(v) & varying(scope, facts) == {}`.
@@ -21,16 +21,17 @@
 //!       solve(flow, &table, Rules::Precise)  ->  Divergence
 //! ```
 //!
-//! Values are numbered by the caller ([`Value`]): one number per argument and per instruction that is no
-//! terminator, results or not. Terminators are named by their block. A phi lists its entries as the IR
-//! does, parallel edges included; [`PhiKey`] says which incoming values are known to be equal. Parallel
-//! edges that bring different values need nodes of their own, see [`block_graph`](crate::block_graph).
+//! Values are numbered by the caller ([`Value`]): one number per argument and per instruction that
+//! is no terminator, results or not. Terminators are named by their block. A phi lists its entries
+//! as the IR does, parallel edges included; [`PhiKey`] says which incoming values are known to be
+//! equal. Parallel edges that bring different values need nodes of their own, see
+//! [`block_graph`](crate::block_graph).
 //!
 //! # Rules
 //!
-//! The least solution of rules that each have a *single* antecedent, "if this has source `s` then so has
-//! that". So the analysis is reachability in a graph: it distributes over sources, all are solved in one
-//! pass over bit masks, and every derived fact has one support that explains it.
+//! The least solution of rules that each have a *single* antecedent, "if this has source `s` then
+//! so has that". So the analysis is reachability in a graph: it distributes over sources, all are
+//! solved in one pass over bit masks, and every derived fact has one support that explains it.
 //!
 //! | fact | follows from |
 //! |---|---|
@@ -103,7 +104,8 @@ pub enum Rules {
     Llvm(LlvmFixes),
 }
 
-/// Computes divergence by the precise rules without one of them: wrong, for tests that want to see that.
+/// Computes divergence by the precise rules without one of them: wrong, for tests that want to see
+/// that.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn solve_without(flow: Flow<'_>, table: &ValueTable, omitted: Omitted) -> Divergence {

@@ -1,17 +1,21 @@
-//! What is known of launches before they happen: extents of workgroups and clusters, the width of waves.
+//! What is known of launches before they happen: extents of workgroups and clusters, the width of
+//! waves.
 //!
 //! # What
 //!
-//! [`LaunchFacts`] holds of *every* launch of a function; [`LaunchStatement`] is what a driver adds to what the module says. Facts form a
-//! lattice by how much they say: [`join`](LaunchFacts::join) holds of launches that one of two describes, [`meet`](LaunchFacts::meet) of those
-//! that both do. Both go part by part: extents by [`Extent`], bounds from above by their numbers, where no bound is the largest.
+//! [`LaunchFacts`] holds of *every* launch of a function; [`LaunchStatement`] is what a driver adds
+//! to what the module says. Facts form a lattice by how much they say: [`join`](LaunchFacts::join)
+//! holds of launches that one of two describes, [`meet`](LaunchFacts::meet) of those that both do.
+//! Both go part by part: extents by [`Extent`], bounds from above by their numbers, where no bound
+//! is the largest.
 //!
 //! # Invariants
 //!
 //! * What is not known says nothing: the default holds of every launch.
 //! * A join is commutative and says no more than either, of extents nor of their product.
 
-/// What is known of the number of threads along one dimension. Extents are at least one; a bound of zero says nothing.
+/// What is known of the number of threads along one dimension. Extents are at least one; a bound of
+/// zero says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Extent {
     /// Nothing is known.
@@ -41,7 +45,8 @@ impl Extent {
         }
     }
 
-    /// Why the extent cannot be this one, if it cannot. `max` is all that is known of it from above.
+    /// Why the extent cannot be this one, if it cannot. `max` is all that is known of it from
+    /// above.
     fn contradiction(self, stated: u32, max: u32) -> Option<String> {
         match self {
             _ if stated == 0 => Some("there is at least one".into()),
@@ -106,22 +111,26 @@ pub enum QuadLayout {
 
 /// What is known of every launch of a kernel. The default knows nothing.
 ///
-/// Threads of a workgroup are numbered `x + dx * (y + dy * z)` and, when [`wave_width`](Self::wave_width) is known, cut
-/// into waves of that many consecutive numbers. Waves run across rows: with `dx = 48` and waves of 32, the second wave
-/// holds the end of row 0 and the start of row 1. The last wave may be short.
+/// Threads of a workgroup are numbered `x + dx * (y + dy * z)` and, when
+/// [`wave_width`](Self::wave_width) is known, cut into waves of that many consecutive numbers.
+/// Waves run across rows: with `dx = 48` and waves of 32, the second wave holds the end of row 0
+/// and the start of row 1. The last wave may be short.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct LaunchFacts {
     /// Threads along `x`, `y`, `z` of a workgroup, as declared.
     pub workgroup_size: [Extent; 3],
-    /// A bound on the product of the three extents: `amdgpu-flat-work-group-size`, `nvvm.maxntid` products.
+    /// A bound on the product of the three extents: `amdgpu-flat-work-group-size`, `nvvm.maxntid`
+    /// products.
     pub max_flat_workgroup_size: Option<u32>,
-    /// All workgroups have the declared size: always so in CUDA and HIP; `uniform-work-group-size`="true" in OpenCL.
-    /// Otherwise those at the edge of the grid may be smaller, and a declared exact extent is only a bound.
+    /// All workgroups have the declared size: always so in CUDA and HIP;
+    /// `uniform-work-group-size`="true" in OpenCL. Otherwise those at the edge of the grid may be
+    /// smaller, and a declared exact extent is only a bound.
     pub uniform_work_group_size: bool,
-    /// Threads per wave, on a target that packs threads into waves by their linear number. Leave it out for targets
-    /// that choose their own packing (SPIR-V subgroups).
+    /// Threads per wave, on a target that packs threads into waves by their linear number. Leave it
+    /// out for targets that choose their own packing (SPIR-V subgroups).
     pub wave_width: Option<u32>,
-    /// A bound on the number of workgroups in a cluster. `Some(1)` where the target or launch has no clusters.
+    /// A bound on the number of workgroups in a cluster. `Some(1)` where the target or launch has
+    /// no clusters.
     pub max_cluster_size: Option<u32>,
     /// Workgroups along `x`, `y`, `z` of a cluster: `nvvm.cluster_dim`.
     pub cluster_size: [Extent; 3],
@@ -223,7 +232,8 @@ impl LaunchFacts {
         self.wave_width.filter(|&width| width > 0 && self.quads == QuadLayout::Linear)
     }
 
-    /// What holds of launches that one of the two describes: for a function that is reached from several kernels.
+    /// What holds of launches that one of the two describes: for a function that is reached from
+    /// several kernels.
     #[must_use]
     pub fn join(&self, other: &LaunchFacts) -> LaunchFacts {
         let threads = |facts: &LaunchFacts| {
@@ -243,7 +253,8 @@ impl LaunchFacts {
         }
     }
 
-    /// What holds of launches that both describe, as far as it can be said: `self` where both say how large workgroups are.
+    /// What holds of launches that both describe, as far as it can be said: `self` where both say
+    /// how large workgroups are.
     #[must_use]
     pub fn meet(&self, other: &LaunchFacts) -> LaunchFacts {
         let is_unknown = |size: &[Extent; 3]| size.iter().all(|e| *e == Extent::Unknown);
@@ -285,7 +296,8 @@ impl LaunchFacts {
         self.max_extent(dim) > 1
     }
 
-    /// A number that divides the extent along `dim` in every workgroup (1 when nothing better is known).
+    /// A number that divides the extent along `dim` in every workgroup (1 when nothing better is
+    /// known).
     #[must_use]
     pub fn extent_divisor(&self, dim: usize) -> u32 {
         if self.uniform_work_group_size { self.workgroup_size[dim].divisor() } else { 1 }
@@ -298,8 +310,8 @@ impl LaunchFacts {
         let Some(flat) = self.max_flat_workgroup_size.filter(|flat| *flat > 0) else {
             return declared;
         };
-        // The other extents are at least their divisors, which leaves this much of the product. Facts that contradict
-        // each other describe no launch; the flat bound is ignored then.
+        // The other extents are at least their divisors, which leaves this much of the product.
+        // Facts that contradict each other describe no launch; the flat bound is ignored then.
         let others: u64 = (0..3)
             .filter(|other| *other != dim)
             .map(|d| u64::from(self.extent_divisor(d)))
@@ -310,7 +322,8 @@ impl LaunchFacts {
         }
     }
 
-    /// A bound from above on the number of threads in a workgroup; `None` when there is none that fits 64 bits.
+    /// A bound from above on the number of threads in a workgroup; `None` when there is none that
+    /// fits 64 bits.
     #[must_use]
     pub fn max_threads(&self) -> Option<u64> {
         let product = (0..3)

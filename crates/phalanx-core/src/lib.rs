@@ -16,9 +16,8 @@
 //! # What it must not know
 //!
 //! It depends on no IR, no target, no text format and not on salsa. A compiler describes its
-//! functions by plain numbers: blocks are
-//! [`Node`](phalanx_graph::Node)s of a graph, values are [`Value`]s in a table. Nothing that is
-//! answered borrows from the compiler's own data.
+//! functions by plain numbers: blocks are [`Node`]s of a graph, values are [`Value`]s in a table.
+//! Nothing that is answered borrows from the compiler's own data.
 //!
 //! # Read first
 //!

@@ -2,29 +2,32 @@
 //!
 //! # What
 //!
-//! Two threads that execute the same instruction together may hold different values for many reasons: they have
-//! another `x` in the workgroup, they run in another wave, an atomic handed each its own old value. Each reason is a
-//! *source*. The divergence of a value is the [`SourceSet`] of all sources it depends on:
+//! Two threads that execute the same instruction together may hold different values for many
+//! reasons: they have another `x` in the workgroup, they run in another wave, an atomic handed each
+//! its own old value. Each reason is a *source*. The divergence of a value is the [`SourceSet`] of
+//! all sources it depends on:
 //!
 //! > Two threads that are converged at an instance of the value, and that agree on every source in the set, hold
 //! > equal values.
 //!
-//! The empty set is a launch constant. The lattice is the three-bit one of Kong (*Variance Analysis on SSA-based
-//! Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or) with more
-//! coordinates and four
-//! *opaque* sources, which say "unknown, but equal within" a thread, a quad, a wave or a workgroup.
+//! The empty set is a launch constant. The lattice is the three-bit one of Kong (*Variance Analysis
+//! on SSA-based Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or)
+//! with more coordinates and four *opaque* sources, which say "unknown, but equal within" a thread,
+//! a quad, a wave or a workgroup.
 //!
 //! # Scopes
 //!
 //! Whether a value is uniform is a question about a set of threads, a [`Scope`]:
-//! `uniform(v, scope)  <=>  sources(v) & varying(scope, facts) == {}`, where [`varying`] lists the sources that can
-//! differ between two threads of one quad, wave, workgroup, cluster or grid. What is known of the
-//! launch ([`LaunchFacts`]) only ever removes sources from that list.
+//! `uniform(v, scope)  <=>  sources(v) & varying(scope, facts) == {}`, where [`varying`] lists the
+//! sources that can differ between two threads of one quad, wave, workgroup, cluster or grid. What
+//! is known of the launch ([`LaunchFacts`]) only ever removes sources from that list.
 //!
 //! # Invariants
 //!
-//! * [`varying`] is monotone in the scope and antitone in the facts: more threads or fewer facts never remove a source.
-//! * [`SourceSet::OPAQUE_THREAD`] varies at every scope that has two threads, so "unknown" is `{thread}` alone.
+//! * [`varying`] is monotone in the scope and antitone in the facts: more threads or fewer facts
+//!   never remove a source.
+//! * [`SourceSet::OPAQUE_THREAD`] varies at every scope that has two threads, so "unknown" is
+//!   `{thread}` alone.
 
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub};
@@ -56,7 +59,8 @@ impl SourceSet {
     pub const BLOCK_Z: SourceSet = SourceSet(1 << 7);
     /// The workgroup's rank in its cluster.
     pub const CLUSTER: SourceSet = SourceSet(1 << 8);
-    /// Unknown, may differ between any two threads: results of atomics and of unknown calls, racy loads.
+    /// Unknown, may differ between any two threads: results of atomics and of unknown calls, racy
+    /// loads.
     pub const OPAQUE_THREAD: SourceSet = SourceSet(1 << 9);
     /// Unknown, but equal within a wave: ballots, broadcasts, clocks.
     pub const OPAQUE_WAVE: SourceSet = SourceSet(1 << 10);
@@ -279,7 +283,8 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The sources that can differ between two threads of one `scope`, in some launch that agrees with `facts`.
+/// The sources that can differ between two threads of one `scope`, in some launch that agrees with
+/// `facts`.
 ///
 /// | scope | varies |
 /// |---|---|
@@ -295,11 +300,11 @@ impl fmt::Display for Scope {
 /// `opaque.wave` cannot differ within the workgroup either. A cluster of one workgroup is a
 /// workgroup.
 ///
-/// Why `y` needs only a multiple: in the linear order `y` changes exactly between `k * dx - 1` and `k * dx`, so it is
-/// constant within waves if all those places are wave boundaries; the place `k = 1` exists when `dy > 1`. Likewise `z`.
-/// Quads end at all multiples of four if the wave width is one, so `dx` has to be a multiple of
-/// four only. Quads that are [squares](QuadLayout::Square) have threads of two rows and of one
-/// plane.
+/// Why `y` needs only a multiple: in the linear order `y` changes exactly between `k * dx - 1` and
+/// `k * dx`, so it is constant within waves if all those places are wave boundaries; the place
+/// `k = 1` exists when `dy > 1`. Likewise `z`. Quads end at all multiples of four if the wave width
+/// is one, so `dx` has to be a multiple of four only. Quads that are [squares](QuadLayout::Square)
+/// have threads of two rows and of one plane.
 #[must_use]
 pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
     let scope = match scope {

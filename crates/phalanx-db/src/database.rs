@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use salsa::Revision;
+
 use crate::{
-    branch_counts::CountsByModule, edit_log::EditLog, handles::Handles, presence::Presence,
+    FunctionInput, branch_counts::CountsByModule, edit_log::EditLog, handles::Handles,
+    presence::Presence,
 };
 
 /// What the database did with a memo.
@@ -30,15 +33,16 @@ type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 
 /// All inputs and memos of one compilation.
 ///
-/// A clone is another handle on the same data, for another thread: queries may run on all handles at once. A change
-/// of an input waits until it is the only handle left, so a thread must drop its clones before it edits.
+/// A clone is another handle on the same data, for another thread: queries may run on all handles
+/// at once. A change of an input waits until it is the only handle left, so a thread must drop its
+/// clones before it edits.
 #[salsa::db]
 #[derive(Clone)]
 pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<RawLog>,
     presence: Arc<Presence>,
-    edits: Arc<EditLog>,
+    edits: Arc<EditLog<FunctionInput>>,
     branch_counts: Arc<CountsByModule>,
     /// Whether the commit of an edit runs the verifier, unless the edit says otherwise.
     pub(crate) verifies_edits: bool,
@@ -55,7 +59,8 @@ impl Database {
         Self::over(salsa::Storage::new(None), None)
     }
 
-    /// An empty database that records which queries run and which memos are validated: for tests of incrementality.
+    /// An empty database that records which queries run and which memos are validated: for tests of
+    /// incrementality.
     pub fn with_event_log() -> Self {
         let log = RawLog::default();
         let sink = Arc::clone(&log);
@@ -89,8 +94,19 @@ impl Database {
         &self.presence
     }
 
-    pub(crate) fn edits(&self) -> &EditLog {
+    pub(crate) fn edits(&self) -> &EditLog<FunctionInput> {
         &self.edits
+    }
+
+    /// The present revision.
+    pub(crate) fn revision(&self) -> Revision {
+        salsa::plumbing::current_revision(self)
+    }
+
+    /// Functions whose flow, body or extras were edited since a revision, perhaps more than once;
+    /// none if anything else may have changed.
+    pub(crate) fn edited_since(&self, revision: Revision) -> Option<Vec<FunctionInput>> {
+        self.edits().between(revision, self.revision())
     }
 
     /// Where [`queries::module_divergent_branches`](crate::queries::module_divergent_branches) has

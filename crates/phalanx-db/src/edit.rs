@@ -1,8 +1,9 @@
 //! Edits of functions in the database.
 //!
-//! A transaction works on the parts themselves, not on copies: the first change of a part takes it out of its input, and the end of
-//! the transaction puts it back. What is not changed is not touched, so a transaction that changes no part invalidates
-//! nothing. One that is taken back after it has changed something leaves equal parts behind, at the same position of the journal: queries
+//! A transaction works on the parts themselves, not on copies: the first change of a part takes it
+//! out of its input, and the end of the transaction puts it back. What is not changed is not
+//! touched, so a transaction that changes no part invalidates nothing. One that is taken back after
+//! it has changed something leaves equal parts behind, at the same position of the journal: queries
 //! that read them run once more and give equal answers.
 //!
 //! Parts differ in durability, so that salsa validates in one step what no edit can have changed:
@@ -31,13 +32,15 @@ use crate::{
 };
 
 impl Database {
-    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
-    /// otherwise, also when it panics. See [`phalanx_ir::edit`].
+    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all
+    /// rules are satisfied, and taken back otherwise, also when it panics. See
+    /// [`phalanx_ir::edit`].
     ///
     /// Waits until all other handles on the database are gone.
     ///
     /// # Errors
-    /// That of `edit`, or of [`Transaction::commit`]; and when the function was removed from its module.
+    /// That of `edit`, or of [`Transaction::commit`]; and when the function was removed from its
+    /// module.
     pub fn edit<R, E: From<BuildError>>(
         &mut self,
         function: FunctionInput,
@@ -62,7 +65,8 @@ impl Database {
     }
 }
 
-/// The parts of a function of the database: those that are being changed are here, all others where they were.
+/// The parts of a function of the database: those that are being changed are here, all others where
+/// they were.
 struct InDatabase<'d> {
     db: &'d mut Database,
     function: FunctionInput,
@@ -146,7 +150,8 @@ impl Drop for InDatabase<'_> {
     }
 }
 
-/// The part as it is, and the part to change, which is taken out of its input then; `note` is told what it was.
+/// The part as it is, and the part to change, which is taken out of its input then; `note` is told
+/// what it was.
 macro_rules! part {
     ($part:ident, $part_mut:ident, ($set:ident, $durability:ident), $ty:ty, $note:expr) => {
         fn $part(&self) -> &$ty {

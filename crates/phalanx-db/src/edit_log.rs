@@ -22,31 +22,35 @@ use std::{
 
 use salsa::Revision;
 
-use crate::{Database, FunctionInput};
-
 /// So many edits are known at most. After more of them, asking every function costs less per edit
 /// than the edits did.
 const LIMIT: usize = 4096;
 
-/// The last edits of all modules, in order.
-#[derive(Debug, Default)]
-pub(crate) struct EditLog(Mutex<VecDeque<Entry>>);
+/// The last edits of all modules, in order; `F` names a function.
+#[derive(Debug)]
+pub(crate) struct EditLog<F>(Mutex<VecDeque<Entry<F>>>);
 
 /// Edits of one function, from one revision to another.
 #[derive(Copy, Clone, Debug)]
-struct Entry {
+struct Entry<F> {
     before: Revision,
     after: Revision,
-    function: FunctionInput,
+    function: F,
 }
 
-impl EditLog {
-    fn entries(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+impl<F> Default for EditLog<F> {
+    fn default() -> Self {
+        EditLog(Mutex::default())
+    }
+}
+
+impl<F: Copy + PartialEq> EditLog<F> {
+    fn entries(&self) -> MutexGuard<'_, VecDeque<Entry<F>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that all that was set between two revisions are parts of one function.
-    pub(crate) fn note(&self, before: Revision, after: Revision, function: FunctionInput) {
+    pub(crate) fn note(&self, before: Revision, after: Revision, function: F) {
         let mut entries = self.entries();
         match entries.back_mut() {
             _ if before == after => return,
@@ -59,7 +63,7 @@ impl EditLog {
     }
 
     /// The functions that were edited between two revisions; none if something else happened, too.
-    fn between(&self, from: Revision, to: Revision) -> Option<Vec<FunctionInput>> {
+    pub(crate) fn between(&self, from: Revision, to: Revision) -> Option<Vec<F>> {
         let entries = self.entries();
         let first = entries.partition_point(|entry| entry.after <= from);
         let mut reached = from;
@@ -72,18 +76,5 @@ impl EditLog {
             edited.push(entry.function);
         }
         (reached == to).then_some(edited)
-    }
-}
-
-impl Database {
-    /// The present revision.
-    pub(crate) fn revision(&self) -> Revision {
-        salsa::plumbing::current_revision(self)
-    }
-
-    /// Functions whose flow, body or extras were edited since a revision, perhaps more than once;
-    /// none if anything else may have changed.
-    pub(crate) fn edited_since(&self, revision: Revision) -> Option<Vec<FunctionInput>> {
-        self.edits().between(revision, self.revision())
     }
 }

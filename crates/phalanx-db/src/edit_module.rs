@@ -1,7 +1,8 @@
 //! Edits of a module: functions, headers, and the shell with globals, types and metadata.
 //!
-//! The inputs of functions that are removed are used again for functions that are added later, so a driver that clones and drops
-//! functions for ever holds no more of them than it ever had at once. A [`FunctionInput`] must not be used after its function was removed.
+//! The inputs of functions that are removed are used again for functions that are added later, so a
+//! driver that clones and drops functions for ever holds no more of them than it ever had at once.
+//! A [`FunctionInput`] must not be used after its function was removed.
 
 use std::sync::Arc;
 
@@ -118,8 +119,8 @@ impl Database {
         errors.iter().map(|e| e.message.clone().into_owned()).collect()
     }
 
-    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else may refer to them but metadata, which says
-    /// null or poison in their place.
+    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else
+    /// may refer to them but metadata, which says null or poison in their place.
     ///
     /// # Errors
     /// When one of them is not of the module, or something that stays refers to it.
@@ -149,8 +150,8 @@ impl Database {
         Ok(())
     }
 
-    /// Drops what the text of a module says about the order of uses of its entities, which have become others.
-    /// Whether there were any.
+    /// Drops what the text of a module says about the order of uses of its entities, which have
+    /// become others. Whether there were any.
     pub(crate) fn forget_use_list_orders(&mut self, module: ModuleInput) -> bool {
         let are_there = !module.shell(self).use_list_orders.is_empty();
         if are_there {
@@ -207,11 +208,12 @@ impl Database {
         }
     }
 
-    /// Changes the header of a function: attributes, linkage, convention. Nothing happens when it stays equal.
+    /// Changes the header of a function: attributes, linkage, convention. Nothing happens when it
+    /// stays equal.
     ///
     /// # Errors
-    /// When the function was removed, when what others know it by changes (name, parameters, result, address space), or it breaks a
-    /// rule with its new header. O(function).
+    /// When the function was removed, when what others know it by changes (name, parameters,
+    /// result, address space), or it breaks a rule with its new header. O(function).
     pub fn edit_header(
         &mut self,
         function: FunctionInput,
@@ -241,8 +243,8 @@ impl Database {
         Ok(())
     }
 
-    /// States how a function is launched. Nothing happens when that has been stated already; otherwise what depends on launches is asked anew,
-    /// and nothing else.
+    /// States how a function is launched. Nothing happens when that has been stated already;
+    /// otherwise what depends on launches is asked anew, and nothing else.
     ///
     /// # Errors
     /// When the module says something else, or the function was removed from it.
@@ -264,8 +266,9 @@ impl Database {
         Ok(())
     }
 
-    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says, and that nothing replaces
-    /// its weak definitions: it is all of a program, or will be linked to nothing that knows it. Nothing happens when that has been stated already.
+    /// States that no function of a module but its kernels is entered from outside of it, whatever
+    /// linkage says, and that nothing replaces its weak definitions: it is all of a program, or
+    /// will be linked to nothing that knows it. Nothing happens when that has been stated already.
     pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
         self.alone();
         if module.is_whole(self) != is_whole {
@@ -289,14 +292,16 @@ impl Database {
         }
     }
 
-    /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
-    /// are elsewhere, and come and go by [`Database::add_function`] and [`Database::remove_functions`]. Nothing happens when it stays equal.
-    /// O(module without its functions) for the verifier, which looks at functions as well where what they refer to may have changed
-    /// ([`Module::extends`]). To add metadata takes less: see [`Database::edit_metadata`].
+    /// Changes what a module has beside its functions: variables, types, metadata, flags. The
+    /// functions of the [`Module`] that `edit` gets are elsewhere, and come and go by
+    /// [`Database::add_function`] and [`Database::remove_functions`]. Nothing happens when it stays
+    /// equal. O(module without its functions) for the verifier, which looks at functions as well
+    /// where what they refer to may have changed ([`Module::extends`]). To add metadata takes less:
+    /// see [`Database::edit_metadata`].
     ///
     /// # Errors
-    /// When the module breaks a rule that it did not break before, got functions, or has become one of another context. Nothing was changed then, also
-    /// when `edit` panics.
+    /// When the module breaks a rule that it did not break before, got functions, or has become one
+    /// of another context. Nothing was changed then, also when `edit` panics.
     pub fn edit_shell<R>(
         &mut self,
         module: ModuleInput,
@@ -344,7 +349,8 @@ impl Database {
         Ok(result)
     }
 
-    /// Adds metadata to a module, for attachments of instructions. O(what is added): what is there stays, so nothing is verified.
+    /// Adds metadata to a module, for attachments of instructions. O(what is added): what is there
+    /// stays, so nothing is verified.
     pub fn edit_metadata<R>(
         &mut self,
         module: ModuleInput,
@@ -410,7 +416,8 @@ impl Database {
         FunctionEntry { name, input, is_definition }
     }
 
-    /// Says in the list whether a function has a body. O(functions), where that is another than before.
+    /// Says in the list whether a function has a body. O(functions), where that is another than
+    /// before.
     pub(crate) fn set_definition(
         &mut self,
         module: ModuleInput,
@@ -434,7 +441,8 @@ impl Database {
         }
     }
 
-    /// Drops what is kept to repair facts, of all functions of a module. It is built again when it is worth it.
+    /// Drops what is kept to repair facts, of all functions of a module. It is built again when it
+    /// is worth it.
     pub fn trim(&self, module: ModuleInput) {
         for entry in module.functions(self) {
             queries::drop_kept(self, entry.input);

@@ -1,8 +1,8 @@
 //! The inputs: what a driver sets and queries read.
 //!
-//! A function is one input with four fields that change at different rates ([`phalanx_ir::function`] says which is
-//! which). A field that is set invalidates exactly the memos that read it, so whoever sets one compares first: salsa
-//! does not.
+//! A function is one input with four fields that change at different rates
+//! ([`phalanx_ir::function`] says which is which). A field that is set invalidates exactly the
+//! memos that read it, so whoever sets one compares first: salsa does not.
 #![expect(
     missing_docs,
     reason = "the setters and builders that salsa generates carry no documentation"
@@ -44,7 +44,8 @@ pub struct ModuleInput {
     /// Functions that the driver knows by name, besides those of the table.
     #[returns(copy)]
     pub extension: Extension,
-    /// The driver says that functions are called from within the module only, and kernels launched. Read by the call graph.
+    /// The driver says that functions are called from within the module only, and kernels launched.
+    /// Read by the call graph.
     #[returns(copy)]
     pub is_whole: bool,
 }
@@ -90,14 +91,16 @@ pub struct FunctionInput {
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
-    /// What the driver says about launches. Read by `launch_facts`, and in its place by who wants what it says.
+    /// What the driver says about launches. Read by `launch_facts`, and in its place by who wants
+    /// what it says.
     #[returns(copy)]
     pub launch: LaunchStatement,
-    /// Where the body names functions. Follows from `body`, and is set only when it changes, so that who reads it does not
-    /// depend on other edits.
+    /// Where the body names functions. Follows from `body`, and is set only when it changes, so
+    /// that who reads it does not depend on other edits.
     #[returns(ref)]
     pub mentions: Mentions,
-    /// Whether the function is so large that its divergence is repaired rather than found again. Follows from `body`, as `mentions` does.
+    /// Whether the function is so large that its divergence is repaired rather than found again.
+    /// Follows from `body`, as `mentions` does.
     #[returns(copy)]
     pub is_large: bool,
     /// What is kept between edits. Never set.
@@ -157,7 +160,8 @@ impl FunctionInput {
         salsa::plumbing::AsId::as_id(&self)
     }
 
-    /// All parts at once. A query that calls this depends on all of them: for printing, not for analyses.
+    /// All parts at once. A query that calls this depends on all of them: for printing, not for
+    /// analyses.
     pub fn view(self, db: &Database) -> FunctionRef<'_> {
         FunctionRef {
             header: self.header(db),

@@ -1,7 +1,7 @@
 //! The salsa database: inputs, tracked queries, event log. **The only crate that names salsa.**
 //!
-//! A query here is a few lines that fetch what an analysis reads and call the pure function that computes it
-//! (`phalanx-graph`, `phalanx-analysis`). It knows no files and no terminal.
+//! A query here is a few lines that fetch what an analysis reads and call the pure function that
+//! computes it (`phalanx-graph`, `phalanx-analysis`). It knows no files and no terminal.
 //!
 //! State that is retained of a function beside the memos is plain data, in `retained`; the queries
 //! bring it up to date.

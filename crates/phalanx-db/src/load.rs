@@ -66,8 +66,8 @@ impl Database {
 
     /// Replaces the contents of a module by those of `module`, read into the same context.
     ///
-    /// Functions are matched by name, and of each only the parts that differ are set: facts about what did not
-    /// change stay valid. O(size of the module) for the comparison.
+    /// Functions are matched by name, and of each only the parts that differ are set: facts about
+    /// what did not change stay valid. O(size of the module) for the comparison.
     ///
     /// # Panics
     /// When `module` belongs to another [`phalanx_ir::Context`]: ids would not be comparable.
@@ -128,8 +128,9 @@ impl Database {
             };
         }
         update!(header, set_header);
-        // The journal of the body tells of edges as well: where it knows of one block, no other leads elsewhere. Text tells nothing, so that other edges
-        // have another journal. The order of blocks is not told.
+        // The journal of the body tells of edges as well: where it knows of one block, no other
+        // leads elsewhere. Text tells nothing, so that other edges have another journal. The order
+        // of blocks is not told.
         let is_other = *input.body(self) != new.body || !has_edges_of(input.flow(self), &new.flow);
         if is_other {
             let mentions = Mentions::of(input.module(self).context(self), &new.body);

@@ -1,9 +1,10 @@
 //! Where a body names functions of its module: the edges of the call graph, as an input.
 //!
-//! The call graph of a module depends on every body, but hardly any edit changes a call. A query that read all bodies would make
-//! everything that follows from the graph depend on each of them. So what the graph needs is kept as an input beside
-//! the body, brought up to date from the journal when an edit ends, and set only when it is different: queries on the graph
-//! have high durability, and are validated in one step after other edits.
+//! The call graph of a module depends on every body, but hardly any edit changes a call. A query
+//! that read all bodies would make everything that follows from the graph depend on each of them.
+//! So what the graph needs is kept as an input beside the body, brought up to date from the journal
+//! when an edit ends, and set only when it is different: queries on the graph have high durability,
+//! and are validated in one step after other edits.
 //!
 //! Cost: O(instructions) the first time, O(changed instructions) after an edit.
 
@@ -20,8 +21,8 @@ use salsa::{Durability, Setter};
 
 use crate::{Database, FunctionInput, queries};
 
-/// Functions that a body names. Intrinsics are left out where they are called, but for those of which nothing is known: these are what their attributes say, as
-/// other functions are.
+/// Functions that a body names. Intrinsics are left out where they are called, but for those of
+/// which nothing is known: these are what their attributes say, as other functions are.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mentions {
     /// Calls of what is named, by instruction.
@@ -32,7 +33,8 @@ pub struct Mentions {
     taken: Vec<(InstId, GlobalName)>,
     /// Assembly that waits for earlier grids.
     waits: Vec<(InstId, ())>,
-    /// Instructions in one of the lists, to tell of those that an edit has changed without a search in either.
+    /// Instructions in one of the lists, to tell of those that an edit has changed without a search
+    /// in either.
     naming: BitSet,
 }
 
@@ -137,7 +139,8 @@ impl Mentions {
             }
             let data = context.const_data(constant);
             work.extend(data.kind.parts().iter().copied().filter(|&part| !is_simple(part)));
-            // Functions are in the default address space, or counted as taken; most variables are not.
+            // Functions are in the default address space, or counted as taken; most variables are
+            // not.
             if let Some(name) = data.kind.entity()
                 && data.ty == Type::PTR
             {
@@ -146,7 +149,8 @@ impl Mentions {
         }
     }
 
-    /// Those of the body as it has become, if they are different. `position` is where it was when these were right.
+    /// Those of the body as it has become, if they are different. `position` is where it was when
+    /// these were right.
     pub(crate) fn after(&self, context: &Context, body: &Body, position: u64) -> Option<Mentions> {
         let Some(changes) = body.journal().since(position) else {
             return Some(Mentions::of(context, body)).filter(|new| new != self);

@@ -1,6 +1,7 @@
 //! The tracked queries. Every analysis is one, named as in the field.
 //!
-//! Graph facts: [`graph_facts()`] reads `flow`, and holds what follows from it. Each of these makes its fact the first time that it is asked for:
+//! Graph facts: [`graph_facts()`] reads `flow`, and holds what follows from it. Each of these makes
+//! its fact the first time that it is asked for:
 //!
 //! | fact | made from |
 //! |---|---|
@@ -10,27 +11,33 @@
 //! | [`control_dependence`] | `cfg`, `dom_tree`, `postdom_tree` |
 //! | [`sync_dependence`] | `cfg`, `dom_tree`, `cycles` |
 //!
-//! Everything in this table changes with the flow alone: an edit of instructions re-runs none of it. A declaration has
-//! no flow, and these return `None` for it. Those of a large function are made from the last ones where one block was
-//! split, put on an edge or merged. [`GraphFacts`] are shared, so a driver can hold them while it edits.
+//! Everything in this table changes with the flow alone: an edit of instructions re-runs none of
+//! it. A declaration has no flow, and these return `None` for it. Those of a large function are
+//! made from the last ones where one block was split, put on an edge or merged. [`GraphFacts`] are
+//! shared, so a driver can hold them while it edits.
 //!
-//! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
-//! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
-//! projections that stay equal when what they leave out changes. Those of large functions are repaired
-//! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
-//! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
+//! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true;
+//! [`llvm_affect_map`] and [`uniformity`] answer the same questions from LLVM 22's sources. Both
+//! read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small projections that stay equal
+//! when what they leave out changes. Those of large functions are repaired after edits; [`repairs`]
+//! counts how often. [`explain()`] says why something diverges, from [`derivations`];
+//! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to
+//! be used rightly.
 //!
-//! [`convergence()`] lists convergent operations and the tokens that control them.
-//! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
-//! calls.
-//! What is wrong: [`diagnostics`]; [`space_conflicts`] of memory spaces.
-//! Memory: [`private_memory`], [`address_memory`], [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
+//! [`convergence()`] lists convergent operations and the tokens that control them. Memory:
+//! [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and
+//! [`argument_spaces`] carry that across calls. What is wrong: [`diagnostics`]; [`space_conflicts`]
+//! of memory spaces. Memory: [`private_memory`], [`address_memory`], [`memory_ssa`], and
+//! [`load_classes`] for loads that may take a cheaper way.
 //!
-//! Large functions: an answer that is found from what is kept beside the memos may be found in several ways, and read more or less on each. Salsa compares when what was read has
-//! changed, so it must not see an answer come out equal to one for which more was read: such answers are those of queries named `large_...`, without `Eq`, and the one
-//! that everybody asks reads nothing but that, and compares. What is kept may decide what is read, but never what is told.
+//! Large functions: an answer that is found from what is kept beside the memos may be found in
+//! several ways, and read more or less on each. Salsa compares when what was read has changed, so
+//! it must not see an answer come out equal to one for which more was read: such answers are those
+//! of queries named `large_...`, without `Eq`, and the one that everybody asks reads nothing but
+//! that, and compares. What is kept may decide what is read, but never what is told.
 //!
-//! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
+//! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is
+//! called.
 
 mod access_slot;
 mod answer_slot;

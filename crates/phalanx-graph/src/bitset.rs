@@ -74,7 +74,8 @@ impl BitSet {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// By word of 64: how many members there are in the words before, and the number of all at the end.
+    /// By word of 64: how many members there are in the words before, and the number of all at the
+    /// end.
     pub(crate) fn counts(&self) -> Vec<u32> {
         let mut count = 0;
         let words = self.words.iter().map(|word| {

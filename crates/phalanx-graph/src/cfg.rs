@@ -1,10 +1,10 @@
 //! The control-flow graph: both directions in compressed sparse rows.
 //!
-//! Four vectors of 32-bit numbers hold the whole graph: the targets of all edges in source order with
-//! an offset per source, and the sources of all edges in target order with an offset per target.
-//! Successor lists keep the order of the terminator's operands and repeat a target that the
-//! terminator repeats. Predecessor lists follow the *layout*: the order of blocks in the text, which is that of
-//! their numbers until blocks are inserted.
+//! Four vectors of 32-bit numbers hold the whole graph: the targets of all edges in source order
+//! with an offset per source, and the sources of all edges in target order with an offset per
+//! target. Successor lists keep the order of the terminator's operands and repeat a target that the
+//! terminator repeats. Predecessor lists follow the *layout*: the order of blocks in the text,
+//! which is that of their numbers until blocks are inserted.
 
 mod update;
 
@@ -32,7 +32,8 @@ pub struct Cfg {
     succ: Vec<Node>,
     pred_start: Vec<u32>,
     pred: Vec<Node>,
-    /// Nodes without successors, in the order of the layout; empty where that is the order of their numbers.
+    /// Nodes without successors, in the order of the layout; empty where that is the order of their
+    /// numbers.
     exits: Vec<Node>,
     /// How many nodes without successors, the last ones, are not in the layout.
     not_laid_out: u32,
@@ -50,7 +51,8 @@ impl Cfg {
         Self::with_layout(entry, lists, &[])
     }
 
-    /// The same, with the nodes in another order than that of their numbers. Nodes that are not in the layout come last.
+    /// The same, with the nodes in another order than that of their numbers. Nodes that are not in
+    /// the layout come last.
     ///
     /// # Panics
     /// As [`new`](Self::new); also if a node of the layout is none, or is in it twice.
@@ -79,7 +81,8 @@ impl Cfg {
             assert!(target.index() < n, "the successor {target} is not one of the {n} nodes");
             pred_start[target.index()] += 1;
         }
-        // After this pass `pred_start[t]` is the end of row `t`; filling backwards makes it the start.
+        // After this pass `pred_start[t]` is the end of row `t`; filling backwards makes it the
+        // start.
         let mut end = 0;
         for count in &mut pred_start {
             end += *count;

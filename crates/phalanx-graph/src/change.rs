@@ -1,9 +1,10 @@
 //! How one graph became another, where the difference is in one place.
 //!
-//! Whoever keeps the facts of a graph and gets a new graph need not know the edit between them: a split block, a block put
-//! on an edge and a block merged with the next are told from the two graphs alone. [`Change::between`] guesses from the
-//! rows that differ and then makes sure, by doing to the old graph what it guessed. So a [`Change`] is never wrong, and the updates
-//! it offers are those of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and [`SyncDependence`].
+//! Whoever keeps the facts of a graph and gets a new graph need not know the edit between them: a
+//! split block, a block put on an edge and a block merged with the next are told from the two
+//! graphs alone. [`Change::between`] guesses from the rows that differ and then makes sure, by
+//! doing to the old graph what it guessed. So a [`Change`] is never wrong, and the updates it
+//! offers are those of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and [`SyncDependence`].
 //!
 //! O(nodes + edges), in comparisons and copies of what lies in memory in order.
 
@@ -31,14 +32,16 @@ use crate::sync::SyncDependence;
 pub enum Change {
     /// See [`Cfg::after_split`].
     Split(Node),
-    /// A node was put on the edge with this position among those out of a node; see [`Cfg::after_edge_split`].
+    /// A node was put on the edge with this position among those out of a node; see
+    /// [`Cfg::after_edge_split`].
     EdgeSplit(Node, usize),
     /// The second was merged into the first; see [`Cfg::after_merge`].
     Merge(Node, Node),
 }
 
 impl Change {
-    /// What makes one graph of another. None when it is not one of these changes, or nothing has changed.
+    /// What makes one graph of another. None when it is not one of these changes, or nothing has
+    /// changed.
     #[must_use]
     pub fn between(old: &Cfg, new: &Cfg) -> Option<Self> {
         let change = match new.node_count().checked_sub(old.node_count())? {
@@ -54,7 +57,8 @@ impl Change {
         (same.as_ref() == Some(new)).then_some(change)
     }
 
-    /// The dominator tree of the new graph from that of the old one. None when it is as good to make it anew; so below.
+    /// The dominator tree of the new graph from that of the old one. None when it is as good to
+    /// make it anew; so below.
     #[must_use]
     pub fn dom_tree(self, old: &DomTree, new: &Cfg) -> Option<DomTree> {
         match self {
@@ -84,8 +88,8 @@ impl Change {
         }
     }
 
-    /// The table of sync dependence, with empty slots. The other facts are those of the new graph, and the cycles made by
-    /// [`cycles`](Self::cycles).
+    /// The table of sync dependence, with empty slots. The other facts are those of the new graph,
+    /// and the cycles made by [`cycles`](Self::cycles).
     #[must_use]
     pub fn sync_dependence(
         self,
@@ -118,7 +122,8 @@ fn split(old: &Cfg, new: &Cfg) -> Option<Change> {
 fn merged(old: &Cfg, new: &Cfg) -> Option<Change> {
     let mut differ = old.nodes().filter(|&node| old.successors(node) != new.successors(node));
     let first = differ.next()?;
-    // A block without successors takes its end along, and then only the row of the other one differs.
+    // A block without successors takes its end along, and then only the row of the other one
+    // differs.
     let is_gone = |node: Node| new.successors(node).is_empty() && new.predecessors(node).is_empty();
     let (node, next) = match (differ.next(), differ.next()) {
         (None, _) => (first, *old.successors(first).first()?),

@@ -1,10 +1,13 @@
-//! Strongly connected components of any directed graph: call graphs, for instance, which have no entry.
+//! Strongly connected components of any directed graph: call graphs, for instance, which have no
+//! entry.
 //!
-//! A component is a maximal set of nodes of which each reaches each other. Components are numbered so that an edge between two
-//! of them leads from the larger number to the smaller one: for a call graph, callees come first.
+//! A component is a maximal set of nodes of which each reaches each other. Components are numbered
+//! so that an edge between two of them leads from the larger number to the smaller one: for a call
+//! graph, callees come first.
 //!
-//! Tarjan (*Depth-First Search and Linear Graph Algorithms*, SIAM J. Comput. 1972, section 4), with an explicit stack.
-//! O(nodes + edges). The numbers depend on the order of the nodes and of their successors alone.
+//! Tarjan (*Depth-First Search and Linear Graph Algorithms*, SIAM J. Comput. 1972, section 4), with
+//! an explicit stack. O(nodes + edges). The numbers depend on the order of the nodes and of their
+//! successors alone.
 
 /// The components of a graph.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

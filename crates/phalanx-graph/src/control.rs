@@ -1,10 +1,10 @@
 //! Control dependence, plain and iterated.
 //!
-//! `x` is control dependent on the edge `b -> a` when `x` post-dominates `a` (or is `a`) and does not
-//! strictly post-dominate `b`: taking the edge decides that `x` will run, and `b` could have decided
-//! otherwise (Ferrante, Ottenstein and Warren, *The Program Dependence Graph and Its Use in
-//! Optimization*, 1987). The iterated control dependences of `x` are the closure: the branches that `x`
-//! depends on, those that these depend on, and so on.
+//! `x` is control dependent on the edge `b -> a` when `x` post-dominates `a` (or is `a`) and does
+//! not strictly post-dominate `b`: taking the edge decides that `x` will run, and `b` could have
+//! decided otherwise (Ferrante, Ottenstein and Warren, *The Program Dependence Graph and Its Use in
+//! Optimization*, 1987). The iterated control dependences of `x` are the closure: the branches that
+//! `x` depends on, those that these depend on, and so on.
 //!
 //! ```text
 //!     0: branch          edge 0 -> 1 controls 1; edge 0 -> 2 controls 2
@@ -20,8 +20,8 @@
 //! Only edges from a reachable node with two distinct successors count. In an infinite loop the
 //! virtual edge to the exit would make a branch of the loop's root, but there is no decision there.
 //!
-//! Control dependence is no test for convergence: a block that depends on a divergent branch need not
-//! be a place where its threads meet, and conversely.
+//! Control dependence is no test for convergence: a block that depends on a divergent branch need
+//! not be a place where its threads meet, and conversely.
 
 use crate::cfg::Cfg;
 use crate::dom::DomTree;
@@ -31,8 +31,8 @@ use crate::postdom::PostDomTree;
 
 /// The control dependences of all nodes, enumerated on demand.
 ///
-/// The post-dominator tree is passed to the queries: it must be the one that the dependences were made
-/// with.
+/// The post-dominator tree is passed to the queries: it must be the one that the dependences were
+/// made with.
 ///
 /// ```
 /// use phalanx_graph::{Cfg, ControlDependence, DomTree, Node, PostDomTree};

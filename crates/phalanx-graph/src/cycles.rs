@@ -1,12 +1,12 @@
 //! The cycle hierarchy: loops, reducible or not.
 //!
 //! **Definition** (LLVM, *Cycle Terminology*; Havlak, *Nesting of Reducible and Irreducible Loops*,
-//! 1997). In a graph, a *cycle* is a maximal strongly connected set of reachable nodes with at least
-//! one edge inside. An *entry* of a cycle is a node of it that some path from the graph's entry
-//! reaches without visiting another node of the cycle first; equivalently, the graph's entry itself or
-//! a node with a reachable predecessor outside the cycle. Its *header* is the entry that a given
-//! depth-first search meets first. Its children are the cycles of the subgraph that remains of it when
-//! the header is taken away. A cycle is *reducible* when the header is its only entry.
+//! 1997). In a graph, a *cycle* is a maximal strongly connected set of reachable nodes with at
+//! least one edge inside. An *entry* of a cycle is a node of it that some path from the graph's
+//! entry reaches without visiting another node of the cycle first; equivalently, the graph's entry
+//! itself or a node with a reachable predecessor outside the cycle. Its *header* is the entry that
+//! a given depth-first search meets first. Its children are the cycles of the subgraph that remains
+//! of it when the header is taken away. A cycle is *reducible* when the header is its only entry.
 //!
 //! ```text
 //!        0                 depth 1: entries 1, blocks 1 2 3 4 5   (reducible)
@@ -18,9 +18,10 @@
 //!   +--- 4    5 (exit)
 //! ```
 //!
-//! Facts used throughout: top-level cycles and the children of reducible cycles do not depend on the
-//! search, so everything is canonical down to, and including, the first irreducible cycle. A node is
-//! the header of at most one cycle. The header of a cycle is in that cycle and its ancestors only.
+//! Facts used throughout: top-level cycles and the children of reducible cycles do not depend on
+//! the search, so everything is canonical down to, and including, the first irreducible cycle. A
+//! node is the header of at most one cycle. The header of a cycle is in that cycle and its
+//! ancestors only.
 //!
 //! **Construction** in the module `build`. **Queries** are interval tests: cycles are numbered in
 //! preorder of the forest and the blocks of a cycle, nested ones included, are one slice.
@@ -28,8 +29,9 @@
 //! **Size.** A block 10,000 cycles deep with one edge to the outside gives each of them an exit; a
 //! block deep inside that is jumped at from the outside is an entry of each. Neither is stored per
 //! cycle. Each such edge (block) is stored once, with the depth of the innermost cycle that holds
-//! both ends; it is an exit of (entry to) exactly those cycles around its inner end that are deeper,
-//! and is found in the cycle's range with [`Thresholds`](crate::threshold). So all is `O(n + m)`.
+//! both ends; it is an exit of (entry to) exactly those cycles around its inner end that are
+//! deeper, and is found in the cycle's range with [`Thresholds`](crate::threshold). So all is
+//! `O(n + m)`.
 
 mod build;
 mod update;
@@ -171,8 +173,8 @@ impl Cycles {
 
     /// All cycles, each before the cycles nested in it.
     ///
-    /// For reducible graphs whose nodes are numbered in textual order, this is the order in which LLVM
-    /// lists them.
+    /// For reducible graphs whose nodes are numbered in textual order, this is the order in which
+    /// LLVM lists them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = CycleId> + ExactSizeIterator + use<> {
         (0..self.cycles.len() as u32).map(CycleId)
     }
@@ -261,7 +263,8 @@ impl Cycles {
         Siblings { cycles: self, next: cycle.0 + 1, end: self.cycles[cycle.index()].end }
     }
 
-    /// How many cycles are nested in this one at whatever depth, itself included: those whose numbers follow its own.
+    /// How many cycles are nested in this one at whatever depth, itself included: those whose
+    /// numbers follow its own.
     #[inline]
     #[must_use]
     pub fn count_within(&self, cycle: CycleId) -> usize {

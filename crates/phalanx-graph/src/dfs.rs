@@ -1,10 +1,10 @@
 //! Depth-first numbering.
 //!
-//! One iterative search from the entry gives every node its preorder number, the last preorder number
-//! in its subtree (so that ancestry in the search tree is an interval test) and its postorder number.
-//! Two visiting orders are offered: first successor first, which is the order that people read and
-//! that dominator trees print in, and last successor first, which is the order in which LLVM's cycle
-//! analysis searches. Irreducible cycle hierarchies depend on the choice.
+//! One iterative search from the entry gives every node its preorder number, the last preorder
+//! number in its subtree (so that ancestry in the search tree is an interval test) and its
+//! postorder number. Two visiting orders are offered: first successor first, which is the order
+//! that people read and that dominator trees print in, and last successor first, which is the order
+//! in which LLVM's cycle analysis searches. Irreducible cycle hierarchies depend on the choice.
 //!
 //! `O(n + m)` time, `O(n)` memory, no recursion.
 

@@ -1,12 +1,13 @@
 //! Dominator trees.
 //!
-//! `a` dominates `b` when every path from the entry to `b` visits `a`. The relation is a tree on the
-//! reachable nodes: each node but the entry has one closest strict dominator, its parent here. An
-//! unreachable node is dominated by every node (no path reaches it) and dominates no reachable one.
+//! `a` dominates `b` when every path from the entry to `b` visits `a`. The relation is a tree on
+//! the reachable nodes: each node but the entry has one closest strict dominator, its parent here.
+//! An unreachable node is dominated by every node (no path reaches it) and dominates no reachable
+//! one.
 //!
-//! **Algorithm.** Semi-NCA (Georgiadis, *Linear-Time Algorithms for Dominators and Related Problems*,
-//! 2005, section 2.3; the semidominators are those of Lengauer and Tarjan 1979), all in preorder
-//! numbers:
+//! **Algorithm.** Semi-NCA (Georgiadis, *Linear-Time Algorithms for Dominators and Related
+//! Problems*, 2005, section 2.3; the semidominators are those of Lengauer and Tarjan 1979), all in
+//! preorder numbers:
 //!
 //! 1. In decreasing preorder, `semi(i)` is the least number among the predecessors `p < i` and the
 //!    semidominators on the search-tree path from each `p > i` up to its first ancestor `<= i`. The
@@ -19,9 +20,10 @@
 //! climbs together exceed a linear budget, they go on with skew-binary jump pointers (Myers 1983),
 //! `O(log n)` each. So the whole is `O((n + m) log n)`, and linear in practice.
 //!
-//! **Layout.** A query is an interval test on the preorder of the dominator tree. Children of a node
-//! stand in the order in which the depth-first search (first successor first) met them, and are found
-//! from the preorder alone: the first child follows its parent, a sibling follows the subtree before.
+//! **Layout.** A query is an interval test on the preorder of the dominator tree. Children of a
+//! node stand in the order in which the depth-first search (first successor first) met them, and
+//! are found from the preorder alone: the first child follows its parent, a sibling follows the
+//! subtree before.
 
 mod update;
 
@@ -239,8 +241,8 @@ impl Iterator for Children<'_> {
     }
 }
 
-/// Tables that are used while a tree is made, kept for the next one unless they are large: most functions are small, and making the
-/// tables would cost more than filling them.
+/// Tables that are used while a tree is made, kept for the next one unless they are large: most
+/// functions are small, and making the tables would cost more than filling them.
 #[derive(Default)]
 struct Scratch {
     tree: SearchTree,
@@ -380,8 +382,9 @@ impl Forest {
 
 /// Finishes the climbs of semi-NCA from number `from` on, each in `O(log n)`.
 ///
-/// `idom` is final below `from` and holds the search-tree parent from there on. Each number gets one
-/// pointer far up its chain, chosen by the depths alone (Myers, *An Applicative Random-Access Stack*).
+/// `idom` is final below `from` and holds the search-tree parent from there on. Each number gets
+/// one pointer far up its chain, chosen by the depths alone (Myers, *An Applicative Random-Access
+/// Stack*).
 fn climb_by_jumps(idom: &mut [u32], semi: &[u32], from: usize) {
     let mut level = vec![0u32; idom.len()];
     let mut jump = vec![0u32; idom.len()];

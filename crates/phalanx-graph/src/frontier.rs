@@ -1,10 +1,10 @@
 //! Dominance frontiers, plain and iterated.
 //!
 //! The dominance frontier of `x` is where the dominance of `x` ends: the nodes `y` that have a
-//! reachable predecessor dominated by `x` while `x` does not strictly dominate `y` (Cytron and others,
-//! *Efficiently Computing Static Single Assignment Form*, 1991). The iterated frontier of a set is
-//! the least set that contains the frontiers of the set and of itself: where definitions in the set
-//! meet.
+//! reachable predecessor dominated by `x` while `x` does not strictly dominate `y` (Cytron and
+//! others, *Efficiently Computing Static Single Assignment Form*, 1991). The iterated frontier of a
+//! set is the least set that contains the frontiers of the set and of itself: where definitions in
+//! the set meet.
 //!
 //! ```text
 //!        0
@@ -18,17 +18,18 @@
 //!   +--- 5
 //! ```
 //!
-//! **Representation.** An edge `u -> y` puts `y` into the frontiers of exactly the nodes on the tree
-//! path from `u` up to `idom(y)`, that one excluded; these are the nodes `x` above or at `u` with
-//! `level(x) >= level(y)`. All frontiers together can have quadratic size (10,000 nested loops), so
-//! only the *join edges*, those whose path is not empty, are stored, sorted by the position of `u` in
-//! the tree's preorder. The frontier of `x` is then found in the contiguous range of `x`'s subtree
-//! as the edges whose target's level is at most `level(x)`. `O(n + m)` to build.
+//! **Representation.** An edge `u -> y` puts `y` into the frontiers of exactly the nodes on the
+//! tree path from `u` up to `idom(y)`, that one excluded; these are the nodes `x` above or at `u`
+//! with `level(x) >= level(y)`. All frontiers together can have quadratic size (10,000 nested
+//! loops), so only the *join edges*, those whose path is not empty, are stored, sorted by the
+//! position of `u` in the tree's preorder. The frontier of `x` is then found in the contiguous
+//! range of `x`'s subtree as the edges whose target's level is at most `level(x)`. `O(n + m)` to
+//! build.
 //!
 //! **Iterated frontiers** follow Sreedhar and Gao, *A Linear Time Algorithm for Placing Phi-Nodes*
-//! (1995): nodes are taken deepest first, and a subtree that was searched once is not searched again,
-//! because what it had left to give lies at higher levels than what remains. `O(n + m)` for a whole
-//! set, and only the subtrees of the set are touched.
+//! (1995): nodes are taken deepest first, and a subtree that was searched once is not searched
+//! again, because what it had left to give lies at higher levels than what remains. `O(n + m)` for
+//! a whole set, and only the subtrees of the set are touched.
 //!
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
@@ -46,7 +47,8 @@ use crate::threshold::Thresholds;
 
 /// The dominance frontiers of all nodes, enumerated on demand.
 ///
-/// The dominator tree is passed to the queries: it must be the one that the frontiers were made with.
+/// The dominator tree is passed to the queries: it must be the one that the frontiers were made
+/// with.
 ///
 /// ```
 /// use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
@@ -73,7 +75,8 @@ impl DominanceFrontier {
 
     /// The frontier of the node, sorted. Empty when the node is unreachable.
     ///
-    /// `O(k log k + k log m)` where `k` counts the edges from what the node dominates to its frontier.
+    /// `O(k log k + k log m)` where `k` counts the edges from what the node dominates to its
+    /// frontier.
     #[must_use]
     pub fn frontier(&self, dom: &DomTree, node: Node) -> Vec<Node> {
         let mut targets: Vec<Node> = self.joins.of(dom, node).map(|(_, to)| to).collect();
@@ -103,8 +106,8 @@ impl DominanceFrontier {
         self.joins.iterated(dom, nodes, |_| true)
     }
 
-    /// The iterated frontier within the nodes that satisfy a condition: only they are added, and only
-    /// they contribute their own frontiers.
+    /// The iterated frontier within the nodes that satisfy a condition: only they are added, and
+    /// only they contribute their own frontiers.
     ///
     /// With "the variable is live on entry to this node" as the condition, this places the phis of
     /// pruned SSA.
@@ -198,7 +201,8 @@ impl JoinEdges {
         mut keep: impl FnMut(Node) -> bool,
     ) -> Vec<Node> {
         let nodes: Vec<Node> = nodes.into_iter().collect();
-        // What is told by few nodes is a small part of a large graph, as a rule; then room for all of it is what costs.
+        // What is told by few nodes is a small part of a large graph, as a rule; then room for all
+        // of it is what costs.
         match nodes.len() * SPARSE < dom.node_count() {
             true => self.search::<Sparse>(dom, &nodes, &mut keep),
             false => self.search::<Dense>(dom, &nodes, &mut keep),

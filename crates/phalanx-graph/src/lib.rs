@@ -1,8 +1,9 @@
 //! Graphs and the facts about them: orders, dominators, cycles, control and sync dependence.
 //!
 //! A function body is seen here only as a directed graph: dense [`Node`] numbers, ordered successor
-//! lists, one entry. Every fact is a plain value made by one constructor call, valid from the moment
-//! it exists, without interior mutability, comparable with `==` and free to move between threads.
+//! lists, one entry. Every fact is a plain value made by one constructor call, valid from the
+//! moment it exists, without interior mutability, comparable with `==` and free to move between
+//! threads.
 //!
 //! Read first: [`Cfg`] (the graph), [`DomTree`] (what a finished fact looks like), [`Cycles`] (the
 //! hierarchy that everything about convergence stands on).
@@ -18,12 +19,13 @@
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
 //! | strongly connected components | [`Components`] | `O(n + m)` | `O(n)` |
 //!
-//! **Updates.** When a block is split, put on an edge, or merged with the only one that it leads to, the facts change in one
-//! place: `after_split`, `after_edge_split` and `after_merge` of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and
-//! [`sync::SyncDependence`] copy them, with what is new put in, in a fraction of the time. The result is equal to what the
-//! constructor makes of the new graph, orders included. An update that is not known to be gives `None`. A new block has the
-//! next number and must follow the block in question in the layout ([`Cfg::with_layout`]); a block that is merged into another
-//! must have followed it.
+//! **Updates.** When a block is split, put on an edge, or merged with the only one that it leads
+//! to, the facts change in one place: `after_split`, `after_edge_split` and `after_merge` of
+//! [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and [`sync::SyncDependence`] copy them, with
+//! what is new put in, in a fraction of the time. The result is equal to what the constructor makes
+//! of the new graph, orders included. An update that is not known to be gives `None`. A new block
+//! has the next number and must follow the block in question in the layout ([`Cfg::with_layout`]);
+//! a block that is merged into another must have followed it.
 //!
 //! No algorithm recurses, whatever the depth of the graph.
 //!

@@ -1,7 +1,8 @@
 //! Post-dominator trees.
 //!
-//! `a` post-dominates `b` when every path from `b` to the end of the function visits `a`. The tree is
-//! the dominator tree of the reversed graph, entered at a **virtual exit** that precedes every root:
+//! `a` post-dominates `b` when every path from `b` to the end of the function visits `a`. The tree
+//! is the dominator tree of the reversed graph, entered at a **virtual exit** that precedes every
+//! root:
 //!
 //! ```text
 //!      entry                        virtual exit            roots: ret, spin
@@ -11,18 +12,19 @@
 //!       ret                        left       right?  no: right also reaches ret
 //! ```
 //!
-//! **Roots.** Every node without successors is a root. Nodes from which none of those can be reached
-//! (they can only run into infinite loops) need further roots, one in each bottom strongly connected
-//! component, or they would be in no tree. Which node of the component it is, is a convention, and it
-//! changes the tree. The convention here is LLVM's, so that trees can be compared: take the first
-//! node, in number order, that reaches no root yet; search depth-first from it, visiting successors
-//! with larger numbers first; the node met last becomes a root. Repeat. At the end drop each such root
-//! that reaches another root. What remains is exactly one root per bottom component.
+//! **Roots.** Every node without successors is a root. Nodes from which none of those can be
+//! reached (they can only run into infinite loops) need further roots, one in each bottom strongly
+//! connected component, or they would be in no tree. Which node of the component it is, is a
+//! convention, and it changes the tree. The convention here is LLVM's, so that trees can be
+//! compared: take the first node, in number order, that reaches no root yet; search depth-first
+//! from it, visiting successors with larger numbers first; the node met last becomes a root.
+//! Repeat. At the end drop each such root that reaches another root. What remains is exactly one
+//! root per bottom component.
 //!
-//! Each repetition searches anew, which is quadratic on a long chain of infinite loops. Therefore the
-//! searches share a budget that is linear in the graph; when it is spent, the searches start only
-//! from nodes inside bottom components, where the choice of the remaining roots costs linear time
-//! altogether. Any choice of roots is sound.
+//! Each repetition searches anew, which is quadratic on a long chain of infinite loops. Therefore
+//! the searches share a budget that is linear in the graph; when it is spent, the searches start
+//! only from nodes inside bottom components, where the choice of the remaining roots costs linear
+//! time altogether. Any choice of roots is sound.
 //!
 //! Every node of the graph is in the tree, also those that no path from the entry reaches.
 
@@ -63,8 +65,8 @@ impl PostDomTree {
         Self { tree, roots }
     }
 
-    /// The nodes below the virtual exit by convention: those without successors in layout order, then
-    /// one for each way to run forever. The order is LLVM's too.
+    /// The nodes below the virtual exit by convention: those without successors in layout order,
+    /// then one for each way to run forever. The order is LLVM's too.
     #[must_use]
     pub fn roots(&self) -> &[Node] {
         &self.roots
@@ -127,8 +129,9 @@ impl PostDomTree {
 
 /// The reversed graph with the virtual exit as its entry.
 ///
-/// The edges from the virtual exit are in its successor list only: each root is first met from there
-/// (no root reaches another), so the edge is a tree edge, which the dominator algorithm counts anyway.
+/// The edges from the virtual exit are in its successor list only: each root is first met from
+/// there (no root reaches another), so the edge is a tree edge, which the dominator algorithm
+/// counts anyway.
 struct Reversed<'a> {
     cfg: &'a Cfg,
     roots: &'a [Node],

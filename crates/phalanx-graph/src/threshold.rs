@@ -1,9 +1,10 @@
 //! An array that answers "which is the next position whose key is below this bound?".
 //!
-//! A tree of minima with wide nodes over an immutable array of keys. It turns facts of quadratic size
-//! into facts of linear size whose parts are enumerated on demand: dominance frontiers, control
-//! dependence, exits and entries of nested cycles are all "the items of a contiguous range whose key
-//! is below a bound". Finding the next item costs `O(log n)` at worst and a short scan usually.
+//! A tree of minima with wide nodes over an immutable array of keys. It turns facts of quadratic
+//! size into facts of linear size whose parts are enumerated on demand: dominance frontiers,
+//! control dependence, exits and entries of nested cycles are all "the items of a contiguous range
+//! whose key is below a bound". Finding the next item costs `O(log n)` at worst and a short scan
+//! usually.
 
 /// Keys per tree node.
 const WIDTH: usize = 16;

@@ -11,8 +11,8 @@ use phalanx_ir::{
     inst::IntPredicate,
 };
 
-/// `diamonds` branches one after the other, each with arithmetic, memory and a phi; `convergent` adds a token, used in
-/// every block.
+/// `diamonds` branches one after the other, each with arithmetic, memory and a phi; `convergent`
+/// adds a token, used in every block.
 fn program(diamonds: usize, convergent: bool) -> Result<Module, BuildError> {
     let context = Arc::new(Context::new());
     let mut module = ModuleBuilder::new(context.clone());

@@ -1,11 +1,13 @@
 //! Attributes of functions, return values, parameters, calls and globals.
 //!
-//! A set of attributes and a list of sets (function, result, parameters) are interned: most functions and calls of a
-//! module share a handful, and a handle is four bytes. A set is canonical: sorted as it is printed (keywords by
-//! [`AttrKind`], then strings by their bytes), one attribute per kind and key, later ones replacing earlier ones. A
-//! mask of the kinds makes [`AttrSetData::has`] one test of a bit.
+//! A set of attributes and a list of sets (function, result, parameters) are interned: most
+//! functions and calls of a module share a handful, and a handle is four bytes. A set is canonical:
+//! sorted as it is printed (keywords by [`AttrKind`], then strings by their bytes), one attribute
+//! per kind and key, later ones replacing earlier ones. A mask of the kinds makes
+//! [`AttrSetData::has`] one test of a bit.
 //!
-//! Sets are made with [`AttrSetBuilder`]; read with [`Context::attr_set_data`] and the accessors below.
+//! Sets are made with [`AttrSetBuilder`]; read with [`Context::attr_set_data`] and the accessors
+//! below.
 
 mod kind;
 mod payload;
@@ -68,7 +70,8 @@ pub enum Attribute {
     Type(AttrKind, Type),
     /// A keyword and a number; accessors of [`AttrSetData`] unpack it.
     Int(AttrKind, u64),
-    /// A keyword and a range of integers of one type: from the first up to, not including, the second.
+    /// A keyword and a range of integers of one type: from the first up to, not including, the
+    /// second.
     Range(AttrKind, Const, Const),
     /// A keyword and ranges of byte offsets, ascending and disjoint.
     Ranges(AttrKind, Box<[(i64, i64)]>),
@@ -287,7 +290,8 @@ impl Context {
 #[derive(Clone, Debug, Default)]
 pub struct AttrSetBuilder {
     mask: u128,
-    /// In the order they came; what later ones replace is dropped at the end, so that long lists stay cheap.
+    /// In the order they came; what later ones replace is dropped at the end, so that long lists
+    /// stay cheap.
     attributes: Vec<Attribute>,
 }
 

@@ -1,11 +1,13 @@
 //! The body of a function: instructions, operands and their order.
 //!
-//! Instructions live in a table and are never removed from it, only unlinked, so an [`InstId`] stays good for the
-//! life of the function and facts can be kept in dense tables. Their order is a doubly linked list per block:
-//! inserting, erasing and moving are O(1) in blocks of any size. Operands are runs in one pool of four-byte handles.
+//! Instructions live in a table and are never removed from it, only unlinked, so an [`InstId`]
+//! stays good for the life of the function and facts can be kept in dense tables. Their order is a
+//! doubly linked list per block: inserting, erasing and moving are O(1) in blocks of any size.
+//! Operands are runs in one pool of four-byte handles.
 //!
-//! The methods here build a body. Changing one that is complete is the business of [`crate::edit`], which keeps def-use lists
-//! and the journal in step; a method called here on a body that has them starts them anew.
+//! The methods here build a body. Changing one that is complete is the business of [`crate::edit`],
+//! which keeps def-use lists and the journal in step; a method called here on a body that has them
+//! starts them anew.
 //!
 //! Cost: 24 bytes per instruction, 12 for its place, 4 per operand.
 
@@ -68,7 +70,8 @@ pub(crate) fn id<T>(raw: u32) -> Option<Idx<T>> {
     (raw != NONE).then(|| Idx::from_raw(raw.into()))
 }
 
-/// The place of an entry that is taken out of a phi whose operands begin one later then: those before it are fewer than those behind it.
+/// The place of an entry that is taken out of a phi whose operands begin one later then: those
+/// before it are fewer than those behind it.
 pub(crate) fn from_front(run: OperandRange, gone: &[u32]) -> Option<usize> {
     match *gone {
         [at] if at < run.len / 4 => Some(at as usize),
@@ -109,7 +112,8 @@ impl Body {
         &self.insts[raw(inst) as usize]
     }
 
-    /// The record of an instruction, to change. Operands change through [`Body::set_operands`] only.
+    /// The record of an instruction, to change. Operands change through [`Body::set_operands`]
+    /// only.
     pub fn inst_mut(&mut self, inst: InstId) -> &mut InstData {
         self.history.forget();
         &mut self.insts[raw(inst) as usize]
@@ -251,7 +255,8 @@ impl Body {
         }
     }
 
-    /// Takes an instruction out of its block; its id stays valid. Nothing happens when it is in none.
+    /// Takes an instruction out of its block; its id stays valid. Nothing happens when it is in
+    /// none.
     pub fn unlink(&mut self, inst: InstId) {
         self.history.forget();
         self.take_out(inst);
@@ -338,10 +343,11 @@ impl Body {
         values.iter().zip(blocks).map(|(&value, block)| (value, block.as_block().expect("a block")))
     }
 
-    /// Adds an entry to a phi, behind the others. The run of operands moves where it has no room left, to where it has as much again; what it was
-    /// before it moved.
+    /// Adds an entry to a phi, behind the others. The run of operands moves where it has no room
+    /// left, to where it has as much again; what it was before it moved.
     ///
-    /// Room is what follows a run that is not empty and holds [`Value::ROOM`]. O(1) amortised, but for a move of the blocks by one place.
+    /// Room is what follows a run that is not empty and holds [`Value::ROOM`]. O(1) amortised, but
+    /// for a move of the blocks by one place.
     pub(crate) fn push_incoming(
         &mut self,
         phi: InstId,
@@ -367,7 +373,8 @@ impl Body {
         (!has_room).then_some(old)
     }
 
-    /// Takes entries of a phi away, by position in ascending order. Their place is room for others. O(entries).
+    /// Takes entries of a phi away, by position in ascending order. Their place is room for others.
+    /// O(entries).
     pub(crate) fn take_incoming(&mut self, phi: InstId, gone: &[u32]) {
         let run = self.insts[raw(phi) as usize].operands;
         let (start, count) = (run.start as usize, run.len as usize / 2);
@@ -400,7 +407,8 @@ impl Body {
         self.insts[raw(phi) as usize].operands.len = 2 * left as u32;
     }
 
-    /// Puts entries of a phi back that [`Body::take_incoming`] took, with the positions that they had. `start` is where the operands began.
+    /// Puts entries of a phi back that [`Body::take_incoming`] took, with the positions that they
+    /// had. `start` is where the operands began.
     pub(crate) fn put_incoming(
         &mut self,
         phi: InstId,
@@ -520,7 +528,8 @@ impl Body {
 
     /// Whether the operands, call shape and index list of an instruction are in the body's tables.
     ///
-    /// Always so of what [`Body::create`] and the `add_…` methods made; [`Body::inst_mut`] can break it.
+    /// Always so of what [`Body::create`] and the `add_…` methods made; [`Body::inst_mut`] can
+    /// break it.
     pub fn is_intact(&self, inst: InstId) -> bool {
         let within = |start: u32, len: u32, table: usize| start as usize + len as usize <= table;
         let data = self.inst(inst);
@@ -545,7 +554,8 @@ impl Body {
         self.local_metadata.iter()
     }
 
-    /// All metadata used as operands, to change (forward references are resolved once a function is complete).
+    /// All metadata used as operands, to change (forward references are resolved once a function is
+    /// complete).
     pub fn local_metadata_mut(&mut self) -> impl Iterator<Item = &mut LocalMetadata> + '_ {
         self.history.forget();
         self.local_metadata.iter_mut()

@@ -1,10 +1,11 @@
 //! Building modules in memory: what an embedding compiler uses instead of writing text.
 //!
-//! A [`ModuleBuilder`] holds the module so far; it declares functions, variables and types. A [`FunctionBuilder`]
-//! defines one function: it makes blocks and appends instructions at a cursor, one method of [`InstBuilder`] for each
-//! kind. Every step is checked against the rules of the verifier as soon as it is taken, so a mistake is reported
-//! where it is made, as a [`BuildError`] that names the function, the block, the instruction and its operands; what
-//! needs the whole function (dominance, phis, convergence tokens) is checked by [`FunctionBuilder::finish`]. What
+//! A [`ModuleBuilder`] holds the module so far; it declares functions, variables and types. A
+//! [`FunctionBuilder`] defines one function: it makes blocks and appends instructions at a cursor,
+//! one method of [`InstBuilder`] for each kind. Every step is checked against the rules of the
+//! verifier as soon as it is taken, so a mistake is reported where it is made, as a [`BuildError`]
+//! that names the function, the block, the instruction and its operands; what needs the whole
+//! function (dominance, phis, convergence tokens) is checked by [`FunctionBuilder::finish`]. What
 //! comes out of `finish` is well-formed.
 //!
 //! ```

@@ -74,11 +74,12 @@ impl Int {
 
 /// What a constant is.
 ///
-/// Several kinds could say the same; [`crate::Context::constant`] chooses one, so that equal constants have equal ids:
-/// zero of a number or pointer is [`ConstKind::Int`], [`ConstKind::Float`] or [`ConstKind::Null`]; an aggregate of
-/// nothing but zeros, undefined or poison elements is [`ConstKind::Zero`], [`ConstKind::Undef`] or
-/// [`ConstKind::Poison`]; an array of numbers of type `i8` is [`ConstKind::Bytes`]; a vector of one and the same
-/// element is [`ConstKind::Splat`]; [`ConstKind::PtrAuth`] has all its operands.
+/// Several kinds could say the same; [`crate::Context::constant`] chooses one, so that equal
+/// constants have equal ids: zero of a number or pointer is [`ConstKind::Int`],
+/// [`ConstKind::Float`] or [`ConstKind::Null`]; an aggregate of nothing but zeros, undefined or
+/// poison elements is [`ConstKind::Zero`], [`ConstKind::Undef`] or [`ConstKind::Poison`]; an array
+/// of numbers of type `i8` is [`ConstKind::Bytes`]; a vector of one and the same element is
+/// [`ConstKind::Splat`]; [`ConstKind::PtrAuth`] has all its operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConstKind {
     /// An integer, or a splat of one where the type is a vector is [`ConstKind::Splat`].
@@ -103,7 +104,8 @@ pub enum ConstKind {
     Splat(Const),
     /// The address of a function, variable, alias or ifunc.
     Global(GlobalName),
-    /// `blockaddress(@function, %block)`; the block is entry `slot` of [`crate::Module::block_addresses`].
+    /// `blockaddress(@function, %block)`; the block is entry `slot` of
+    /// [`crate::Module::block_addresses`].
     BlockAddress {
         /// Entry in the module's table.
         slot: u32,
@@ -112,7 +114,8 @@ pub enum ConstKind {
     DsoLocalEquivalent(GlobalName),
     /// `no_cfi @function`
     NoCfi(GlobalName),
-    /// `ptrauth (ptr, key, discriminator, address, deactivation symbol)`; what is not written is zero.
+    /// `ptrauth (ptr, key, discriminator, address, deactivation symbol)`; what is not written is
+    /// zero.
     PtrAuth(Box<[Const]>),
     /// A constant expression.
     Expr(Box<ConstExpr>),
@@ -131,7 +134,8 @@ impl ConstKind {
         }
     }
 
-    /// The entity of the module that this names, by its address or otherwise; not that of a block address.
+    /// The entity of the module that this names, by its address or otherwise; not that of a block
+    /// address.
     pub fn entity(&self) -> Option<GlobalName> {
         match self {
             ConstKind::Global(name)
@@ -226,8 +230,9 @@ pub(crate) fn canonical(context: &Context, ty: Type, kind: ConstKind) -> ConstKi
     }
 }
 
-/// The bits of an `x86_fp80` in the form LLVM holds it in: what the processor takes for no number, one with an
-/// exponent and without the leading one, is a NaN; a denormal number with the leading one has the least exponent.
+/// The bits of an `x86_fp80` in the form LLVM holds it in: what the processor takes for no number,
+/// one with an exponent and without the leading one, is a NaN; a denormal number with the leading
+/// one has the least exponent.
 fn canonical_x86_fp80(bits: u128) -> u128 {
     const EXPONENT: u128 = 0x7fff << 64;
     const LEADING_ONE: u128 = 1 << 63;

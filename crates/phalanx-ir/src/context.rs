@@ -1,8 +1,9 @@
 //! The [`Context`]: everything that is interned once and shared by modules and functions.
 //!
-//! Types, constants, symbols and attribute lists are identified by content: equal content means equal id, within
-//! one context. Reading a module again into the same context therefore yields the same ids for what did not
-//! change, which is what lets a database replace only the functions that differ.
+//! Types, constants, symbols and attribute lists are identified by content: equal content means
+//! equal id, within one context. Reading a module again into the same context therefore yields the
+//! same ids for what did not change, which is what lets a database replace only the functions that
+//! differ.
 
 use crate::{
     attributes::{AttrList, AttrListData, AttrSet, AttrSetData},

@@ -2,14 +2,15 @@
 //!
 //! # What
 //!
-//! `target datalayout = "e-p:64:64-p3:32:32-A5-ni:7"` describes how the target lays out data. [`DataLayout::parse`]
-//! reads it as LLVM 22 does (LangRef, *Data Layout*): specifications separated by dashes, each replacing a default.
-//! Mistakes are [`DataLayoutError`]s with the specification they are in.
+//! `target datalayout = "e-p:64:64-p3:32:32-A5-ni:7"` describes how the target lays out data.
+//! [`DataLayout::parse`] reads it as LLVM 22 does (LangRef, *Data Layout*): specifications
+//! separated by dashes, each replacing a default. Mistakes are [`DataLayoutError`]s with the
+//! specification they are in.
 //!
 //! # Invariants
 //!
-//! Address space 0 always has a pointer specification; an address space without one has that of 0. Tables are sorted
-//! by their key, so equal layouts compare equal however they were written.
+//! Address space 0 always has a pointer specification; an address space without one has that of 0.
+//! Tables are sorted by their key, so equal layouts compare equal however they were written.
 //!
 //! Complexity: linear in the string; queries search short sorted tables.
 
@@ -118,8 +119,8 @@ impl Default for DataLayout {
 }
 
 impl DataLayout {
-    /// The layout of a module: the default where it states none, or one that cannot be read (which the reader of text
-    /// refuses).
+    /// The layout of a module: the default where it states none, or one that cannot be read (which
+    /// the reader of text refuses).
     #[must_use]
     pub fn of(module: &crate::Module) -> DataLayout {
         let text = module.data_layout.map(|layout| module.context.bytes(layout));
@@ -343,13 +344,15 @@ impl DataLayout {
         self.integers[at].1
     }
 
-    /// Alignment of a floating-point number: as specified, or its size rounded up to a power of two.
+    /// Alignment of a floating-point number: as specified, or its size rounded up to a power of
+    /// two.
     #[must_use]
     pub fn float_alignment(&self, bits: u32) -> Alignment {
         exact_or_natural(&self.floats, u64::from(bits))
     }
 
-    /// Alignment of a vector of `bits` bits in all: as specified, or its size rounded up to a power of two.
+    /// Alignment of a vector of `bits` bits in all: as specified, or its size rounded up to a power
+    /// of two.
     #[must_use]
     pub fn vector_alignment(&self, bits: u64) -> Alignment {
         exact_or_natural(&self.vectors, bits)

@@ -1,4 +1,5 @@
-//! What rides along with a function and no analysis reads: names, metadata attachments, debug records.
+//! What rides along with a function and no analysis reads: names, metadata attachments, debug
+//! records.
 
 use std::ops::Range;
 
@@ -15,9 +16,11 @@ use crate::{
 pub struct Extras {
     /// Names of instructions, arguments and blocks.
     pub names: Names,
-    /// Metadata attachments, sorted by instruction; several entries for one instruction keep the order of the text.
+    /// Metadata attachments, sorted by instruction; several entries for one instruction keep the
+    /// order of the text.
     pub attachments: Vec<(InstId, Attachment)>,
-    /// Debug records, each before the instruction given; sorted by instruction, in the order of the text.
+    /// Debug records, each before the instruction given; sorted by instruction, in the order of the
+    /// text.
     pub debug_records: Vec<(InstId, DebugRecord)>,
 }
 
@@ -51,7 +54,8 @@ impl Extras {
         run(&self.debug_records, inst)
     }
 
-    /// Puts the debug records before one instruction before another, in front of those that are there. O(records moved, and between the places).
+    /// Puts the debug records before one instruction before another, in front of those that are
+    /// there. O(records moved, and between the places).
     pub(crate) fn move_debug_records(&mut self, from: InstId, to: InstId) {
         let moved = self.debug_run(from).len();
         self.move_first_records(from, moved, to);
@@ -101,9 +105,9 @@ fn run<T>(list: &[(InstId, T)], inst: InstId) -> Range<usize> {
 
 /// Names of the local values of a function. What has no entry is numbered when printed.
 ///
-/// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and its length.
-/// What has been named in a builder or a transaction also knows its names by content: four bytes
-/// more each.
+/// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and
+/// its length. What has been named in a builder or a transaction also knows its names by content:
+/// four bytes more each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     pub(crate) bytes: Vec<u8>,

@@ -1,7 +1,7 @@
 //! The flow of a function: its blocks, their order and their successors, and nothing else.
 //!
-//! Flow changes far more rarely than instructions do, and every graph fact depends on it alone; so it is a part of
-//! a function of its own, and an edit of instructions leaves it untouched.
+//! Flow changes far more rarely than instructions do, and every graph fact depends on it alone; so
+//! it is a part of a function of its own, and an edit of instructions leaves it untouched.
 
 use la_arena::Idx;
 use phalanx_graph::{Cfg, Node};
@@ -66,7 +66,8 @@ impl Flow {
         &self.pool[run.start as usize..][..run.len as usize]
     }
 
-    /// Number of edges into a block, from unreachable blocks too. O(blocks + edges) the first time, then O(1).
+    /// Number of edges into a block, from unreachable blocks too. O(blocks + edges) the first time,
+    /// then O(1).
     pub fn in_degree(&self, block: BlockId) -> u32 {
         let degrees = self.in_degrees.get_or_init(|| {
             let mut degrees = vec![0; self.blocks.len()];
@@ -92,7 +93,8 @@ impl Flow {
         self.order.first().copied()
     }
 
-    /// How many block ids have been given out, unlinked blocks included: the length of a dense table.
+    /// How many block ids have been given out, unlinked blocks included: the length of a dense
+    /// table.
     #[inline]
     pub fn id_count(&self) -> usize {
         self.blocks.len()
@@ -111,7 +113,8 @@ impl Flow {
             + (self.order.capacity() + self.pool.capacity()) * size_of::<BlockId>()
     }
 
-    /// The control-flow graph over node numbers equal to block numbers, laid out as the text is. O(blocks + edges).
+    /// The control-flow graph over node numbers equal to block numbers, laid out as the text is.
+    /// O(blocks + edges).
     ///
     /// None for a declaration.
     pub fn cfg(&self) -> Option<Cfg> {

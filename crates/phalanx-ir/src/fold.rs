@@ -1,12 +1,14 @@
 //! Constant expressions that are simpler constants.
 //!
-//! What LLVM's reader folds while it reads is folded alike, so that both see the same operands: integer arithmetic and
-//! truncation, bit casts of numbers, conversions between null pointers and zero, casts and arithmetic of `undef` and
-//! `poison`, casts that change nothing, pairs of casts that are one, neutral elements, and addresses with only zero
-//! indices. Folding needs no data layout: sizes and offsets stay expressions. Vectors are folded where all lanes are
-//! undefined, poison or zero; operations on lanes stay as they are written.
+//! What LLVM's reader folds while it reads is folded alike, so that both see the same operands:
+//! integer arithmetic and truncation, bit casts of numbers, conversions between null pointers and
+//! zero, casts and arithmetic of `undef` and `poison`, casts that change nothing, pairs of casts
+//! that are one, neutral elements, and addresses with only zero indices. Folding needs no data
+//! layout: sizes and offsets stay expressions. Vectors are folded where all lanes are undefined,
+//! poison or zero; operations on lanes stay as they are written.
 //!
-//! Meaning: LLVM 22 Language Reference, *Constant Expressions*. O(1) but for integers over 64 bits, O(bits).
+//! Meaning: LLVM 22 Language Reference, *Constant Expressions*. O(1) but for integers over 64 bits,
+//! O(bits).
 
 use crate::{
     constant::{Const, ConstExpr, ConstKind, Int},
@@ -105,7 +107,8 @@ fn binary(context: &Context, opcode: Opcode, left: Const, right: Const, ty: Type
         (ConstKind::Poison, _) | (_, ConstKind::Poison) => {
             return Some(context.constant(ty, ConstKind::Poison));
         }
-        // Each use of `undef` is another value: their difference is any value, except that LLVM takes this one as 0.
+        // Each use of `undef` is another value: their difference is any value, except that LLVM
+        // takes this one as 0.
         (ConstKind::Undef, ConstKind::Undef) if opcode == Opcode::Xor => {
             return Some(context.constant(ty, ConstKind::Zero));
         }

@@ -35,17 +35,20 @@ opcodes! {
     Ret "ret",
     /// Branch. Operands: the condition, if there are two successors.
     Br "br",
-    /// Multi-way branch. Operands: the condition, then one case value per successor after the first (default) one.
+    /// Multi-way branch. Operands: the condition, then one case value per successor after the first
+    /// (default) one.
     Switch "switch",
     /// Branch to an address. Operands: the address.
     IndirectBr "indirectbr",
     /// Call with an unwind edge: successors are normal, unwind. Operands as [`Opcode::Call`].
     Invoke "invoke",
-    /// Inline assembly with jumps: successors are fall-through, then indirect ones. Operands as [`Opcode::Call`].
+    /// Inline assembly with jumps: successors are fall-through, then indirect ones. Operands as
+    /// [`Opcode::Call`].
     CallBr "callbr",
     /// Continue unwinding. Operands: the exception.
     Resume "resume",
-    /// Dispatch among handlers: successors are the handlers, then the unwind destination if any. Operands: parent pad.
+    /// Dispatch among handlers: successors are the handlers, then the unwind destination if any.
+    /// Operands: parent pad.
     CatchSwitch "catchswitch",
     /// Leave a catch pad: one successor. Operands: the pad.
     CatchRet "catchret",
@@ -101,7 +104,8 @@ opcodes! {
     Fence "fence",
     /// Compare and exchange. Operands: address, expected, new. Word 1: [`MemInfo`].
     CmpXchg "cmpxchg",
-    /// Atomic read-modify-write. Operands: address, value. Sub-opcode: [`RmwOp`]. Word 1: [`MemInfo`].
+    /// Atomic read-modify-write. Operands: address, value. Sub-opcode: [`RmwOp`]. Word 1:
+    /// [`MemInfo`].
     AtomicRmw "atomicrmw",
     /// Address computation. Operands: base, indices. Word 0: source element type.
     GetElementPtr "getelementptr",
@@ -145,7 +149,8 @@ opcodes! {
     Phi "phi",
     /// Choice by condition. Operands: condition, value if true, value if false.
     Select "select",
-    /// Call. Operands: arguments, operands of the bundles in order, callee. Word 0: index of the [`CallInfo`].
+    /// Call. Operands: arguments, operands of the bundles in order, callee. Word 0: index of the
+    /// [`CallInfo`].
     Call "call",
     /// Next variable argument. Operands: the list.
     VaArg "va_arg",
@@ -157,9 +162,11 @@ opcodes! {
     ShuffleVector "shufflevector",
     /// One member. Operands: aggregate. Words: start and length in [`crate::Body::indices`].
     ExtractValue "extractvalue",
-    /// Replace a member. Operands: aggregate, value. Words: start and length in [`crate::Body::indices`].
+    /// Replace a member. Operands: aggregate, value. Words: start and length in
+    /// [`crate::Body::indices`].
     InsertValue "insertvalue",
-    /// Exception landing pad. Operands: clauses. Words: start and length in [`crate::Body::indices`], 1 = filter.
+    /// Exception landing pad. Operands: clauses. Words: start and length in
+    /// [`crate::Body::indices`], 1 = filter.
     LandingPad "landingpad",
     /// Stop the spread of undef and poison.
     Freeze "freeze",
@@ -287,7 +294,8 @@ text_enum! {
 }
 
 impl IntPredicate {
-    /// Whether it holds of two numbers that compare like this when their bits are read without a sign, and with one.
+    /// Whether it holds of two numbers that compare like this when their bits are read without a
+    /// sign, and with one.
     #[must_use]
     pub fn holds(self, unsigned: std::cmp::Ordering, signed: std::cmp::Ordering) -> bool {
         match self {
@@ -344,8 +352,8 @@ text_enum! {
 
 /// Alignment, orderings and scope of a memory operation, packed into one word.
 ///
-/// Bits 0-5: log2 of the alignment plus one (0: not stated); 6-8: ordering; 9-11: ordering on failure;
-/// 12-31: symbol of the scope.
+/// Bits 0-5: log2 of the alignment plus one (0: not stated); 6-8: ordering; 9-11: ordering on
+/// failure; 12-31: symbol of the scope.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct MemInfo(u32);
 

@@ -1,15 +1,16 @@
 //! The intrinsics of LLVM 22: which names there are, and what they are called with.
 //!
-//! A name is a base and, where the intrinsic is overloaded, the types it is used at: `llvm.umax.v4i32` is `umax` at
-//! `<4 x i32>`. The base is the longest name that is known and that the rest follows after a dot; if that one is not overloaded,
-//! the whole is unknown, as it is for LLVM.
+//! A name is a base and, where the intrinsic is overloaded, the types it is used at:
+//! `llvm.umax.v4i32` is `umax` at `<4 x i32>`. The base is the longest name that is known and that
+//! the rest follows after a dot; if that one is not overloaded, the whole is unknown, as it is for
+//! LLVM.
 //!
 //! There are tables of the intrinsics that all targets have, of those of GPUs and of those of the
 //! other targets. What an older LLVM had for a target that is no GPU, and this one still reads, has
 //! no table ([`Lookup::Elsewhere`]). A test compares every signature with the installed LLVM.
 //!
-//! A table is expanded on the first look-up in its family, which takes a millisecond at most. A look-up hashes the name
-//! once per component.
+//! A table is expanded on the first look-up in its family, which takes a millisecond at most. A
+//! look-up hashes the name once per component.
 
 pub mod facts;
 pub mod signature;
@@ -97,8 +98,8 @@ const ELSEWHERE: [&str; 16] = [
     "xtensa",
 ];
 
-/// Beginnings of the names of intrinsics that LLVM 22 also reads with the signature, or under the name, of an older LLVM.
-/// They stay what they are here.
+/// Beginnings of the names of intrinsics that LLVM 22 also reads with the signature, or under the
+/// name, of an older LLVM. They stay what they are here.
 const OLDER: [&str; 54] = [
     "aarch64.neon.bf",
     "amdgcn.ldexp.",
@@ -156,7 +157,8 @@ const OLDER: [&str; 54] = [
     "x86.xop.vpermil2p",
 ];
 
-/// Whether LLVM 22 also reads functions of this name that have another signature than its own intrinsic.
+/// Whether LLVM 22 also reads functions of this name that have another signature than its own
+/// intrinsic.
 pub fn is_also_older(name: &[u8]) -> bool {
     let Some(name) = name.strip_prefix(b"llvm.") else { return false };
     OLDER.iter().any(|older| name.starts_with(older.as_bytes()))

@@ -1,7 +1,8 @@
 //! Sizes and alignments of types under a data layout.
 //!
-//! Text may leave the alignment of a memory operation out; the layout says what it then is (Language Reference, "Data
-//! Layout"). O(1) for types that hold no others and O(types inside) for aggregates, each type inside being looked at once.
+//! Text may leave the alignment of a memory operation out; the layout says what it then is
+//! (Language Reference, "Data Layout"). O(1) for types that hold no others and O(types inside) for
+//! aggregates, each type inside being looked at once.
 
 use rustc_hash::FxHashSet;
 
@@ -23,8 +24,8 @@ impl DataLayout {
         self.pointer(space).index_size
     }
 
-    /// Size in bits of a number, a pointer or a vector of them (of a scalable vector: its least size). None for any
-    /// other type.
+    /// Size in bits of a number, a pointer or a vector of them (of a scalable vector: its least
+    /// size). None for any other type.
     pub fn bits(&self, context: &Context, ty: Type) -> Option<u64> {
         let kind = context.type_kind(ty);
         if let Some(bits) = kind.number_bits() {
@@ -42,7 +43,8 @@ impl DataLayout {
         })
     }
 
-    /// How many bytes a store of a number, a pointer or a vector of them writes. None for any other type.
+    /// How many bytes a store of a number, a pointer or a vector of them writes. None for any other
+    /// type.
     pub fn store_size(&self, context: &Context, ty: Type) -> Option<u64> {
         Some(self.bits(context, ty)?.div_ceil(8))
     }
@@ -82,7 +84,8 @@ impl DataLayout {
         Some(align)
     }
 
-    /// The alignment that is best for a type, which `alloca` takes when none is stated. None for a type without a size.
+    /// The alignment that is best for a type, which `alloca` takes when none is stated. None for a
+    /// type without a size.
     pub fn preferred_align(
         &self,
         context: &Context,

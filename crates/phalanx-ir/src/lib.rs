@@ -2,7 +2,8 @@
 //!
 //! It is LLVM IR in memory, compact and stable under edits. It knows no text format and no salsa.
 //!
-//! Read first: [`Context`] (what is interned), [`Function`] (header, flow, body, extras) and [`Body`] (instructions).
+//! Read first: [`Context`] (what is interned), [`Function`] (header, flow, body, extras) and
+//! [`Body`] (instructions).
 
 pub mod attributes;
 mod body;

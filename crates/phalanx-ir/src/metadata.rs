@@ -1,15 +1,17 @@
 //! Metadata: nodes, named metadata, attachments, debug records.
 //!
-//! All nodes of a module live in one [`Metadata`]. A node is twelve bytes: what kind it is, whether it is distinct, and
-//! a run of eight-byte entries in a pool that all nodes share. An entry is a field's name and a value: another node, a
-//! string, a constant or a number. Tuples, expressions and the specialised nodes of debug information differ only in
-//! their [`NodeKind`] and the fields their schema allows ([`NodeKind::fields`]); names such as `DW_TAG_member` are numbers
-//! with a [`NameTable`].
+//! All nodes of a module live in one [`Metadata`]. A node is twelve bytes: what kind it is, whether
+//! it is distinct, and a run of eight-byte entries in a pool that all nodes share. An entry is a
+//! field's name and a value: another node, a string, a constant or a number. Tuples, expressions
+//! and the specialised nodes of debug information differ only in their [`NodeKind`] and the fields
+//! their schema allows ([`NodeKind::fields`]); names such as `DW_TAG_member` are numbers with a
+//! [`NameTable`].
 //!
-//! Nodes refer to each other by [`MetadataId`] and may form cycles; nothing here recurses. Numbers in a text (`!7`) are not
-//! kept: printing numbers the nodes that are reachable.
+//! Nodes refer to each other by [`MetadataId`] and may form cycles; nothing here recurses. Numbers
+//! in a text (`!7`) are not kept: printing numbers the nodes that are reachable.
 //!
-//! Invariant: fields of a node are canonical, as [`schema`] says, when made through [`NodeBuilder`].
+//! Invariant: fields of a node are canonical, as [`schema`] says, when made through
+//! [`NodeBuilder`].
 
 mod additions;
 mod builder;

@@ -99,7 +99,8 @@ pub struct GlobalVariable {
     pub align: Option<u64>,
     /// Code model.
     pub code_model: Option<CodeModel>,
-    /// `no_sanitize_address`, `no_sanitize_hwaddress`, `sanitize_memtag`, `sanitize_address_dyninit`.
+    /// `no_sanitize_address`, `no_sanitize_hwaddress`, `sanitize_memtag`,
+    /// `sanitize_address_dyninit`.
     pub sanitizer: [bool; 4],
     /// Attributes.
     pub attributes: AttrSet,
@@ -280,8 +281,9 @@ impl Module {
         }
     }
 
-    /// Whether functions that break no rule beside another module break none beside this one either: what they refer to is there and is the same, and
-    /// what they are judged by. O(module without its functions).
+    /// Whether functions that break no rule beside another module break none beside this one
+    /// either: what they refer to is there and is the same, and what they are judged by. O(module
+    /// without its functions).
     pub fn extends(&self, old: &Module) -> bool {
         let is_same = |(new, old): (&GlobalVariable, &GlobalVariable)| {
             let seen = |v: &GlobalVariable| (v.name, v.ty, v.address_space, v.thread_local);

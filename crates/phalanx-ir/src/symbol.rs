@@ -20,8 +20,8 @@ impl Symbol {
 
 /// How a module-level entity is referred to: `@name` or `@7`.
 ///
-/// References are by name, never by position, so that a body stays equal when its module is read again with
-/// other functions added or removed.
+/// References are by name, never by position, so that a body stays equal when its module is read
+/// again with other functions added or removed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum GlobalName {
     /// `@name`
@@ -40,7 +40,8 @@ impl GlobalName {
     }
 }
 
-/// A synchronisation scope of an atomic operation: the symbol of its name, `""` being the system scope.
+/// A synchronisation scope of an atomic operation: the symbol of its name, `""` being the system
+/// scope.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SyncScope(pub Symbol);
 

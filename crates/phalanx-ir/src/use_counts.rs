@@ -1,10 +1,12 @@
 //! How many uses values have, as LLVM counts them: a use-list order has an index for each.
 //!
-//! A use is an operand of an instruction, of a constant, or of what a global has beside its name. A constant is made once and its operands count once,
-//! however often it is used itself. Blocks are used by branches and by their addresses, not by phis. Plain data (numbers, `null`, `undef`) has no list of uses, and
-//! metadata uses nothing.
+//! A use is an operand of an instruction, of a constant, or of what a global has beside its name. A
+//! constant is made once and its operands count once, however often it is used itself. Blocks are
+//! used by branches and by their addresses, not by phis. Plain data (numbers, `null`, `undef`) has
+//! no list of uses, and metadata uses nothing.
 //!
-//! Parts of a module are added in the order of the text, since an order within a function is about the uses up to there.
+//! Parts of a module are added in the order of the text, since an order within a function is about
+//! the uses up to there.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -182,8 +184,8 @@ impl LocalUseCounts {
 }
 
 impl UseListOrder {
-    /// How many uses its target has, by the counts of a module and of the function that it is about, if it is about one; none when that is
-    /// no matter, since the target has no list.
+    /// How many uses its target has, by the counts of a module and of the function that it is
+    /// about, if it is about one; none when that is no matter, since the target has no list.
     pub fn uses(&self, counts: &UseCounts<'_>, local: Option<&LocalUseCounts>) -> Option<u64> {
         let value = match self.target {
             UseListTarget::Value(value) => value,

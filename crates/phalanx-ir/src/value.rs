@@ -7,11 +7,14 @@ use crate::{
     function::{BlockId, InstId, LocalMetadataId},
 };
 
-/// An operand: the result of an instruction, an argument, a block, a constant or function-local metadata.
+/// An operand: the result of an instruction, an argument, a block, a constant or function-local
+/// metadata.
 ///
-/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it. No function gets as many entities of a kind as do not fit
-/// ([`Value::LIMIT`]): making one more is an error of whoever makes it. An id beyond that is a value that no function has, as is any other id that it
-/// does not have. It goes by its number: an id of another function names what has the same number in this one, if there is such.
+/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it. No function
+/// gets as many entities of a kind as do not fit ([`Value::LIMIT`]): making one more is an error of
+/// whoever makes it. An id beyond that is a value that no function has, as is any other id that it
+/// does not have. It goes by its number: an id of another function names what has the same number
+/// in this one, if there is such.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(u32);
 
@@ -34,7 +37,8 @@ const SHIFT: u32 = 29;
 const MAX: u32 = (1 << SHIFT) - 1;
 
 impl Value {
-    /// A slot of a pool of operands that is no operand, but room for one more of the instruction before it.
+    /// A slot of a pool of operands that is no operand, but room for one more of the instruction
+    /// before it.
     pub(crate) const ROOM: Value = Value(u32::MAX);
 
     /// How many values of one kind a function (for constants: a context) can have.

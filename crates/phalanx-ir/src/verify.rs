@@ -1,71 +1,83 @@
 //! The verifier: what every well-formed module satisfies.
 //!
-//! Analyses and transforms may rely on these rules without looking. The verifier accepts what LLVM 22's accepts and
-//! rejects what it rejects, within the rules below; where LLVM has a message for a mistake, it is the same message.
-//! Debug information that describes code is carried, not judged.
+//! Analyses and transforms may rely on these rules without looking. The verifier accepts what LLVM
+//! 22's accepts and rejects what it rejects, within the rules below; where LLVM has a message for a
+//! mistake, it is the same message. Debug information that describes code is carried, not judged.
 //!
 //! # Rules
 //!
-//! **Tables** ([`integrity`]) Operands, types, blocks and index lists exist; operand and successor counts fit the
-//! opcode; the block order names a block once; blocks outside of it are empty and not referred to. A function that
-//! fails here is looked at no further. So is a module whose variables, types, names or metadata ([`tables`]) are not of its context.
+//! **Tables** ([`integrity`]) Operands, types, blocks and index lists exist; operand and successor
+//! counts fit the opcode; the block order names a block once; blocks outside of it are empty and
+//! not referred to. A function that fails here is looked at no further. So is a module whose
+//! variables, types, names or metadata ([`tables`]) are not of its context.
 //!
-//! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have external or weak
-//! linkage and no comdat; imported ones are no definitions. Initialisers have the variable's type, which is sized and not scalable; common variables are
-//! zero, writable and in no comdat; `appending` variables are arrays; `llvm.used`, `llvm.global_ctors` and their
-//! like have the type and members that their names demand. Aliases have a permitted linkage, point to definitions,
-//! never to interposable aliases, and form no cycle; an ifunc's resolver is a defined function that returns a pointer.
-//! Block addresses name blocks that exist and are no entry.
+//! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have
+//! external or weak linkage and no comdat; imported ones are no definitions. Initialisers have the
+//! variable's type, which is sized and not scalable; common variables are zero, writable and in no
+//! comdat; `appending` variables are arrays; `llvm.used`, `llvm.global_ctors` and their like have
+//! the type and members that their names demand. Aliases have a permitted linkage, point to
+//! definitions, never to interposable aliases, and form no cycle; an ifunc's resolver is a defined
+//! function that returns a pointer. Block addresses name blocks that exist and are no entry.
 //!
-//! **Constants** ([`constants`]) Members fit their aggregate; expressions obey the rules of their instruction; names
-//! refer to entities of the module.
+//! **Constants** ([`constants`]) Members fit their aggregate; expressions obey the rules of their
+//! instruction; names refer to entities of the module.
 //!
-//! **Functions** ([`header`]) Result and parameters have permitted types; tokens and metadata are for intrinsics only;
-//! `sret` goes with `void`. Kernels return nothing and, with the other entry points of AMD GPUs, take no `sret`,
-//! `byval`, `inalloca`, `preallocated` or stack `byref`; such conventions take no variable arguments. Intrinsics have no
-//! body; declarations have no personality. A naked function does not use its arguments.
+//! **Functions** ([`header`]) Result and parameters have permitted types; tokens and metadata are
+//! for intrinsics only; `sret` goes with `void`. Kernels return nothing and, with the other entry
+//! points of AMD GPUs, take no `sret`, `byval`, `inalloca`, `preallocated` or stack `byref`; such
+//! conventions take no variable arguments. Intrinsics have no body; declarations have no
+//! personality. A naked function does not use its arguments.
 //!
-//! **Attributes** ([`attrs`]) stand where they may, on types that they fit, without contradicting each other.
+//! **Attributes** ([`attrs`]) stand where they may, on types that they fit, without contradicting
+//! each other.
 //!
-//! **Blocks** ([`function`](mod@function)) end in their only terminator. The entry has no predecessors. Phis come first, with one
-//! entry per incoming edge and equal values for parallel edges.
+//! **Blocks** ([`function`](mod@function)) end in their only terminator. The entry has no
+//! predecessors. Phis come first, with one entry per incoming edge and equal values for parallel
+//! edges.
 //!
-//! **Dominance** ([`function`](mod@function)) The definition of an operand dominates its use; a phi uses its operand at the end of
-//! the incoming block; the result of an `invoke` is there on the normal edge alone. In unreachable blocks anything
-//! may be used, even by its own definition; a definition in an unreachable block is of no use to reachable ones.
+//! **Dominance** ([`function`](mod@function)) The definition of an operand dominates its use; a phi
+//! uses its operand at the end of the incoming block; the result of an `invoke` is there on the
+//! normal edge alone. In unreachable blocks anything may be used, even by its own definition; a
+//! definition in an unreachable block is of no use to reachable ones.
 //!
-//! **Instructions** ([`values`], [`memory`], [`control`]) Operands and results have the types that the opcode demands;
-//! results are first-class; metadata is for calls only; intrinsics and inline assembly are called, not stored.
-//! Atomics are of whole powers of two of bytes, with orderings that make sense; stack objects on AMD GPUs are in
-//! address space 5; case values are distinct constants; flags are known to the opcode. Phis and selects have no tokens.
+//! **Instructions** ([`values`], [`memory`], [`control`]) Operands and results have the types that
+//! the opcode demands; results are first-class; metadata is for calls only; intrinsics and inline
+//! assembly are called, not stored. Atomics are of whole powers of two of bytes, with orderings
+//! that make sense; stack objects on AMD GPUs are in address space 5; case values are distinct
+//! constants; flags are known to the opcode. Phis and selects have no tokens.
 //!
-//! **Calls** ([`call`], [`intrinsics`], [`inline_asm`]) Arguments fit the function type; the convention permits calls;
-//! bundles that may occur once do. Intrinsics are called only, with their own type; those of all targets and of GPUs have the
-//! signature LLVM gives them and immediate arguments where it wants them; lifetimes are of stack objects. Constraints of
-//! inline assembly fit its type. `musttail` calls match their caller and stand before a return of their result.
+//! **Calls** ([`call`], [`intrinsics`], [`inline_asm`]) Arguments fit the function type; the
+//! convention permits calls; bundles that may occur once do. Intrinsics are called only, with their
+//! own type; those of all targets and of GPUs have the signature LLVM gives them and immediate
+//! arguments where it wants them; lifetimes are of stack objects. Constraints of inline assembly
+//! fit its type. `musttail` calls match their caller and stand before a return of their result.
 //! `swifterror` slots are loaded, stored to and passed on, and nothing else.
 //!
-//! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a personality, and are entered by
-//! unwinding only; landing pads and resumes of a function agree on a type; catch switches lead to catch pads.
+//! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a
+//! personality, and are entered by unwinding only; landing pads and resumes of a function agree on
+//! a type; catch switches lead to catch pads.
 //!
-//! **Metadata** ([`metadata`], [`tbaa`], [`profile`], [`attached`]) `!range`, `!nonnull`, `!align`, `!dereferenceable`,
-//! `!fpmath`, `!prof`, `!mmra`, `!annotation` and their like are attached to what they can be about and have the shape they
-//! must have; tags of `!tbaa` lead from their base to the type of the access at their offset; scopes of aliasing have domains; module
-//! flags are well-formed, unique and meet what others require of them.
+//! **Metadata** ([`metadata`], [`tbaa`], [`profile`], [`attached`]) `!range`, `!nonnull`, `!align`,
+//! `!dereferenceable`, `!fpmath`, `!prof`, `!mmra`, `!annotation` and their like are attached to
+//! what they can be about and have the shape they must have; tags of `!tbaa` lead from their base
+//! to the type of the access at their offset; scopes of aliasing have domains; module flags are
+//! well-formed, unique and meet what others require of them.
 //!
-//! **Debug information** ([`debug_info`]) Nodes that named metadata leads to: expressions have known operations with
-//! their operands, types and ranges have the fields that go together, compile units are listed.
+//! **Debug information** ([`debug_info`]) Nodes that named metadata leads to: expressions have
+//! known operations with their operands, types and ranges have the fields that go together, compile
+//! units are listed.
 //!
-//! **Operands of intrinsics** ([`intrinsic_values`], [`call`]) Immediates are in their range; operands that a signature
-//! does not tell apart fit each other.
+//! **Operands of intrinsics** ([`intrinsic_values`], [`call`]) Immediates are in their range;
+//! operands that a signature does not tell apart fit each other.
 //!
-//! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use them everywhere or
-//! nowhere; regions nest; a cycle has one heart, in its header.
+//! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use
+//! them everywhere or nowhere; regions nest; a cycle has one heart, in its header.
 //!
 //! # Errors
 //!
-//! All errors are collected: every rule that a function breaks is reported once per instruction, in the order of the
-//! text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log n) in instructions and edges at worst.
+//! All errors are collected: every rule that a function breaks is reported once per instruction, in
+//! the order of the text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log
+//! n) in instructions and edges at worst.
 
 mod amdgpu;
 mod attached;
@@ -109,7 +121,8 @@ use crate::{
     module::Module,
 };
 
-/// The verifier of one module. Functions can be verified one at a time, in any order, from any thread.
+/// The verifier of one module. Functions can be verified one at a time, in any order, from any
+/// thread.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -140,14 +153,16 @@ impl<'m> Verifier<'m> {
         self
     }
 
-    /// All broken rules of the module: those of its functions in order, then those of everything else.
+    /// All broken rules of the module: those of its functions in order, then those of everything
+    /// else.
     pub fn module(&self) -> Vec<VerifyError> {
         let functions: Vec<FunctionRef<'_>> =
             self.module.functions.iter().map(Function::view).collect();
         in_pieces(self.env(), &functions, true)
     }
 
-    /// All broken rules of one function, which need not be in the module yet; what it refers to must be.
+    /// All broken rules of one function, which need not be in the module yet; what it refers to
+    /// must be.
     pub fn function(&self, function: &Function) -> Vec<VerifyError> {
         self.function_view(function.view())
     }
@@ -164,8 +179,8 @@ impl<'m> Verifier<'m> {
     }
 }
 
-/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module). What stands in functions is not looked at when that is
-/// known to break none.
+/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module).
+/// What stands in functions is not looked at when that is known to break none.
 pub fn module_in(
     module: &Module,
     functions: &[FunctionRef<'_>],
@@ -228,7 +243,8 @@ pub(crate) fn function(
     function::check(&Env::new(module, index), &mut Constants::default(), function.view())
 }
 
-/// All broken rules of a function whose module is in pieces: `headers` are those of the functions that the index knows.
+/// All broken rules of a function whose module is in pieces: `headers` are those of the functions
+/// that the index knows.
 ///
 /// As [`Verifier::function_view`].
 pub fn function_in(

@@ -1,11 +1,13 @@
 //! Reading: time, size and the ratio to LLVM, per family of giants or file.
 //!
-//! `cargo bench -p phalanx-llvm --bench parse` reads each family at about 10,000, 100,000 and 1,000,000 instructions.
-//! `-- NAME…` restricts the families or names `.ll` files, `-- --size N` gives one size.
+//! `cargo bench -p phalanx-llvm --bench parse` reads each family at about 10,000, 100,000 and
+//! 1,000,000 instructions. `-- NAME…` restricts the families or names `.ll` files, `-- --size N`
+//! gives one size.
 //!
-//! Where `opt-22` is installed it reads the same text (`-passes=no-op-module -disable-output`, which checks it as well). The ratio is of
-//! user times, the best of a few runs each; LLVM's includes the start of its process, so it means something from 100,000
-//! instructions on. Our memory is body, flow and extras of all functions, names included.
+//! Where `opt-22` is installed it reads the same text (`-passes=no-op-module -disable-output`,
+//! which checks it as well). The ratio is of user times, the best of a few runs each; LLVM's
+//! includes the start of its process, so it means something from 100,000 instructions on. Our
+//! memory is body, flow and extras of all functions, names included.
 //!
 //! A plain harness and not criterion: another program's user time is part of the result.
 
@@ -107,7 +109,8 @@ fn heap_bytes(parsed: &Parsed) -> usize {
     functions.map(|f| f.body.heap_bytes() + f.flow.heap_bytes() + f.extras.heap_bytes()).sum()
 }
 
-/// Least wall-clock and user time of a few runs. Short runs are repeated, since user time comes in ticks of 10 ms.
+/// Least wall-clock and user time of a few runs. Short runs are repeated, since user time comes in
+/// ticks of 10 ms.
 fn best(mut run: impl FnMut() -> io::Result<()>) -> io::Result<(Duration, Duration)> {
     let (mut wall, mut user) = (Duration::MAX, Duration::MAX);
     let all = Instant::now();

@@ -109,7 +109,8 @@ fn one_line(message: String) -> String {
     if length <= LONGEST {
         return pieces.concat();
     }
-    // What is wrong is said at the end, what it is about at the start: the middle of a quotation goes.
+    // What is wrong is said at the end, what it is about at the start: the middle of a quotation
+    // goes.
     let keep = LONGEST / 2;
     let (mut start, mut is_cut) = (0, false);
     for piece in &pieces {

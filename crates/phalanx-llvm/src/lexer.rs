@@ -1,8 +1,9 @@
 //! Bytes to tokens.
 //!
-//! Tokens are as LLVM's reader cuts them: `name:` is one token, so is `!name`, `i32` stops at the first byte that is no
-//! digit, and a word at the first byte that is neither letter, digit nor underscore. A token is sixteen bytes of kind and
-//! place; what it says is read from the source when it is wanted, so nothing is copied. O(1) amortised per byte.
+//! Tokens are as LLVM's reader cuts them: `name:` is one token, so is `!name`, `i32` stops at the
+//! first byte that is no digit, and a word at the first byte that is neither letter, digit nor
+//! underscore. A token is sixteen bytes of kind and place; what it says is read from the source
+//! when it is wanted, so nothing is copied. O(1) amortised per byte.
 
 use std::borrow::Cow;
 
@@ -427,7 +428,8 @@ fn has_nul(quoted: &[u8]) -> bool {
         || memchr::memchr(b'\\', quoted).is_some() && unescape(quoted).contains(&0)
 }
 
-/// What a quoted text means: `\\` is a backslash, `\xx` the byte with that number, any other backslash itself.
+/// What a quoted text means: `\\` is a backslash, `\xx` the byte with that number, any other
+/// backslash itself.
 pub(crate) fn unescape(quoted: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', quoted) else { return Cow::Borrowed(quoted) };
     let mut bytes = Vec::with_capacity(quoted.len());

@@ -1,12 +1,15 @@
 //! Numbers of any length from one radix to another, for integer constants of up to 2²³ bits.
 //!
-//! A few digits at a time are taken over one by one. Then numbers are paired up: of two neighbours `low` and `high`, of `k`
-//! digits in the old radix `b`, comes `low + high · bᵏ`, of two such pairs `low + high · b²ᵏ`, and so on until one is left. Only multiplication in the new radix is
-//! needed, and that is Karatsuba's: three products of half the length in place of four, which makes the whole
-//! O(n^1.585) for n digits (A. Karatsuba, Y. Ofman, *Multiplication of many-digital numbers by automatic computers*, 1962).
+//! A few digits at a time are taken over one by one. Then numbers are paired up: of two neighbours
+//! `low` and `high`, of `k` digits in the old radix `b`, comes `low + high · bᵏ`, of two such pairs
+//! `low + high · b²ᵏ`, and so on until one is left. Only multiplication in the new radix is needed,
+//! and that is Karatsuba's: three products of half the length in place of four, which makes the
+//! whole O(n^1.585) for n digits (A. Karatsuba, Y. Ofman, *Multiplication of many-digital numbers
+//! by automatic computers*, 1962).
 //!
-//! A digit is as large as it may be, which is where the radices come from: columns of products of digits below 10¹⁸, or
-//! below 2⁵⁶, are summed up in 128 bits without a carry. Numbers are digits, the least significant first.
+//! A digit is as large as it may be, which is where the radices come from: columns of products of
+//! digits below 10¹⁸, or below 2⁵⁶, are summed up in 128 bits without a carry. Numbers are digits,
+//! the least significant first.
 
 /// The largest power of ten that a digit may be less than.
 pub(crate) const DECIMAL: u64 = 10_u64.pow(DECIMAL_DIGITS as u32);
@@ -17,12 +20,15 @@ pub(crate) const BINARY: u64 = 1 << BINARY_BITS;
 /// How many bits a digit below [`BINARY`] is.
 pub(crate) const BINARY_BITS: usize = 56;
 
-/// Up to this length of the shorter number each digit is multiplied by each. Sums of so many products fit 128 bits.
+/// Up to this length of the shorter number each digit is multiplied by each. Sums of so many
+/// products fit 128 bits.
 const SCHOOLBOOK: usize = 40;
 
-/// The number that has `digits` in the radix `from`, in the radix `to`, without what is above the lowest `limit` digits.
+/// The number that has `digits` in the radix `from`, in the radix `to`, without what is above the
+/// lowest `limit` digits.
 ///
-/// Zeroes at the top are taken away. O(n^1.585) in the digits, and no more than that of `limit` for as many of them.
+/// Zeroes at the top are taken away. O(n^1.585) in the digits, and no more than that of `limit` for
+/// as many of them.
 pub(crate) fn convert(digits: &[u64], from: u64, to: u64, limit: usize) -> Vec<u64> {
     let arithmetic = Arithmetic { radix: to, limit };
     let mut numbers: Vec<Vec<u64>> =
@@ -110,7 +116,8 @@ fn multiply(left: &[u64], right: &[u64], radix: u64) -> Vec<u64> {
     let (low_b, high_b) = short.split_at(half.min(short.len()));
     let low = multiply(low_a, low_b, radix);
     let high = multiply(high_a, high_b, radix);
-    // (low_a + high_a) · (low_b + high_b) is the mixed products together with the two that are there already.
+    // (low_a + high_a) · (low_b + high_b) is the mixed products together with the two that are
+    // there already.
     let mut mixed = multiply(&both(low_a, high_a, radix), &both(low_b, high_b, radix), radix);
     subtract(&mut mixed, &low, radix);
     subtract(&mut mixed, &high, radix);

@@ -1,7 +1,8 @@
-//! Where everything stands in the text: beside the module, never inside it, so that moving text changes no fact.
+//! Where everything stands in the text: beside the module, never inside it, so that moving text
+//! changes no fact.
 //!
-//! An entry is a byte offset, four bytes. Lines and columns are found when asked for, by binary search in a table of
-//! line starts that is built once, on first use.
+//! An entry is a byte offset, four bytes. Lines and columns are found when asked for, by binary
+//! search in a table of line starts that is built once, on first use.
 
 use std::sync::OnceLock;
 

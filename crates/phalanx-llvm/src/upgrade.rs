@@ -1,7 +1,7 @@
 //! What older compilers wrote differently, brought up to date as LLVM 22 does while it reads.
 //!
-//! Facts are about today's intrinsics; a call of a name that is gone would be a call of nobody knows what. What is
-//! upgraded here is what occurs in code for GPUs:
+//! Facts are about today's intrinsics; a call of a name that is gone would be a call of nobody
+//! knows what. What is upgraded here is what occurs in code for GPUs:
 //!
 //! | module | what |
 //! |---|---|
@@ -10,11 +10,12 @@
 //! | `mangle` | type suffixes of the names of overloaded intrinsics |
 //! | `debug` | calls of `llvm.dbg.value` and its like: now debug records |
 //!
-//! Older spellings of attributes are read as today's by the parser itself. What is not listed stays as it is.
+//! Older spellings of attributes are read as today's by the parser itself. What is not listed stays
+//! as it is.
 //!
-//! A declaration whose calls have been rewritten goes; declarations that the new calls need are added at the end of the
-//! module. One pass over the declarations, and over the calls only if one of those is old: O(declarations), or O(size of
-//! the module).
+//! A declaration whose calls have been rewritten goes; declarations that the new calls need are
+//! added at the end of the module. One pass over the declarations, and over the calls only if one
+//! of those is old: O(declarations), or O(size of the module).
 
 mod annotations;
 mod calls;

@@ -1,8 +1,9 @@
-//! Errors as people read them: `file:line:col: error: message`, then the line with the place marked.
+//! Errors as people read them: `file:line:col: error: message`, then the line with the place
+//! marked.
 //!
-//! The first line is what editors and LLVM's tools agree on; below it the source is drawn in rustc's manner by
-//! `annotate-snippets`. Source is bytes: what is not UTF-8 is shown as replacement characters, and of a very long line
-//! only the part around the place.
+//! The first line is what editors and LLVM's tools agree on; below it the source is drawn in
+//! rustc's manner by `annotate-snippets`. Source is bytes: what is not UTF-8 is shown as
+//! replacement characters, and of a very long line only the part around the place.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -47,7 +48,8 @@ pub fn render_parse_error(source: SourceText<'_>, error: &ParseError) -> String 
     out
 }
 
-/// Renders an error about what begins at an offset of the text, or about the text as a whole, with ANSI colours.
+/// Renders an error about what begins at an offset of the text, or about the text as a whole, with
+/// ANSI colours.
 pub fn render_error(source: SourceText<'_>, offset: Option<u32>, message: &str) -> String {
     render(source, offset, ("error", ERROR), message)
 }
@@ -71,7 +73,8 @@ pub fn render_in_source(
     render_place(at, line.unwrap_or_default(), kind, message, line.is_some())
 }
 
-/// Renders one of the remarks that make up an explanation, with ANSI colours: `kind` stands before the message, the label at the place.
+/// Renders one of the remarks that make up an explanation, with ANSI colours: `kind` stands before
+/// the message, the label at the place.
 pub(crate) fn render_remark(
     source: SourceText<'_>,
     offset: Option<u32>,
@@ -139,7 +142,8 @@ fn render(
     out
 }
 
-/// Renders what the verifier found, with ANSI colours. Places come from the source map where there is one.
+/// Renders what the verifier found, with ANSI colours. Places come from the source map where there
+/// is one.
 pub fn render_verify_errors(
     source: SourceText<'_>,
     module: &Module,

@@ -1,7 +1,7 @@
 //! Graphs in DOT, for `dot`, `xdot` and their like.
 //!
-//! One `digraph` per function and kind. Names are quoted and escaped; output is by block number, so the same input
-//! gives the same bytes.
+//! One `digraph` per function and kind. Names are quoted and escaped; output is by block number, so
+//! the same input gives the same bytes.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,8 @@ pub enum Mark {
 const DIVERGENT_FILL: &str = "#f6c8a8";
 const DIVERGENT_EDGE: &str = "#b5500b";
 
-/// The control-flow graph. `blocks` tells which blocks are under divergent control, `branches` which branch divergently.
+/// The control-flow graph. `blocks` tells which blocks are under divergent control, `branches`
+/// which branch divergently.
 pub fn cfg_dot(
     name: &[u8],
     cfg: &Cfg,

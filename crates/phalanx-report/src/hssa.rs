@@ -1,7 +1,8 @@
 //! Memory in HSSA form, as comments in the text of a function.
 //!
-//! Each variable is a class of memory, by its name, or a private slot, by that of its `alloca` and the bytes that it is of it. Versions are numbered
-//! in the order of the text; 0 is what was there on entry.
+//! Each variable is a class of memory, by its name, or a private slot, by that of its `alloca` and
+//! the bytes that it is of it. Versions are numbered in the order of the text; 0 is what was there
+//! on entry.
 //!
 //! ```text
 //! ; global.2 = phi({then,global.1},{else,global.0})

@@ -1,6 +1,7 @@
 //! Loads that may take a cheaper way, and why others may not: as plain data, and as text.
 //!
-//! One model for `phalanx analyze --print loads` and `phalanx explain --load`; JSON by serde, field names are the format.
+//! One model for `phalanx analyze --print loads` and `phalanx explain --load`; JSON by serde, field
+//! names are the format.
 
 use std::fmt::{self, Write};
 

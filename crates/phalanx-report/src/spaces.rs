@@ -1,7 +1,7 @@
 //! Where addresses lead, and why: as plain data, and as text.
 //!
-//! One model for `phalanx analyze --print spaces`, `phalanx explain --generic` and the reasons of `phalanx check`; JSON by serde, field names
-//! are the format.
+//! One model for `phalanx analyze --print spaces`, `phalanx explain --generic` and the reasons of
+//! `phalanx check`; JSON by serde, field names are the format.
 
 use std::fmt::{self, Write};
 
@@ -96,8 +96,9 @@ pub struct SpaceChainReport {
 /// A link of a chain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SpaceStep {
-    /// `made`, `from`, `held`, `stored`, or the kind of an origin: `stack-slot`, `constant`, `kernel`, `by-value`, `passed`, `argument`, `loaded`, `host`, `table`,
-    /// `returned`, `called`, `integer`, `content`, `type`.
+    /// `made`, `from`, `held`, `stored`, or the kind of an origin: `stack-slot`, `constant`,
+    /// `kernel`, `by-value`, `passed`, `argument`, `loaded`, `host`, `table`, `returned`, `called`,
+    /// `integer`, `content`, `type`.
     pub kind: &'static str,
     /// The value, or what private memory holds.
     pub what: String,
@@ -170,7 +171,8 @@ impl Explainer<'_> {
         Some(SpaceExplanation { address, generic, chains })
     }
 
-    /// Arguments and instructions that are pointers, and operands of which tests say more, in the order of the text.
+    /// Arguments and instructions that are pointers, and operands of which tests say more, in the
+    /// order of the text.
     pub(crate) fn addresses(&self) -> Vec<AddressReport> {
         let (db, input) = self.function();
         let Some(kinds) = queries::memory_kinds(db, input) else { return Vec::new() };

@@ -1,13 +1,15 @@
 //! Where `getelementptr` leads, and what its flags promise.
 //!
-//! A step is an index times the size of what it counts. Steps are added in the width of an offset and wrap, unless a flag says
-//! that they do not: `nuw` reads indices without a sign, `nusw` with one, and both are about the offset as well as about the address. `inbounds`
-//! is `nusw`, and the address that is given and that behind each step lie in one object or at its end. A promise that is broken gives
-//! poison. Offsets that are all zero break none.
+//! A step is an index times the size of what it counts. Steps are added in the width of an offset
+//! and wrap, unless a flag says that they do not: `nuw` reads indices without a sign, `nusw` with
+//! one, and both are about the offset as well as about the address. `inbounds` is `nusw`, and the
+//! address that is given and that behind each step lie in one object or at its end. A promise that
+//! is broken gives poison. Offsets that are all zero break none.
 //!
-//! Objects are the allocations of the memory that a thread sees. Which of them a pointer was made from is not known, but they do not touch, so the address
-//! says it, whatever way it took. Two things are not judged: addresses of code, and private memory once some of it was freed, since an object that is
-//! gone keeps its bounds.
+//! Objects are the allocations of the memory that a thread sees. Which of them a pointer was made
+//! from is not known, but they do not touch, so the address says it, whatever way it took. Two
+//! things are not judged: addresses of code, and private memory once some of it was freed, since an
+//! object that is gone keeps its bounds.
 
 use phalanx_ir::{InstFlags, Opcode, Type, ValueKind};
 

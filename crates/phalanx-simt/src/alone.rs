@@ -1,4 +1,5 @@
-//! Intrinsics that concern one thread alone: places in the launch, copies of memory, questions about addresses.
+//! Intrinsics that concern one thread alone: places in the launch, copies of memory, questions
+//! about addresses.
 
 use phalanx_ir::{InstData, Type, inst::Ordering};
 

@@ -1,8 +1,10 @@
-//! Operations that concern the threads of a wave that are converged: what each gets from what all bring.
+//! Operations that concern the threads of a wave that are converged: what each gets from what all
+//! bring.
 //!
-//! The meaning is that of the AMDGPU backend's usage guide and of the PTX instruction set. A lane that is not in the group
-//! is inactive: where the targets leave open what reading from it gives, the reader gets what it brought itself, and where
-//! all readers get the same, what the first lane brought.
+//! The meaning is that of the AMDGPU backend's usage guide and of the PTX instruction set. A lane
+//! that is not in the group is inactive: where the targets leave open what reading from it gives,
+//! the reader gets what it brought itself, and where all readers get the same, what the first lane
+//! brought.
 
 use phalanx_ir::Type;
 
@@ -244,7 +246,8 @@ pub(crate) fn perform(
     }
 }
 
-/// What data-parallel primitives move to a lane. `source(lane, i)` is argument `i` of an active lane.
+/// What data-parallel primitives move to a lane. `source(lane, i)` is argument `i` of an active
+/// lane.
 fn dpp(
     lane: &Lane,
     first: usize,

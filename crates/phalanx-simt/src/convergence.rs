@@ -1,28 +1,32 @@
 //! Which executions of an instruction are converged.
 //!
-//! Maximal convergence after LLVM's *Convergence And Uniformity* document, in closed form. Let `L(X)` be the latest
-//! execution, strictly before an execution of block `X` in the same call, of the header of any cycle that contains `X`.
-//! Then the [`Key`] of an execution is
+//! Maximal convergence after LLVM's *Convergence And Uniformity* document, in closed form. Let
+//! `L(X)` be the latest execution, strictly before an execution of block `X` in the same call, of
+//! the header of any cycle that contains `X`. Then the [`Key`] of an execution is
 //!
 //! ```text
 //! key(X) = (X, key(L(X)))   or   (X, the call)   if there is no L(X)
 //! ```
 //!
-//! and two threads are converged where their keys are equal. What a cycle is depends on the hierarchy only in irreducible
-//! parts of the graph; the program holds one per function. The key of a call is that of the calling instruction, so
-//! threads that make the same call together are together in it.
+//! and two threads are converged where their keys are equal. What a cycle is depends on the
+//! hierarchy only in irreducible parts of the graph; the program holds one per function. The key of
+//! a call is that of the calling instruction, so threads that make the same call together are
+//! together in it.
 //!
-//! In functions with convergence control tokens, operations that use a token are converged where their tokens are: a
-//! token of `entry` is one per call, of `anchor` one per converged execution, of `loop` one per token it is given and
-//! number of its execution with that token. A call that uses a token is one for those whose tokens are converged. Instructions that
-//! are no convergent operations keep the keys of their blocks: where a token is used outside of the cycle that it was made in, these
-//! are coarser than the groups in which tokens allow them to be executed, so what holds for them holds for those.
+//! In functions with convergence control tokens, operations that use a token are converged where
+//! their tokens are: a token of `entry` is one per call, of `anchor` one per converged execution,
+//! of `loop` one per token it is given and number of its execution with that token. A call that
+//! uses a token is one for those whose tokens are converged. Instructions that are no convergent
+//! operations keep the keys of their blocks: where a token is used outside of the cycle that it was
+//! made in, these are coarser than the groups in which tokens allow them to be executed, so what
+//! holds for them holds for those.
 //!
-//! A thread *can reach* an instance if some path from where it is now leads there; a group is complete when nobody else
-//! can. Paths that leave a cycle and come back make another instance, so a path to a block avoids the headers of the
-//! cycles around it. Cost: O(cycles around the block) per execution of a block; for the question
-//! whether a thread can reach an instance, that and the logarithm of the rounds before it
-//! ([`Link`]); a search of the graph, once per block that threads wait in, for the paths.
+//! A thread *can reach* an instance if some path from where it is now leads there; a group is
+//! complete when nobody else can. Paths that leave a cycle and come back make another instance, so
+//! a path to a block avoids the headers of the cycles around it. Cost: O(cycles around the block)
+//! per execution of a block; for the question whether a thread can reach an instance, that and the
+//! logarithm of the rounds before it ([`Link`]); a search of the graph, once per block that threads
+//! wait in, for the paths.
 
 mod key;
 
@@ -146,7 +150,8 @@ impl Keys {
         frame.latest.pass(cycles, node, key);
     }
 
-    /// The call that a thread's latest frame is in, made by the frame below it, perhaps with a token.
+    /// The call that a thread's latest frame is in, made by the frame below it, perhaps with a
+    /// token.
     pub(crate) fn enter_call(
         &mut self,
         program: &Program<'_>,
@@ -189,7 +194,8 @@ impl Keys {
         ((number as usize) < self.instances.len()).then_some(Key(number))
     }
 
-    /// Whether a thread can still execute an instruction in an instance: of its block, or with a token.
+    /// Whether a thread can still execute an instruction in an instance: of its block, or with a
+    /// token.
     pub(crate) fn can_reach(
         &mut self,
         program: &Program<'_>,
@@ -267,8 +273,9 @@ impl Keys {
 
     /// Whether a thread can still execute an instruction with a token.
     ///
-    /// Either it holds the token and has a way to the instruction that does not make the token anew, or it can still come to where the
-    /// token is made: at that execution of an `anchor`, or at that round of a `loop` with the token that the `loop` was given.
+    /// Either it holds the token and has a way to the instruction that does not make the token
+    /// anew, or it can still come to where the token is made: at that execution of an `anchor`, or
+    /// at that round of a `loop` with the token that the `loop` was given.
     fn can_reach_with(
         &mut self,
         program: &Program<'_>,
@@ -312,7 +319,8 @@ impl Keys {
         }
     }
 
-    /// Whether there is a way from where a frame stands to an instruction on which a token is not made anew.
+    /// Whether there is a way from where a frame stands to an instruction on which a token is not
+    /// made anew.
     fn can_come_to(
         &mut self,
         program: &Program<'_>,

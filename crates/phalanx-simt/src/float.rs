@@ -1,7 +1,8 @@
 //! Floating-point arithmetic in the formats of the machine.
 //!
-//! `half` and `bfloat` are computed in single precision and rounded once more: with 24 bits of precision that gives the
-//! correctly rounded sum, difference, product, quotient and square root of numbers of up to 11 bits.
+//! `half` and `bfloat` are computed in single precision and rounded once more: with 24 bits of
+//! precision that gives the correctly rounded sum, difference, product, quotient and square root of
+//! numbers of up to 11 bits.
 
 use phalanx_ir::{
     Opcode,
@@ -43,7 +44,8 @@ fn half_to_f32(bits: u16) -> f32 {
     }
 }
 
-/// The 16 bits of a format with `digits` of fraction and this bias, from a double: one rounding, to nearest even.
+/// The 16 bits of a format with `digits` of fraction and this bias, from a double: one rounding, to
+/// nearest even.
 fn round(value: f64, digits: u32, bias: i32) -> u16 {
     let bits = value.to_bits();
     let sign = ((bits >> 63) as u16) << 15;
@@ -72,8 +74,8 @@ fn round(value: f64, digits: u32, bias: i32) -> u16 {
     if whole >= u64::from(top) << digits { sign | top << digits } else { sign | whole as u16 }
 }
 
-/// The bits of a result. Which NaN an operation gives is open, and machines that run this differ: it is the first operand that is one,
-/// made quiet, or else the positive one without a payload.
+/// The bits of a result. Which NaN an operation gives is open, and machines that run this differ:
+/// it is the first operand that is one, made quiet, or else the positive one without a payload.
 pub(crate) fn result(kind: FloatKind, value: f64, operands: &[u128]) -> u128 {
     if !value.is_nan() {
         return from_f64(kind, value);
@@ -258,7 +260,8 @@ mod tests {
         assert_eq!(scale(1.0, -1074), f64::from_bits(1));
         assert_eq!(scale(f64::MAX, -2098), f64::from_bits(1));
         assert_eq!(scale(f64::from_bits(1), 2097), 2f64.powi(1023));
-        // Halfway between two subnormal numbers and a little more, which a step in between would have lost.
+        // Halfway between two subnormal numbers and a little more, which a step in between would
+        // have lost.
         assert_eq!(scale(1.5 + f64::EPSILON, -1074), f64::from_bits(2));
         assert_eq!(scale(1.0, i128::MAX), f64::INFINITY);
     }

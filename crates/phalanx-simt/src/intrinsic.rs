@@ -70,7 +70,8 @@ pub(crate) enum Intrinsic {
 /// A barrier with a number, its first argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Barrier {
-    /// Whether the second argument is how many threads it is for; else it is for all of the workgroup.
+    /// Whether the second argument is how many threads it is for; else it is for all of the
+    /// workgroup.
     pub(crate) is_counted: bool,
     /// What it gives back of a predicate, its last argument.
     pub(crate) gives: Gives,

@@ -44,8 +44,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a workgroup in each dimension.
     pub block: [u32; 3],
-    /// Threads of the workgroups at the far edge of the grid in each dimension, where these are smaller; zero where they are whole. OpenCL allows
-    /// that from version 2.0 on, unless a program says that its workgroups are uniform.
+    /// Threads of the workgroups at the far edge of the grid in each dimension, where these are
+    /// smaller; zero where they are whole. OpenCL allows that from version 2.0 on, unless a program
+    /// says that its workgroups are uniform.
     pub partial: [u32; 3],
     /// Workgroups of a cluster in each dimension. The grid has whole clusters.
     pub cluster: [u32; 3],
@@ -57,8 +58,9 @@ pub struct Launch {
     pub shared: u64,
     /// How many instructions all threads together may execute.
     pub fuel: u64,
-    /// How many blocks a thread may execute, calls apart; then it ends where it is. What came before is an execution like any
-    /// other, since who converges with whom depends on the past alone.
+    /// How many blocks a thread may execute, calls apart; then it ends where it is. What came
+    /// before is an execution like any other, since who converges with whom depends on the past
+    /// alone.
     pub blocks: Option<u32>,
     /// In which order threads advance.
     pub order: Order,
@@ -113,8 +115,8 @@ pub struct Report {
 
 /// Threads, waves and workgroups of a launch.
 ///
-/// Threads of a workgroup are numbered along x, then y, then z; consecutive ones form waves, the last of which may not
-/// be full.
+/// Threads of a workgroup are numbered along x, then y, then z; consecutive ones form waves, the
+/// last of which may not be full.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Geometry {
     pub(crate) grid: [u32; 3],
@@ -132,7 +134,8 @@ impl Geometry {
     /// The geometry of a launch.
     ///
     /// # Errors
-    /// An extent is zero, a wave is empty or larger than 64, or there are more than a million threads.
+    /// An extent is zero, a wave is empty or larger than 64, or there are more than a million
+    /// threads.
     pub fn new(grid: [u32; 3], block: [u32; 3], wave: u32) -> Result<Geometry, Failure> {
         let refuse = |what: &str| Err(Failure::Launch(what.to_owned()));
         if grid.iter().chain(&block).any(|&extent| extent == 0) {
@@ -150,7 +153,8 @@ impl Geometry {
         }
     }
 
-    /// The same with workgroups of so many threads at the far edge of the grid, in each dimension; whole ones for zero.
+    /// The same with workgroups of so many threads at the far edge of the grid, in each dimension;
+    /// whole ones for zero.
     ///
     /// # Errors
     /// They are larger than the others.

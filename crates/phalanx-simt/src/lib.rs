@@ -1,10 +1,11 @@
 //! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence, or
 //! on a machine that reconverges at post-dominators.
 //!
-//! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread executes a block, the
-//! instance has a [`convergence`] key, and two threads are converged there when their keys are equal (the closed form of
-//! LLVM's *Convergence And Uniformity* document). Operations that concern a group (ballots, shuffles, barriers) wait until
-//! no other thread can join it. So the result does not depend on how fast threads run, and every claim that an analysis
+//! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread
+//! executes a block, the instance has a [`convergence`] key, and two threads are converged there
+//! when their keys are equal (the closed form of LLVM's *Convergence And Uniformity* document).
+//! Operations that concern a group (ballots, shuffles, barriers) wait until no other thread can
+//! join it. So the result does not depend on how fast threads run, and every claim that an analysis
 //! makes about uniform values, uses and branches can be checked by watching ([`Observer`]).
 //!
 //! | module | holds |

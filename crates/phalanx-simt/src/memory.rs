@@ -1,12 +1,13 @@
 //! Memory: one segment that all threads share, one per workgroup, one per thread.
 //!
-//! A [`Segment`] is a range of addresses with allocations in it; an access must lie inside one of them. Bytes that were
-//! never written hold bits that depend on the seed of the segment: reading them is reading `undef`, for which any bits may
-//! be chosen. Poison is remembered byte by byte, and so is `undef` where a program follows it.
+//! A [`Segment`] is a range of addresses with allocations in it; an access must lie inside one of
+//! them. Bytes that were never written hold bits that depend on the seed of the segment: reading
+//! them is reading `undef`, for which any bits may be chosen. Poison is remembered byte by byte,
+//! and so is `undef` where a program follows it.
 //!
-//! Generic addresses reach all three: shared and private memory appear in *apertures*, ranges of the generic space that no
-//! global address lies in. A pointer that moves between a specific and the generic space changes its number, so memory
-//! that aliases does alias.
+//! Generic addresses reach all three: shared and private memory appear in *apertures*, ranges of
+//! the generic space that no global address lies in. A pointer that moves between a specific and
+//! the generic space changes its number, so memory that aliases does alias.
 
 use phalanx_target::{
     Architecture,
@@ -267,7 +268,8 @@ impl Segment {
         }
     }
 
-    /// Whether two addresses are in one allocation, or at its end; true where an allocation that is gone may be meant.
+    /// Whether two addresses are in one allocation, or at its end; true where an allocation that is
+    /// gone may be meant.
     fn in_one_object(&self, one: u64, other: u64) -> bool {
         let after = self.allocations.partition_point(|a| a.start <= one);
         let found = after.checked_sub(1).map(|i| self.allocations[i]);
@@ -371,7 +373,8 @@ impl Memory {
         Ok(address)
     }
 
-    /// Copies bytes into memory from outside, as a host does between launches. Constant memory may be set too.
+    /// Copies bytes into memory from outside, as a host does between launches. Constant memory may
+    /// be set too.
     ///
     /// # Errors
     /// There is no such memory.

@@ -96,7 +96,8 @@ pub trait Observer {
     /// Threads, by number in the launch, pass a barrier together, of a workgroup or a wave.
     fn meet(&mut self, _threads: &[u32]) {}
 
-    /// A thread, by number in the launch, has arrived at a barrier, so that what it did comes before what those do who wait for it.
+    /// A thread, by number in the launch, has arrived at a barrier, so that what it did comes
+    /// before what those do who wait for it.
     fn arrive(&mut self, _thread: u32, _phase: Phase) {}
 
     /// A thread has waited for those that arrived in a phase.

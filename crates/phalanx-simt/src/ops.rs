@@ -1,7 +1,8 @@
 //! What the operations on numbers compute, lane by lane.
 //!
-//! The meaning is that of LLVM 22's Language Reference: an operation whose flags or ranges are broken gives poison, poison
-//! operands give poison, and a division that cannot be done is undefined behaviour.
+//! The meaning is that of LLVM 22's Language Reference: an operation whose flags or ranges are
+//! broken gives poison, poison operands give poison, and a division that cannot be done is
+//! undefined behaviour.
 
 use phalanx_ir::{
     InstData, InstFlags, Opcode, Type,
@@ -187,7 +188,8 @@ pub(crate) fn checked_float(
     if is_broken { Value::Poison } else { result }
 }
 
-/// The result of an instruction that may be of any type, with poison in each lane of which fast-math flags promise what is not so.
+/// The result of an instruction that may be of any type, with poison in each lane of which
+/// fast-math flags promise what is not so.
 pub(crate) fn as_promised(shapes: &Shapes, data: &InstData, result: Value) -> Value {
     let Shape::Float(kind) = *shapes.of(lane(shapes, data.ty)) else { return result };
     let checked =

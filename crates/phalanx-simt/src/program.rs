@@ -1,7 +1,8 @@
 //! A module made ready to run.
 //!
-//! Constants are evaluated once, variables get their addresses, callees are resolved to functions and intrinsics, and each
-//! function gets its graph and cycle hierarchy. What cannot be interpreted is an error only when a thread reaches it.
+//! Constants are evaluated once, variables get their addresses, callees are resolved to functions
+//! and intrinsics, and each function gets its graph and cycle hierarchy. What cannot be interpreted
+//! is an error only when a thread reaches it.
 
 mod build;
 mod callees;
@@ -200,7 +201,8 @@ impl<'m> Program<'m> {
         Some((code.cfg.as_ref()?, code.cycles.as_ref()?))
     }
 
-    /// Replaces the cycle hierarchy under which threads of a function converge; it has to be one of its graph.
+    /// Replaces the cycle hierarchy under which threads of a function converge; it has to be one of
+    /// its graph.
     pub fn set_hierarchy(&mut self, number: usize, cycles: Cycles) {
         self.functions[number].cycles = Some(cycles);
     }

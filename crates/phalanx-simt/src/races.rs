@@ -1,27 +1,31 @@
 //! Data races of a launch.
 //!
-//! Two accesses *race* when they are of different threads, touch a byte in common, at least one writes, they are not both
-//! atomic, and neither happens before the other. What happens before what is the usual closure of
+//! Two accesses *race* when they are of different threads, touch a byte in common, at least one
+//! writes, they are not both atomic, and neither happens before the other. What happens before what
+//! is the usual closure of
 //!
 //! - the order within a thread;
-//! - barriers of workgroups and waves: all that their threads did before comes before all that they do after; of split ones, what comes
-//!   before the arrivals of a phase comes before what follows the waits for it;
-//! - an atomic access that reads, with acquire ordering or before an acquire fence of its thread, what an atomic access wrote
-//!   with release ordering or after a release fence of its thread, or what atomic read-modify-writes made of that
-//!   (C++ memory model, "release sequence").
+//! - barriers of workgroups and waves: all that their threads did before comes before all that they
+//!   do after; of split ones, what comes before the arrivals of a phase comes before what follows
+//!   the waits for it;
+//! - an atomic access that reads, with acquire ordering or before an acquire fence of its thread,
+//!   what an atomic access wrote with release ordering or after a release fence of its thread, or
+//!   what atomic read-modify-writes made of that (C++ memory model, "release sequence").
 //!
 //! Two atomic accesses race all the same if they do not [include](crate::reach) each other, and one
 //! orders after another only what includes it: of a fence and the access behind it what counts is
 //! the narrower one.
 //!
-//! An execution is watched in the order in which the interpreter runs it, which is sequentially consistent, and races are
-//! those of that execution: another schedule may have others.
+//! An execution is watched in the order in which the interpreter runs it, which is sequentially
+//! consistent, and races are those of that execution: another schedule may have others.
 //!
-//! The algorithm is that of vector clocks after Mattern and Fidge, with accesses as *epochs* (Flanagan and Freund, "FastTrack:
-//! Efficient and Precise Dynamic Race Detection", PLDI 2009): a thread numbers its stretches between releases, and knows
-//! of each thread up to which stretch all happened before now. For each byte the accesses are kept that something later
-//! may race with. One is dropped when a later one covers it: whatever races with the first then races with the second. So
-//! an access is found to race exactly if it does; of the earlier accesses it races with, some are named.
+//! The algorithm is that of vector clocks after Mattern and Fidge, with accesses as *epochs*
+//! (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI 2009): a
+//! thread numbers its stretches between releases, and knows of each thread up to which stretch all
+//! happened before now. For each byte the accesses are kept that something later may race with. One
+//! is dropped when a later one covers it: whatever races with the first then races with the second.
+//! So an access is found to race exactly if it does; of the earlier accesses it races with, some
+//! are named.
 //!
 //! Cost: O(accesses kept of the byte) per byte accessed, one unless accesses are atomic or race or
 //! only read; O(threads) per release. Clocks are shared until a thread acquires something of its
@@ -70,7 +74,8 @@ pub struct Race {
     pub count: u64,
 }
 
-/// Watches a launch for races. Launches on the same memory are ordered: each has a watch of its own.
+/// Watches a launch for races. Launches on the same memory are ordered: each has a watch of its
+/// own.
 #[derive(Debug, Default)]
 pub struct Races {
     threads: Vec<Thread>,
@@ -81,7 +86,8 @@ pub struct Races {
     bytes: FxHashMap<(Space, u64), Accesses>,
     /// What an acquire of the value at an address is ordered after.
     released: FxHashMap<(Space, u64), Releases>,
-    /// What those who wait at a split barrier are ordered after: of each barrier the last two phases.
+    /// What those who wait at a split barrier are ordered after: of each barrier the last two
+    /// phases.
     arrived: FxHashMap<(bool, u32, u64), (u64, Clock)>,
     found: Vec<Race>,
     /// Of the two instructions, functions included.

@@ -1,13 +1,15 @@
 //! Who advances when, which groups are complete, and which barriers are satisfied.
 //!
-//! Threads advance in turns until they stand before an operation that concerns others. The threads of a wave that stand
-//! before the same operation in the same converged execution are a *group*; it is complete, and performs the operation,
-//! when no other live thread of the wave can still come there ([`Keys::can_reach`]). What happens before what in terms of
-//! convergence has no cycles, so some group is complete unless threads wait for a barrier.
+//! Threads advance in turns until they stand before an operation that concerns others. The threads
+//! of a wave that stand before the same operation in the same converged execution are a *group*; it
+//! is complete, and performs the operation, when no other live thread of the wave can still come
+//! there ([`Keys::can_reach`]). What happens before what in terms of convergence has no cycles, so
+//! some group is complete unless threads wait for a barrier.
 //!
-//! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
-//! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
-//! When nobody can advance and no group is complete, threads hang.
+//! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number,
+//! wherever it stands in the code; with a count, when waves of so many threads have come to it. Of
+//! the barriers that count arrivals see `split`. When nobody can advance and no group is complete,
+//! threads hang.
 //!
 //! On a machine that reconverges at post-dominators ([`crate::reconverge`]) groups have other keys,
 //! and one path of a wave runs at a time. Barriers still wait for all threads, so one that part of
@@ -76,8 +78,8 @@ struct Seat {
     private: Segment,
     /// How many more blocks it may execute, this one included.
     blocks: Option<u32>,
-    /// Whether it went to another block, call or state since groups were looked at: only that changes what it can
-    /// still reach.
+    /// Whether it went to another block, call or state since groups were looked at: only that
+    /// changes what it can still reach.
     has_moved: bool,
 }
 

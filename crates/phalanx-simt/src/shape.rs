@@ -1,8 +1,9 @@
 //! Sizes, offsets and address spaces of types.
 //!
-//! Sizes follow LLVM's data layout: a type's store size is its bits in bytes, its allocation size that rounded up to its
-//! alignment; members of a structure stand at the next multiple of their alignment unless it is packed. Vectors are
-//! held without padding between lanes. O(types inside), each looked at once.
+//! Sizes follow LLVM's data layout: a type's store size is its bits in bytes, its allocation size
+//! that rounded up to its alignment; members of a structure stand at the next multiple of their
+//! alignment unless it is packed. Vectors are held without padding between lanes. O(types inside),
+//! each looked at once.
 
 use phalanx_ir::{
     Context, Module, Type, TypeKind,

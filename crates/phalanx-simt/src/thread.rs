@@ -1,7 +1,8 @@
 //! One thread: its frames, and what a step does.
 //!
-//! A step executes one instruction, except where the instruction concerns other threads: then [`Thread::step`] says so and
-//! changes nothing, and [`Thread::finish`] completes it with what the group computed.
+//! A step executes one instruction, except where the instruction concerns other threads: then
+//! [`Thread::step`] says so and changes nothing, and [`Thread::finish`] completes it with what the
+//! group computed.
 
 mod calls;
 pub(crate) mod state;

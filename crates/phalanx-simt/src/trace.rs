@@ -1,7 +1,9 @@
-//! The table of converged dynamic instances: threads as rows, one column for each converged execution of a block.
+//! The table of converged dynamic instances: threads as rows, one column for each converged
+//! execution of a block.
 //!
-//! As in LLVM's *Convergence And Uniformity* document. Columns are ordered so that every thread executes its blocks from
-//! left to right; where the order is open, what was executed first stands first.
+//! As in LLVM's *Convergence And Uniformity* document. Columns are ordered so that every thread
+//! executes its blocks from left to right; where the order is open, what was executed first stands
+//! first.
 
 use std::fmt::Write as _;
 

@@ -8,7 +8,8 @@ use std::{fmt, sync::Arc};
 /// program follows what is not known: see [`unknown`](crate::unknown).
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
-    /// Nothing: the result of an instruction without one, or an instruction that was not executed yet.
+    /// Nothing: the result of an instruction without one, or an instruction that was not executed
+    /// yet.
     #[default]
     Unit,
     /// The result of an operation whose rules were broken.
@@ -17,7 +18,8 @@ pub enum Value {
     Undef,
     /// Some bits that nobody knows, the same at each use. Only where a program follows them.
     Frozen,
-    /// An integer, a floating-point number in its own format, or an address. Bits above the width are zero.
+    /// An integer, a floating-point number in its own format, or an address. Bits above the width
+    /// are zero.
     Bits(u128),
     /// Lanes of a vector, elements of an array, members of a structure.
     Many(Arc<[Value]>),

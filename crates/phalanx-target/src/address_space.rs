@@ -2,16 +2,18 @@
 //!
 //! # What
 //!
-//! A pointer type carries a number that says which kind of memory it addresses. What the number means depends on the
-//! target; [`AddressSpace::of`] looks it up. Two facts matter to the analyses:
+//! A pointer type carries a number that says which kind of memory it addresses. What the number
+//! means depends on the target; [`AddressSpace::of`] looks it up. Two facts matter to the analyses:
 //!
-//! * *who shares it* ([`Sharing`]): a load from one address gives all threads of a group one value only if the memory
-//!   is the same for all of them. Private memory is another memory in each thread at equal addresses.
-//! * *what overlaps* ([`AddressSpace::contains`], [`AddressSpace::may_overlap`]): the generic space contains others.
+//! * *who shares it* ([`Sharing`]): a load from one address gives all threads of a group one value
+//!   only if the memory is the same for all of them. Private memory is another memory in each
+//!   thread at equal addresses.
+//! * *what overlaps* ([`AddressSpace::contains`], [`AddressSpace::may_overlap`]): the generic space
+//!   contains others.
 //!
-//! Sources: LLVM's AMDGPU and NVPTX usage documents, PTX ISA (state spaces), SPIR-V's storage classes as LLVM numbers
-//! them. `may_overlap` was compared with LLVM 22's `amdgpu-aa` and `nvptx-aa`: never narrower, wider only for numbers
-//! without a meaning.
+//! Sources: LLVM's AMDGPU and NVPTX usage documents, PTX ISA (state spaces), SPIR-V's storage
+//! classes as LLVM numbers them. `may_overlap` was compared with LLVM 22's `amdgpu-aa` and
+//! `nvptx-aa`: never narrower, wider only for numbers without a meaning.
 
 use crate::sources::Scope;
 use crate::target::Architecture;
@@ -154,8 +156,8 @@ impl AddressSpace {
         }
     }
 
-    /// Whether equal addresses can be different memory in different threads. `in_kernel` says that the access is in
-    /// a kernel itself, whose arguments are the same for every thread.
+    /// Whether equal addresses can be different memory in different threads. `in_kernel` says that
+    /// the access is in a kernel itself, whose arguments are the same for every thread.
     #[must_use]
     pub fn may_be_private(self, in_kernel: bool) -> bool {
         match (self.sharing(), self.kind()) {
@@ -171,7 +173,8 @@ impl AddressSpace {
         matches!(self.kind(), SpaceKind::Constant)
     }
 
-    /// Whether every address of `inner` is also one of this space, after a conversion. Reflexive and transitive.
+    /// Whether every address of `inner` is also one of this space, after a conversion. Reflexive
+    /// and transitive.
     #[must_use]
     pub fn contains(self, inner: AddressSpace) -> bool {
         if self == inner {
@@ -200,7 +203,8 @@ impl AddressSpace {
         }
     }
 
-    /// Whether an address of this space and one of `other` can be the same memory. Symmetric; true when unknown.
+    /// Whether an address of this space and one of `other` can be the same memory. Symmetric; true
+    /// when unknown.
     #[must_use]
     pub fn may_overlap(self, other: AddressSpace) -> bool {
         use SpaceKind::{Buffer, Constant, Generic, Global, Region, Unknown};
@@ -211,8 +215,8 @@ impl AddressSpace {
             (Unknown, _) | (_, Unknown) => true,
             // The global data share is a memory of its own.
             (Region, kind) | (kind, Region) => kind == Region,
-            // What one descriptor or pointer names as constant another may name as global: both are device memory.
-            // NVIDIA's constant bank is separate.
+            // What one descriptor or pointer names as constant another may name as global: both are
+            // device memory. NVIDIA's constant bank is separate.
             (Global | Constant | Buffer, Global | Constant | Buffer) => {
                 self.architecture != Architecture::Nvptx || self.kind() == other.kind()
             }

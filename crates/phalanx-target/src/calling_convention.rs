@@ -1,13 +1,16 @@
-//! Calling conventions: which functions are kernels, and which arguments are the same in every thread.
+//! Calling conventions: which functions are kernels, and which arguments are the same in every
+//! thread.
 //!
 //! # What
 //!
-//! The calling convention of a function decides how threads enter it. Kernels are entered by all threads of a launch
-//! with the same arguments. Graphics shaders are entered by the hardware, with arguments marked `inreg` in scalar
-//! registers and the others per lane. Other functions are called by threads with whatever they pass.
+//! The calling convention of a function decides how threads enter it. Kernels are entered by all
+//! threads of a launch with the same arguments. Graphics shaders are entered by the hardware, with
+//! arguments marked `inreg` in scalar registers and the others per lane. Other functions are called
+//! by threads with whatever they pass.
 //!
-//! Which arguments LLVM 22 takes for uniform is [`llvm_argument_is_uniform`]; it holds by construction of the hardware
-//! interface, except that `byval` pointers of shaders are uniform as *addresses* only.
+//! Which arguments LLVM 22 takes for uniform is [`llvm_argument_is_uniform`]; it holds by
+//! construction of the hardware interface, except that `byval` pointers of shaders are uniform as
+//! *addresses* only.
 //!
 //! Names and numbers are those of LLVM IR.
 
@@ -58,8 +61,8 @@ pub fn entry(convention: CallConv, architecture: Architecture) -> Entry {
 
 /// Whether LLVM 22's uniformity analysis takes an argument for uniform.
 ///
-/// * AMDGPU: arguments of kernels; `inreg` arguments of every function; `byval` arguments of shaders and of
-///   `amdgpu_gfx` functions.
+/// * AMDGPU: arguments of kernels; `inreg` arguments of every function; `byval` arguments of
+///   shaders and of `amdgpu_gfx` functions.
 /// * NVPTX: arguments of `ptx_kernel` functions.
 /// * others: all.
 #[must_use]
@@ -83,8 +86,9 @@ pub fn llvm_argument_is_uniform(
     }
 }
 
-/// Whether an argument is the same in all threads of a wave, by the rules of the hardware interface: arguments of
-/// kernels (the same in the whole launch), and `inreg` arguments on AMDGPU (scalar registers: per wave).
+/// Whether an argument is the same in all threads of a wave, by the rules of the hardware
+/// interface: arguments of kernels (the same in the whole launch), and `inreg` arguments on AMDGPU
+/// (scalar registers: per wave).
 ///
 /// Callers of ordinary functions are not looked at; an analysis of the whole module knows more.
 #[must_use]

@@ -2,14 +2,16 @@
 //!
 //! # What
 //!
-//! On AMD GPUs the register class of a result decides whether it can differ between lanes: a scalar register (`s`)
-//! is one per wave, a vector register (`v`, `a`) one per lane. [`Constraints::parse`] reads the constraint string,
-//! [`Constraints::outputs`] lists the results in order, and [`output_is_scalar`] and [`llvm_output`] classify them.
-//! On other targets an assembly result is divergent.
+//! On AMD GPUs the register class of a result decides whether it can differ between lanes: a scalar
+//! register (`s`) is one per wave, a vector register (`v`, `a`) one per lane.
+//! [`Constraints::parse`] reads the constraint string, [`Constraints::outputs`] lists the results
+//! in order, and [`output_is_scalar`] and [`llvm_output`] classify them. On other targets an
+//! assembly result is divergent.
 //!
-//! Syntax (LangRef, *Inline Asm Constraint String*): comma-separated; `=` marks an output, `~` a clobber, `!` a label;
-//! then `*` for an operand that is passed in memory, `&` and `%`; then codes: a letter, `^` and two letters, `@n` and n
-//! letters, `{register}`, or the number of an output to share a register with; `|` separates alternatives.
+//! Syntax (LangRef, *Inline Asm Constraint String*): comma-separated; `=` marks an output, `~` a
+//! clobber, `!` a label; then `*` for an operand that is passed in memory, `&` and `%`; then codes:
+//! a letter, `^` and two letters, `@n` and n letters, `{register}`, or the number of an output to
+//! share a register with; `|` separates alternatives.
 //!
 //! What the instructions do is read by [`Assembly::read`].
 
@@ -246,8 +248,8 @@ fn decimal(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// Whether the result of an output constraint is certainly one value per wave: every alternative and every code in it
-/// asks for a scalar register of an AMD GPU.
+/// Whether the result of an output constraint is certainly one value per wave: every alternative
+/// and every code in it asks for a scalar register of an AMD GPU.
 #[must_use]
 pub fn output_is_scalar(architecture: Architecture, constraint: &Constraint<'_>) -> bool {
     architecture == Architecture::Amdgcn
@@ -260,8 +262,9 @@ pub fn output_is_scalar(architecture: Architecture, constraint: &Constraint<'_>)
 }
 
 impl Target {
-    /// Whether a result of inline assembly with these constraints is one value per wave: result `index` of a returned
-    /// struct, or without an index all results together. False for constraints that cannot be read.
+    /// Whether a result of inline assembly with these constraints is one value per wave: result
+    /// `index` of a returned struct, or without an index all results together. False for
+    /// constraints that cannot be read.
     #[must_use]
     pub fn asm_result_is_scalar(&self, constraints: &str, index: Option<usize>) -> bool {
         let Ok(constraints) = Constraints::parse(constraints) else { return false };
@@ -306,8 +309,8 @@ impl ResultShape {
         }
     }
 
-    /// Whether there is a class of scalar registers for it. Vectors of 16-bit elements are packed on GFX8 and later;
-    /// older processors are not told apart.
+    /// Whether there is a class of scalar registers for it. Vectors of 16-bit elements are packed
+    /// on GFX8 and later; older processors are not told apart.
     const fn has_scalar_class(self) -> bool {
         match self {
             ResultShape::Integer(bits) => matches!(bits, 16 | 32 | 64 | 128),
@@ -327,10 +330,12 @@ impl ResultShape {
     }
 }
 
-/// What LLVM 22 says about the result of one output constraint on AMDGPU: always uniform if it lands in a scalar
-/// register, never uniform otherwise, also when there is no register for its type.
+/// What LLVM 22 says about the result of one output constraint on AMDGPU: always uniform if it
+/// lands in a scalar register, never uniform otherwise, also when there is no register for its
+/// type.
 ///
-/// LLVM looks at the first alternative only, and in it prefers memory, then the first register class that it knows.
+/// LLVM looks at the first alternative only, and in it prefers memory, then the first register
+/// class that it knows.
 #[must_use]
 pub fn llvm_output(constraint: &Constraint<'_>, shape: ResultShape) -> LlvmUniformity {
     let codes = constraint.alternatives.first().map_or(&[][..], Vec::as_slice);
@@ -353,8 +358,9 @@ pub fn llvm_output(constraint: &Constraint<'_>, shape: ResultShape) -> LlvmUnifo
     if scalar { LlvmUniformity::AlwaysUniform } else { LlvmUniformity::NeverUniform }
 }
 
-/// What LLVM 22 says about a whole call of inline assembly on AMDGPU: always uniform if all its results are; a call
-/// without results is not a source of divergence. (`callbr` is not looked at: its results follow the operands.)
+/// What LLVM 22 says about a whole call of inline assembly on AMDGPU: always uniform if all its
+/// results are; a call without results is not a source of divergence. (`callbr` is not looked at:
+/// its results follow the operands.)
 #[must_use]
 pub fn llvm_call(outputs: &[LlvmUniformity]) -> LlvmUniformity {
     if outputs.iter().all(|output| *output == LlvmUniformity::AlwaysUniform) {

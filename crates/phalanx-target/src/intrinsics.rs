@@ -2,27 +2,30 @@
 //!
 //! # What
 //!
-//! [`lookup`] maps the name of a callee, overload suffix and all, to its [`IntrinsicInfo`]. There are two independent
-//! classifications of the result:
+//! [`lookup`] maps the name of a callee, overload suffix and all, to its [`IntrinsicInfo`]. There
+//! are two independent classifications of the result:
 //!
-//! * [`IntrinsicInfo::result`], a [`Transfer`]: what we hold to be true. It is sound first: an intrinsic that may
-//!   exchange values between threads or read memory, and that no rule covers, is [`Transfer::OPAQUE`].
-//! * [`IntrinsicInfo::llvm`]: what LLVM 22's uniformity analysis for AMDGPU says, right or wrong, so that its output
-//!   can be reproduced. (For NVPTX the answer is the same for every call and needs no table; see
-//!   [`llvm_rules`](crate::llvm_rules).)
+//! * [`IntrinsicInfo::result`], a [`Transfer`]: what we hold to be true. It is sound first: an
+//!   intrinsic that may exchange values between threads or read memory, and that no rule covers, is
+//!   [`Transfer::OPAQUE`].
+//! * [`IntrinsicInfo::llvm`]: what LLVM 22's uniformity analysis for AMDGPU says, right or wrong,
+//!   so that its output can be reproduced. (For NVPTX the answer is the same for every call and
+//!   needs no table; see [`llvm_rules`](crate::llvm_rules).)
 //!
 //! The remaining properties are LLVM's own attributes of the declaration.
 //!
 //! # Invariants
 //!
-//! * The tables list every intrinsic that LLVM 22 has for these families and nothing else. Names, overloads, effects
-//!   and LLVM's classification are compared with the installed LLVM in the tests.
-//! * A name that starts with `llvm.` and is not found is one that LLVM 22 does not have; treat it as an unknown call
-//!   ([`IntrinsicInfo::unknown`]).
+//! * The tables list every intrinsic that LLVM 22 has for these families and nothing else. Names,
+//!   overloads, effects and LLVM's classification are compared with the installed LLVM in the
+//!   tests.
+//! * A name that starts with `llvm.` and is not found is one that LLVM 22 does not have; treat it
+//!   as an unknown call ([`IntrinsicInfo::unknown`]).
 //!
 //! # Cost
 //!
-//! A table is expanded on the first lookup in its family. A lookup is one hash per component of the mangled suffix.
+//! A table is expanded on the first lookup in its family. A lookup is one hash per component of the
+//! mangled suffix.
 
 pub(crate) mod table;
 
@@ -125,8 +128,8 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Whether executing the barrier implies that all threads of its scope execute it together, so that a branch
-    /// deciding about it can be assumed uniform.
+    /// Whether executing the barrier implies that all threads of its scope execute it together, so
+    /// that a branch deciding about it can be assumed uniform.
     #[must_use]
     pub const fn proves_uniform_control(self) -> bool {
         self.aligned && !self.partial && matches!(self.phase, BarrierPhase::Both)
@@ -231,8 +234,8 @@ pub struct IntrinsicInfo {
     pub memory: MemoryEffect,
     /// The execution barrier it is, if it is one.
     pub barrier: Option<Barrier>,
-    /// The operation depends on which threads execute it together; it must not be made control-dependent on more.
-    /// Includes a few that LLVM does not mark.
+    /// The operation depends on which threads execute it together; it must not be made
+    /// control-dependent on more. Includes a few that LLVM does not mark.
     pub convergent: bool,
     /// LLVM marks it `convergent`.
     pub llvm_convergent: bool,
@@ -281,8 +284,9 @@ impl IntrinsicInfo {
         if index == 0 { &self.result } else { &self.further_results }
     }
 
-    /// Whether a call is a pure function of its operands and of the thread that executes it: in a loop in which the
-    /// operands do not change it gives each thread the same value in every iteration.
+    /// Whether a call is a pure function of its operands and of the thread that executes it: in a
+    /// loop in which the operands do not change it gives each thread the same value in every
+    /// iteration.
     #[must_use]
     pub const fn is_invariant_with_operands(&self) -> bool {
         self.memory.is_none()
@@ -357,7 +361,8 @@ impl Family {
     }
 }
 
-/// The tables are part of the program, so a mistake in one is a bug of ours; the tests read them all.
+/// The tables are part of the program, so a mistake in one is a bug of ours; the tests read them
+/// all.
 fn load(text: &str) -> Table {
     Table::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -396,11 +401,11 @@ const PREFIX: &[u8] = b"llvm.";
 
 /// The intrinsic called `name` (without the `@`), such as `llvm.amdgcn.readfirstlane.i32`.
 ///
-/// As in LLVM, the longest known name counts, and a suffix after it is allowed only on overloaded intrinsics. The
-/// suffix itself is not checked: LLVM mends a wrong one when it reads IR.
+/// As in LLVM, the longest known name counts, and a suffix after it is allowed only on overloaded
+/// intrinsics. The suffix itself is not checked: LLVM mends a wrong one when it reads IR.
 ///
-/// Who analyses a function asks for the name of each call several times, and a program has few names: what was found last is known by the whole name,
-/// on each thread.
+/// Who analyses a function asks for the name of each call several times, and a program has few
+/// names: what was found last is known by the whole name, on each thread.
 #[must_use]
 pub fn lookup(name: impl AsRef<[u8]>) -> Option<Intrinsic> {
     let name = name.as_ref();
@@ -441,7 +446,8 @@ fn find(name: &str) -> Option<Intrinsic> {
     Some(Intrinsic { family, base, info })
 }
 
-/// Whether a name is that of an intrinsic that is a convergent operation whatever its declaration says.
+/// Whether a name is that of an intrinsic that is a convergent operation whatever its declaration
+/// says.
 #[must_use]
 pub fn is_convergent(name: &[u8]) -> bool {
     lookup(name).is_some_and(|intrinsic| intrinsic.info.llvm_convergent)

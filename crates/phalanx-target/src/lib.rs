@@ -1,16 +1,20 @@
-//! What each target does: sources of divergence, wave operations, barriers, address spaces, calling conventions.
+//! What each target does: sources of divergence, wave operations, barriers, address spaces, calling
+//! conventions.
 //!
-//! [Sources](phalanx_core::sources) and [launch facts](phalanx_core::launch) themselves are defined by `phalanx-core`.
+//! [Sources](phalanx_core::sources) and [launch facts](phalanx_core::launch) themselves are defined
+//! by `phalanx-core`.
 //!
-//! Analyses of SIMT code are generic; what makes them right for AMDGPU, NVPTX or SPIR-V are facts about the target.
-//! This crate holds those facts and nothing else. It takes plain data (names, numbers, bit sets), so it knows nothing
-//! of an IR, of files or of queries, and another IR can use it as it is.
+//! Analyses of SIMT code are generic; what makes them right for AMDGPU, NVPTX or SPIR-V are facts
+//! about the target. This crate holds those facts and nothing else. It takes plain data (names,
+//! numbers, bit sets), so it knows nothing of an IR, of files or of queries, and another IR can use
+//! it as it is.
 //!
 //! # Read first
 //!
-//! * [`SourceSet`] and [`varying`]: why threads hold different values, and which of the reasons apply among the threads
-//!   of a wave, a workgroup, a cluster or a grid, given [`LaunchFacts`].
-//! * [`intrinsics::lookup`]: what a called intrinsic does: sources of its results, memory, convergence, barriers.
+//! * [`SourceSet`] and [`varying`]: why threads hold different values, and which of the reasons
+//!   apply among the threads of a wave, a workgroup, a cluster or a grid, given [`LaunchFacts`].
+//! * [`intrinsics::lookup`]: what a called intrinsic does: sources of its results, memory,
+//!   convergence, barriers.
 //! * [`Transfer`]: the rule by which the sources of a result follow from those of the operands.
 //!
 //! ```
@@ -33,10 +37,11 @@
 //!
 //! # Two kinds of truth
 //!
-//! What *is* true is in [`sources`], [`transfer`], [`intrinsics`], [`address_space`] and [`inline_asm`]: sound first,
-//! unknown means divergent. What *LLVM 22 says* is in [`llvm_rules`] and in the functions whose names begin with
-//! `llvm_`: it is reproduced exactly, also where it is coarse or wrong, so that results can be compared value by value.
-//! Both are tested against the installed LLVM.
+//! What *is* true is in [`sources`], [`transfer`], [`intrinsics`], [`address_space`] and
+//! [`inline_asm`]: sound first, unknown means divergent. What *LLVM 22 says* is in [`llvm_rules`]
+//! and in the functions whose names begin with `llvm_`: it is reproduced exactly, also where it is
+//! coarse or wrong, so that results can be compared value by value. Both are tested against the
+//! installed LLVM.
 //!
 //! # Modules
 //!

@@ -2,18 +2,22 @@
 //!
 //! # What
 //!
-//! LLVM asks the target about every instruction and argument: is it *always uniform*, *never uniform*, or as uniform
-//! as its operands ([`LlvmUniformity`])? These functions give the answers of LLVM 22.1, so that its output can be
-//! reproduced. They were established by running `opt` on probes and are pinned to it by tests; they say what LLVM
-//! says, which is not always what is true. Differences from the truth that are known:
+//! LLVM asks the target about every instruction and argument: is it *always uniform*, *never
+//! uniform*, or as uniform as its operands ([`LlvmUniformity`])? These functions give the answers
+//! of LLVM 22.1, so that its output can be reproduced. They were established by running `opt` on
+//! probes and are pinned to it by tests; they say what LLVM says, which is not always what is true.
+//! Differences from the truth that are known:
 //!
 //! * `nodivergencesource` makes a call always uniform, also with divergent operands.
-//! * `read_volatile_register` and the results of `callbr` assembly are taken for as uniform as their operands.
-//! * The AMDGPU rules for shifted and masked thread ids are not checked against the launch when a workgroup has one
-//!   dimension (they are sound there) and demand powers of two otherwise (multiples of the wave width would do).
+//! * `read_volatile_register` and the results of `callbr` assembly are taken for as uniform as
+//!   their operands.
+//! * The AMDGPU rules for shifted and masked thread ids are not checked against the launch when a
+//!   workgroup has one dimension (they are sound there) and demand powers of two otherwise
+//!   (multiples of the wave width would do).
 //! * On NVPTX every call is a source of divergence, also `llvm.assume`.
 //!
-//! What we hold to be true is in [`transfer`](crate::transfer) and [`address_space`](crate::address_space).
+//! What we hold to be true is in [`transfer`](crate::transfer) and
+//! [`address_space`](crate::address_space).
 
 use crate::intrinsics::{self, Family, Intrinsic, LlvmUniformity};
 use crate::target::Architecture;
@@ -27,10 +31,11 @@ pub enum Callee<'a> {
     Indirect,
 }
 
-/// A call. `no_divergence_source` is the attribute `nodivergencesource`, on the call or on the function.
+/// A call. `no_divergence_source` is the attribute `nodivergencesource`, on the call or on the
+/// function.
 ///
-/// Not for inline assembly ([`inline_asm`](crate::inline_asm)), nor for thread ids ([`workitem_id`]) and
-/// `llvm.read_register` ([`read_register`]), which depend on more.
+/// Not for inline assembly ([`inline_asm`](crate::inline_asm)), nor for thread ids
+/// ([`workitem_id`]) and `llvm.read_register` ([`read_register`]), which depend on more.
 #[must_use]
 pub fn call(
     architecture: Architecture,
@@ -44,7 +49,8 @@ pub fn call(
     call_of(architecture, callee, found.as_ref(), no_divergence_source)
 }
 
-/// As [`call`], for those who have looked the callee up in the tables of intrinsics already: `found` is what is there.
+/// As [`call`], for those who have looked the callee up in the tables of intrinsics already:
+/// `found` is what is there.
 #[must_use]
 pub fn call_of(
     architecture: Architecture,
@@ -59,7 +65,8 @@ pub fn call_of(
         Architecture::Nvptx => LlvmUniformity::NeverUniform,
         Architecture::Amdgcn => match callee {
             Callee::Function(name) if intrinsics::is_intrinsic_name(name) => {
-                // A name that LLVM does not know is an intrinsic all the same, one without special rules.
+                // A name that LLVM does not know is an intrinsic all the same, one without special
+                // rules.
                 found.map_or(LlvmUniformity::Default, |found| found.info.llvm)
             }
             Callee::Function(_) | Callee::Indirect => LlvmUniformity::NeverUniform,
@@ -71,8 +78,9 @@ pub fn call_of(
     }
 }
 
-/// Result `index` taken out of a call of an intrinsic that returns a struct, where LLVM knows more than about the
-/// call: the second result of `llvm.amdgcn.if` and `llvm.amdgcn.else` is a mask of lanes.
+/// Result `index` taken out of a call of an intrinsic that returns a struct, where LLVM knows more
+/// than about the call: the second result of `llvm.amdgcn.if` and `llvm.amdgcn.else` is a mask of
+/// lanes.
 #[must_use]
 pub fn extracted_result(architecture: Architecture, callee: &str, index: usize) -> LlvmUniformity {
     let found = intrinsics::lookup(callee).filter(|_| architecture == Architecture::Amdgcn);
@@ -88,7 +96,8 @@ pub fn extracted_result(architecture: Architecture, callee: &str, index: usize) 
     }
 }
 
-/// A load, atomic or not: divergent from private and generic memory, else as uniform as the address.
+/// A load, atomic or not: divergent from private and generic memory, else as uniform as the
+/// address.
 #[must_use]
 pub fn load(architecture: Architecture, address_space: u32) -> LlvmUniformity {
     match (architecture, address_space) {
@@ -115,8 +124,8 @@ pub fn fence_or_atomic_store(architecture: Architecture) -> LlvmUniformity {
     }
 }
 
-/// `llvm.read_register` of the register called `name`: divergent if that is a vector register of an AMD GPU, which
-/// LLVM decides by the first letter.
+/// `llvm.read_register` of the register called `name`: divergent if that is a vector register of an
+/// AMD GPU, which LLVM decides by the first letter.
 #[must_use]
 pub fn read_register(architecture: Architecture, name: &str) -> LlvmUniformity {
     match architecture {
@@ -130,7 +139,8 @@ fn is_vector_register(name: &str) -> bool {
     name.starts_with(['v', 'a']) && !name.starts_with("vcc")
 }
 
-/// What LLVM knows of an AMDGPU workgroup: `!reqd_work_group_size` and `"amdgpu-flat-work-group-size"`.
+/// What LLVM knows of an AMDGPU workgroup: `!reqd_work_group_size` and
+/// `"amdgpu-flat-work-group-size"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AmdgpuWorkgroup {
     /// The three operands of the metadata.
@@ -142,7 +152,8 @@ pub struct AmdgpuWorkgroup {
 }
 
 impl AmdgpuWorkgroup {
-    /// Whether a workgroup has one thread, in which case LLVM calls the whole function uniform, arguments included.
+    /// Whether a workgroup has one thread, in which case LLVM calls the whole function uniform,
+    /// arguments included.
     #[must_use]
     pub fn is_single_thread(&self) -> bool {
         match self.required {
@@ -155,8 +166,8 @@ impl AmdgpuWorkgroup {
         self.required.is_some_and(|[_, y, z]| y <= 1 && z <= 1)
     }
 
-    /// Whether aligned powers of two of the linear thread number are aligned in `x`: consecutive lanes have
-    /// consecutive `x` as far as a wave can see.
+    /// Whether aligned powers of two of the linear thread number are aligned in `x`: consecutive
+    /// lanes have consecutive `x` as far as a wave can see.
     fn lanes_follow_x(&self) -> bool {
         self.is_one_dimensional() || self.required.is_some_and(|[x, ..]| x.is_power_of_two())
     }
@@ -168,8 +179,8 @@ impl AmdgpuWorkgroup {
     }
 }
 
-/// `llvm.amdgcn.workitem.id.{x,y,z}`, dimension 0, 1, 2: divergent, except that `y` and `z` are uniform in waves when
-/// rows consist of whole waves or the extent is one.
+/// `llvm.amdgcn.workitem.id.{x,y,z}`, dimension 0, 1, 2: divergent, except that `y` and `z` are
+/// uniform in waves when rows consist of whole waves or the extent is one.
 #[must_use]
 pub fn workitem_id(dimension: usize, workgroup: &AmdgpuWorkgroup) -> LlvmUniformity {
     let extent = workgroup.required.and_then(|required| required.get(dimension).copied());
@@ -180,8 +191,9 @@ pub fn workitem_id(dimension: usize, workgroup: &AmdgpuWorkgroup) -> LlvmUniform
     }
 }
 
-/// `lshr` or `ashr` of `llvm.amdgcn.workitem.id.x()` itself by the constant `amount`: always uniform if that removes
-/// the lane's part of the number. Amounts beyond the width of the type count as large.
+/// `lshr` or `ashr` of `llvm.amdgcn.workitem.id.x()` itself by the constant `amount`: always
+/// uniform if that removes the lane's part of the number. Amounts beyond the width of the type
+/// count as large.
 #[must_use]
 pub fn shifted_workitem_id_x(amount: u64, workgroup: &AmdgpuWorkgroup) -> LlvmUniformity {
     let lane_bits = u64::from(workgroup.wave_width.max(1).ilog2());
@@ -192,8 +204,9 @@ pub fn shifted_workitem_id_x(amount: u64, workgroup: &AmdgpuWorkgroup) -> LlvmUn
     }
 }
 
-/// `and` of `llvm.amdgcn.workitem.id.x()` itself, on either side, with a value known to end in `trailing_zeros` zero
-/// bits (LLVM computes known bits of it; a constant of zero has as many as the type has bits).
+/// `and` of `llvm.amdgcn.workitem.id.x()` itself, on either side, with a value known to end in
+/// `trailing_zeros` zero bits (LLVM computes known bits of it; a constant of zero has as many as
+/// the type has bits).
 #[must_use]
 pub fn masked_workitem_id_x(trailing_zeros: u32, workgroup: &AmdgpuWorkgroup) -> LlvmUniformity {
     shifted_workitem_id_x(u64::from(trailing_zeros), workgroup)

@@ -2,10 +2,10 @@
 //!
 //! # What
 //!
-//! A [`Target`] is made from the `target triple` of a module and the processor of the command line. Functions can
-//! override the processor and its features by the attributes `"target-cpu"` and `"target-features"`;
-//! [`Target::wave_width`] takes both into account, in LLVM's order: features of the function, processor of the
-//! function, processor of the command line, default.
+//! A [`Target`] is made from the `target triple` of a module and the processor of the command line.
+//! Functions can override the processor and its features by the attributes `"target-cpu"` and
+//! `"target-features"`; [`Target::wave_width`] takes both into account, in LLVM's order: features
+//! of the function, processor of the function, processor of the command line, default.
 //!
 //! # Wave width
 //!
@@ -16,8 +16,9 @@
 //! | NVPTX | 32 |
 //! | others | unknown |
 //!
-//! An AMDGPU module without a processor is compiled for one with waves of 64. That goes for kernels: a function that they call, and that
-//! names no processor, runs in waves of theirs, and it is up to who knows the callers what is said of it.
+//! An AMDGPU module without a processor is compiled for one with waves of 64. That goes for
+//! kernels: a function that they call, and that names no processor, runs in waves of theirs, and it
+//! is up to who knows the callers what is said of it.
 
 use std::{fmt, sync::LazyLock};
 
@@ -211,7 +212,8 @@ impl Target {
         }
     }
 
-    /// Threads per wave in a function with these `"target-cpu"` and `"target-features"` attributes (empty if absent).
+    /// Threads per wave in a function with these `"target-cpu"` and `"target-features"` attributes
+    /// (empty if absent).
     #[must_use]
     pub fn wave_width(&self, function_processor: &str, function_features: &str) -> Option<u32> {
         let processor =
@@ -224,8 +226,9 @@ impl Target {
         }
     }
 
-    /// Whether converged threads of a wave execute each instruction at the same moment, so that reading a clock gives
-    /// them one value. On NVIDIA devices since `sm_70` every thread has its own program counter.
+    /// Whether converged threads of a wave execute each instruction at the same moment, so that
+    /// reading a clock gives them one value. On NVIDIA devices since `sm_70` every thread has its
+    /// own program counter.
     #[must_use]
     pub fn is_lockstep(&self, function_processor: &str) -> bool {
         let processor =
@@ -237,8 +240,9 @@ impl Target {
         }
     }
 
-    /// Whether private memory has addresses of its own in the generic space, so that one private address is another
-    /// generic address in each lane: GFX12.5. On others a generic address of private memory means each lane's own.
+    /// Whether private memory has addresses of its own in the generic space, so that one private
+    /// address is another generic address in each lane: GFX12.5. On others a generic address of
+    /// private memory means each lane's own.
     #[must_use]
     pub fn scratch_is_global(&self, function_processor: &str) -> bool {
         let processor =
@@ -247,8 +251,8 @@ impl Target {
             && (processor.starts_with("gfx125") || processor == "gfx12-5-generic")
     }
 
-    /// Among how many lanes `ds_bpermute` exchanges values: those of a wave on GFX8, GFX9 and GFX12, those of its half on GFX10 and
-    /// GFX11. None for processors of which that is not known.
+    /// Among how many lanes `ds_bpermute` exchanges values: those of a wave on GFX8, GFX9 and
+    /// GFX12, those of its half on GFX10 and GFX11. None for processors of which that is not known.
     #[must_use]
     pub fn permuted_lanes(&self, function_processor: &str) -> Option<u32> {
         let processor =
@@ -269,7 +273,8 @@ impl Target {
         matches!(self.architecture, Architecture::Amdgcn | Architecture::Nvptx)
     }
 
-    /// Whether LLVM 22 computes divergence for this target at all; on others its answer is "all uniform".
+    /// Whether LLVM 22 computes divergence for this target at all; on others its answer is "all
+    /// uniform".
     #[must_use]
     pub fn llvm_has_divergence(&self) -> bool {
         matches!(self.architecture, Architecture::Amdgcn | Architecture::Nvptx)
@@ -285,7 +290,8 @@ fn sm_version(processor: &str) -> Option<u32> {
 
 /// The wave width that LLVM 22 uses for `processor` with comma-separated `features`.
 ///
-/// An explicit `+wavefrontsize64` wins over `+wavefrontsize32`. Turning the current width off has no effect.
+/// An explicit `+wavefrontsize64` wins over `+wavefrontsize32`. Turning the current width off has
+/// no effect.
 fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     let mut enabled = [false; 2];
     // Lists are long: only what contains the word is looked at.
@@ -311,8 +317,8 @@ fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     }
 }
 
-/// The generation of a processor that LLVM 22 knows: `gfx1030` and `gfx10-3-generic` are of the tenth. Older ones, by
-/// name or number, and unknown ones are `None`.
+/// The generation of a processor that LLVM 22 knows: `gfx1030` and `gfx10-3-generic` are of the
+/// tenth. Older ones, by name or number, and unknown ones are `None`.
 fn gfx_generation(processor: &str) -> Option<u32> {
     const GENERIC: [(&str, u32); 4] = [
         ("gfx10-1-generic", 10),

@@ -2,21 +2,23 @@
 //!
 //! # What
 //!
-//! Divergence analysis computes a [`SourceSet`] per value. For most instructions the set of the result is the union of
-//! the sets of the operands. Operations that read thread coordinates, exchange values between the lanes of a wave or
-//! touch memory need more; a [`Transfer`] describes each of them as data, and [`Transfer::evaluate`] applies it.
+//! Divergence analysis computes a [`SourceSet`] per value. For most instructions the set of the
+//! result is the union of the sets of the operands. Operations that read thread coordinates,
+//! exchange values between the lanes of a wave or touch memory need more; a [`Transfer`] describes
+//! each of them as data, and [`Transfer::evaluate`] applies it.
 //!
 //! # Rules
 //!
 //! Let `V` be the sources that vary within a wave, `Q` those that vary within a quad. Three
 //! operators on operand sets do all the work:
 //!
-//! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the same value and the
-//!   result follows it; otherwise every lane gets the same unknown value: `(s - V) | {opaque.wave}`.
+//! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the
+//!   same value and the result follows it; otherwise every lane gets the same unknown value:
+//!   `(s - V) | {opaque.wave}`.
 //! * `agree(s)`: the same within a quad: sources in `Q` become `{opaque.quad}`.
 //! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing
-//!   happens. What varies in `V` only leaves the lanes of a quad alike, `{opaque.wave, opaque.quad}`;
-//!   of what varies in `Q` nothing is known.
+//!   happens. What varies in `V` only leaves the lanes of a quad alike,
+//!   `{opaque.wave, opaque.quad}`; of what varies in `Q` nothing is known.
 //!
 //! All distribute over union (a source in `V` or `Q` maps to the opaque source, any other to
 //! itself), which keeps the whole analysis a graph reachability problem per source. The one
@@ -25,14 +27,15 @@
 //!
 //! # What is assumed
 //!
-//! * Convergent operations are executed together by the threads that are converged at them, as LLVM's document
-//!   *Convergence And Uniformity* defines it, within one wave.
-//! * Undefined uses are not used: a lane number given to a readlane is uniform, a PTX member mask names exactly the
-//!   lanes that take part and lanes outside it are not read.
-//! * Buffer descriptors and texture handles do not add the thread's number to the address by themselves.
+//! * Convergent operations are executed together by the threads that are converged at them, as
+//!   LLVM's document *Convergence And Uniformity* defines it, within one wave.
+//! * Undefined uses are not used: a lane number given to a readlane is uniform, a PTX member mask
+//!   names exactly the lanes that take part and lanes outside it are not read.
+//! * Buffer descriptors and texture handles do not add the thread's number to the address by
+//!   themselves.
 //!
-//! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction sets; PTX ISA). Where
-//! they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
+//! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction
+//! sets; PTX ISA). Where they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
 
 pub use self::lanes::Pattern;
 use self::lanes::{Moves, Segments};
@@ -47,10 +50,11 @@ pub trait Operands {
     fn count(&self) -> usize;
     /// The sources of operand `index`.
     fn sources(&self, index: usize) -> SourceSet;
-    /// The value of operand `index` when it is an integer constant of at most 64 bits, zero-extended.
+    /// The value of operand `index` when it is an integer constant of at most 64 bits,
+    /// zero-extended.
     fn constant(&self, index: usize) -> Option<u64>;
-    /// Whether operand `index` is a pointer that can address memory of which every thread has its own: `true` unless
-    /// the address space or an analysis excludes it.
+    /// Whether operand `index` is a pointer that can address memory of which every thread has its
+    /// own: `true` unless the address space or an analysis excludes it.
     fn may_be_private(&self, index: usize) -> bool;
 }
 
@@ -103,10 +107,12 @@ pub struct TransferContext {
     pub quad: SourceSet,
     /// The sources that vary within a workgroup.
     pub workgroup: SourceSet,
-    /// Converged threads of a wave execute every instruction at the same moment. Holds on AMDGPU and on NVIDIA devices
-    /// before Volta; without it two converged lanes may read a clock at different times.
+    /// Converged threads of a wave execute every instruction at the same moment. Holds on AMDGPU
+    /// and on NVIDIA devices before Volta; without it two converged lanes may read a clock at
+    /// different times.
     pub lockstep: bool,
-    /// Every lane of the wave takes part: no inactive lane can be read. Known only in special places.
+    /// Every lane of the wave takes part: no inactive lane can be read. Known only in special
+    /// places.
     pub all_lanes_active: bool,
     /// A wave may be one of 64 lanes on a processor that permutes 32 of them at a time.
     pub halves: bool,
@@ -126,7 +132,8 @@ impl TransferContext {
         }
     }
 
-    /// The same on a processor that [permutes](crate::Target::permuted_lanes) no more than 32 lanes of a wave, or may not.
+    /// The same on a processor that [permutes](crate::Target::permuted_lanes) no more than 32 lanes
+    /// of a wave, or may not.
     #[must_use]
     pub fn with_halves(self, facts: &LaunchFacts) -> TransferContext {
         TransferContext { halves: facts.wave_width.is_none_or(|width| width > 32), ..self }
@@ -201,22 +208,24 @@ pub enum Transfer {
     /// A plain load. With a `pointer` operand the memory may be private to the thread
     /// ([`Operands::may_be_private`]); without one it is reached through a descriptor and is not.
     ///
-    /// One address read once by a converged wave gives one value; other waves read at other times, hence
-    /// `opaque.wave`, which a memory analysis may remove when it proves that the memory does not change.
+    /// One address read once by a converged wave gives one value; other waves read at other times,
+    /// hence `opaque.wave`, which a memory analysis may remove when it proves that the memory does
+    /// not change.
     Load {
         /// Operand that holds the address.
         pointer: Option<u8>,
     },
-    /// Depends on the operands and on *when* it executes: clocks, mode registers, volatile special registers, atomic
-    /// loads. One value per wave only if lanes execute together.
+    /// Depends on the operands and on *when* it executes: clocks, mode registers, volatile special
+    /// registers, atomic loads. One value per wave only if lanes execute together.
     Momentary,
     /// One value for all lanes that take part, made from what they hold: ballots, sums, readlane.
     Collective {
-        /// Operand that names the lanes that take part; lanes with different masks form different groups.
+        /// Operand that names the lanes that take part; lanes with different masks form different
+        /// groups.
         mask: Option<u8>,
     },
-    /// As [`Transfer::Collective`], and when all lanes hold the same `data` the result is a function of it: any, all,
-    /// minimum, maximum, readfirstlane.
+    /// As [`Transfer::Collective`], and when all lanes hold the same `data` the result is a
+    /// function of it: any, all, minimum, maximum, readfirstlane.
     Agree {
         /// Operand that is combined.
         data: u8,
@@ -236,15 +245,15 @@ pub enum Transfer {
         data: u8,
         /// Operand that names the lane to read, when lanes with equal operands read the same lane.
         lane: Option<u8>,
-        /// Operand that cuts the wave into segments in the PTX encoding. Equal lane numbers name the same lane only if
-        /// it is a constant that says "one segment of 32".
+        /// Operand that cuts the wave into segments in the PTX encoding. Equal lane numbers name
+        /// the same lane only if it is a constant that says "one segment of 32".
         segment: Option<u8>,
         /// See [`Transfer::Collective`].
         mask: Option<u8>,
         /// An inactive lane can be read and gives something else (zero, or what its register held).
         stale: bool,
-        /// Some processors exchange within each half of the wave ([`TransferContext::halves`]), so that a lane number names
-        /// one lane in each.
+        /// Some processors exchange within each half of the wave ([`TransferContext::halves`]), so
+        /// that a lane number names one lane in each.
         halves: bool,
         /// Which lane each lane reads, where constants say so.
         pattern: Option<Pattern>,
@@ -261,9 +270,11 @@ pub enum Transfer {
         /// Operand that says how many lanes there are in a cluster.
         size: u8,
     },
-    /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit derivatives.
+    /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit
+    /// derivatives.
     Neighbours,
-    /// A barrier that all threads of the workgroup execute together and that returns one value to all of them.
+    /// A barrier that all threads of the workgroup execute together and that returns one value to
+    /// all of them.
     BarrierReduction {
         /// Operand that names the barrier, if there are several.
         id: Option<u8>,
@@ -287,7 +298,8 @@ impl Transfer {
     ) -> SourceSet {
         let all = || -> SourceSet { (0..operands.count()).map(|i| operands.sources(i)).collect() };
         let at = |index: u8| operands.sources(usize::from(index));
-        // Lanes with another mask form another group. One mask for all says nothing about the value.
+        // Lanes with another mask form another group. One mask for all says nothing about the
+        // value.
         let participants = |mask: Option<u8>| match mask {
             Some(mask) if at(mask).intersects(context.quad) => UNKNOWN,
             Some(mask) if at(mask).intersects(context.wave) => PER_QUAD,
@@ -372,9 +384,9 @@ impl Transfer {
         }
     }
 
-    /// Whether the result is a function of the operands and of *which* thread executes: the same call with the same
-    /// operands gives one thread the same value whenever it is executed, so it is invariant in a loop in which its
-    /// operands are. Memory effects are a separate question.
+    /// Whether the result is a function of the operands and of *which* thread executes: the same
+    /// call with the same operands gives one thread the same value whenever it is executed, so it
+    /// is invariant in a loop in which its operands are. Memory effects are a separate question.
     #[must_use]
     pub const fn is_timeless(&self) -> bool {
         match self {
@@ -390,7 +402,8 @@ impl Transfer {
     }
 }
 
-/// The sources of a coordinate; all three dimensions when the operand is not a constant that names one.
+/// The sources of a coordinate; all three dimensions when the operand is not a constant that names
+/// one.
 fn coordinate<O: Operands + ?Sized>(kind: Coordinate, operands: &O) -> SourceSet {
     along(kind, operands.constant(0))
 }

@@ -1,8 +1,8 @@
 //! Families of toy programs of any size, each of which stresses one thing.
 //!
-//! Regular control flow where every branch is divergent (its condition depends on the thread's id), with as
-//! many values as a small kernel of that shape would have. They are the shapes on which LLVM 22 needs
-//! quadratic time or worse, and some that are harmless.
+//! Regular control flow where every branch is divergent (its condition depends on the thread's id),
+//! with as many values as a small kernel of that shape would have. They are the shapes on which
+//! LLVM 22 needs quadratic time or worse, and some that are harmless.
 
 mod writer;
 
@@ -50,8 +50,8 @@ pub const ALL: &[Family] = &[
     Family { name: "irrdiamonds", make: irreducible_diamonds },
 ];
 
-/// A program on a given graph: every block where edges meet has a phi of literals, every branch depends on
-/// the thread's id. The graph's nodes follow a fresh entry.
+/// A program on a given graph: every block where edges meet has a phi of literals, every branch
+/// depends on the thread's id. The graph's nodes follow a fresh entry.
 #[must_use]
 pub fn on_graph(cfg: &Cfg) -> AbstractProgram {
     let mut w = Writer::new();

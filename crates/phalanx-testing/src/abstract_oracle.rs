@@ -1,22 +1,24 @@
 //! The reference semantics of toy programs: run them and see what diverges.
 //!
-//! **Converged** (LLVM, *Convergence And Uniformity*, maximal converged-with relation, in closed form):
-//! give each dynamic instance of a block in a thread the key
+//! **Converged** (LLVM, *Convergence And Uniformity*, maximal converged-with relation, in closed
+//! form): give each dynamic instance of a block in a thread the key
 //!
 //! ```text
 //!   key(X) = (block of X, key of the latest earlier instance, in the same thread, of the header of any
 //!             cycle that contains the block of X)
 //! ```
 //!
-//! Two instances are converged exactly when their keys are equal. Keys of one thread never repeat, so a
-//! key names one converged group; and it depends on the past only, so a run that is cut short is evidence
-//! for as far as it goes.
+//! Two instances are converged exactly when their keys are equal. Keys of one thread never repeat,
+//! so a key names one converged group; and it depends on the past only, so a run that is cut short
+//! is evidence for as far as it goes.
 //!
-//! Threads run one after another. What each computes and where each goes is noted under the key of the
-//! instance; a second thread that notes something else under the same key is *observed divergence*. What
-//! a use reads is noted too, for temporal divergence; for a phi, under the key and the edge.
+//! Threads run one after another. What each computes and where each goes is noted under the key of
+//! the instance; a second thread that notes something else under the same key is *observed
+//! divergence*. What a use reads is noted too, for temporal divergence; for a phi, under the key
+//! and the edge.
 //!
-//! Undef reads as zero: the freedom to choose it is not modelled, so programs for the oracle have none.
+//! Undef reads as zero: the freedom to choose it is not modelled, so programs for the oracle have
+//! none.
 //!
 //! The hierarchy of cycles is an argument: an analysis must be right under every one of them.
 
@@ -70,9 +72,10 @@ pub fn observe(program: &AbstractProgram, cycles: &Cycles, effort: Effort) -> Ob
     Observed { values: machine.values, terminators: machine.terminators, uses }
 }
 
-/// As [`observe`], where some blocks end with a barrier of all threads. Only runs count in which all threads come to an end and use barriers
-/// rightly: all execute the same ones, in the same order; if `ended_do_not_count`, what each has executed is a beginning of one list.
-/// Also how many runs count.
+/// As [`observe`], where some blocks end with a barrier of all threads. Only runs count in which
+/// all threads come to an end and use barriers rightly: all execute the same ones, in the same
+/// order; if `ended_do_not_count`, what each has executed is a beginning of one list. Also how many
+/// runs count.
 #[must_use]
 pub fn observe_with_barriers(
     program: &AbstractProgram,
@@ -115,8 +118,8 @@ pub fn observe_with_barriers(
     (Observed { values: machine.values, terminators: machine.terminators, uses }, counted)
 }
 
-/// Cycle hierarchies of a graph: its own first, then others that random search orders lead to. One if
-/// the graph is reducible, where they all agree.
+/// Cycle hierarchies of a graph: its own first, then others that random search orders lead to. One
+/// if the graph is reducible, where they all agree.
 #[must_use]
 pub fn hierarchies(cfg: &Cfg, seed: u64, tries: usize) -> Vec<Cycles> {
     let mut found = vec![Cycles::new(cfg)];
@@ -168,8 +171,9 @@ fn mix(parts: &[u64]) -> u64 {
 
 const NO_KEY: u32 = u32::MAX;
 
-/// What an undefined operand holds: whatever agrees with the rest of the group. A function of it is as undefined, and a
-/// thread that branches on it has no behaviour any more. No operation computes this number.
+/// What an undefined operand holds: whatever agrees with the rest of the group. A function of it is
+/// as undefined, and a thread that branches on it has no behaviour any more. No operation computes
+/// this number.
 const ANY: u32 = u32::MAX;
 
 /// A converged group.

@@ -1,10 +1,11 @@
 //! Toy programs at the level of abstraction at which divergence is decided.
 //!
 //! A program is a control-flow graph whose blocks hold phis and operations of a few kinds: launch
-//! arguments, the thread's id, values that are fresh per converged group of threads or per thread, and
-//! uninterpreted pure functions. That is exactly what a divergence analysis without algebra knows of a real
-//! program, so running toy programs shows how good its answers can be (`abstract_oracle`), and printing
-//! them as LLVM IR shows what LLVM answers ([`AbstractProgram::to_llvm`]).
+//! arguments, the thread's id, values that are fresh per converged group of threads or per thread,
+//! and uninterpreted pure functions. That is exactly what a divergence analysis without algebra
+//! knows of a real program, so running toy programs shows how good its answers can be
+//! (`abstract_oracle`), and printing them as LLVM IR shows what LLVM answers
+//! ([`AbstractProgram::to_llvm`]).
 
 use std::fmt::{self, Write as _};
 
@@ -139,8 +140,9 @@ impl AbstractProgram {
         self.blocks.iter().map(|block| block.operations.len() + 1).sum()
     }
 
-    /// The function as LLVM IR for AMDGPU, where LLVM's tables give each kind of operation the divergence
-    /// that it has here. Needs [`DECLARATIONS`] in the module. Values are named `%v0`, blocks `b0`.
+    /// The function as LLVM IR for AMDGPU, where LLVM's tables give each kind of operation the
+    /// divergence that it has here. Needs [`DECLARATIONS`] in the module. Values are named `%v0`,
+    /// blocks `b0`.
     #[must_use]
     pub fn to_llvm(&self, name: &str) -> String {
         let mut text = String::new();

@@ -1,12 +1,13 @@
 //! Printed facts, read back and compared.
 //!
-//! LLVM's printing passes and ours write the same text formats. Some orders in them are accidents (cycle blocks,
-//! frontiers, siblings of a tree), so texts are parsed into values that compare as what they mean: trees by the parent
-//! of each block, cycles and frontiers as sets, uniformity definition by definition. A difference is a value too,
-//! printed in a way that names function, block and instruction.
+//! LLVM's printing passes and ours write the same text formats. Some orders in them are accidents
+//! (cycle blocks, frontiers, siblings of a tree), so texts are parsed into values that compare as
+//! what they mean: trees by the parent of each block, cycles and frontiers as sets, uniformity
+//! definition by definition. A difference is a value too, printed in a way that names function,
+//! block and instruction.
 //!
-//! [`differences`] compares any two texts of one [`Fact`]; [`uniformity`] has the value-by-value form that the
-//! classification of differences works on.
+//! [`differences`] compares any two texts of one [`Fact`]; [`uniformity`] has the value-by-value
+//! form that the classification of differences works on.
 
 pub mod cycles;
 pub mod frontier;
@@ -175,8 +176,8 @@ pub(crate) type Section<'a> = (String, Vec<(usize, &'a str)>);
 
 /// What a text says of one fact, function by function.
 ///
-/// Several passes may have printed into the text, in turns. What stands before the first heading is no fact: warnings,
-/// as a rule.
+/// Several passes may have printed into the text, in turns. What stands before the first heading is
+/// no fact: warnings, as a rule.
 pub(crate) fn sections(fact: Fact, text: &str) -> Vec<Section<'_>> {
     let mut out: Vec<Section<'_>> = Vec::new();
     let mut ours = false;

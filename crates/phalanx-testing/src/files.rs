@@ -23,8 +23,8 @@ pub fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A page has a table whose first row begins with `start`, and it is this one. With `UPDATE_EXPECT=1` in the environment the page is
-/// written instead.
+/// A page has a table whose first row begins with `start`, and it is this one. With
+/// `UPDATE_EXPECT=1` in the environment the page is written instead.
 ///
 /// The table goes to the next empty line, so it is the whole of what stands there.
 ///

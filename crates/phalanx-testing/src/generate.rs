@@ -1,9 +1,9 @@
 //! Random toy programs.
 //!
 //! Two kinds of control flow: anything at all, where irreducible cycles are common, and nested
-//! conditionals and loops with breaks, continues, returns and the odd jump. They are filled with phis,
-//! sources of divergence, uninterpreted operations and uses across cycles, so that every rule of the
-//! analysis has something to be wrong about.
+//! conditionals and loops with breaks, continues, returns and the odd jump. They are filled with
+//! phis, sources of divergence, uninterpreted operations and uses across cycles, so that every rule
+//! of the analysis has something to be wrong about.
 //!
 //! Everything is a function of the generator's state: a seed is a complete report.
 
@@ -42,15 +42,15 @@ impl Default for Options {
     }
 }
 
-/// A random program: at least three blocks, all reachable, none of them going back to the entry, and a
-/// branch.
+/// A random program: at least three blocks, all reachable, none of them going back to the entry,
+/// and a branch.
 #[must_use]
 pub fn program(seed: u64, options: Options) -> AbstractProgram {
     program_from(&mut SmallRng::seed_from_u64(seed), options)
 }
 
-/// As [`program`], from any source of random bits. It has to be a source of random bits in the long run: draws that
-/// make no program are repeated.
+/// As [`program`], from any source of random bits. It has to be a source of random bits in the long
+/// run: draws that make no program are repeated.
 #[must_use]
 pub fn program_from(rng: &mut dyn RngCore, options: Options) -> AbstractProgram {
     loop {
@@ -138,8 +138,8 @@ impl Statements<'_> {
         if self.rng.random() { vec![a, b] } else { vec![b, a] }
     }
 
-    /// Appends statements to the open block `at`. The block that is open afterwards. Nests at most five
-    /// levels deep.
+    /// Appends statements to the open block `at`. The block that is open afterwards. Nests at most
+    /// five levels deep.
     fn sequence(&mut self, mut at: usize, depth: u32, loops: &mut Vec<(usize, usize)>) -> usize {
         for _ in 0..self.rng.random_range(1..=3) {
             if self.lists.len() > self.limit {

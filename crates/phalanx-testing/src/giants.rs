@@ -1,8 +1,9 @@
 //! Families of large functions, as LLVM IR text.
 //!
-//! Each family is one shape of control flow at any size, chosen because some algorithm of a compiler is super-linear on
-//! it: long chains, deep nests, many exits, irreducible cycles, wide switches. The text is one amdgcn kernel. In the divergent
-//! mode conditions depend on the work-item id, in the uniform mode on a kernel argument only.
+//! Each family is one shape of control flow at any size, chosen because some algorithm of a
+//! compiler is super-linear on it: long chains, deep nests, many exits, irreducible cycles, wide
+//! switches. The text is one amdgcn kernel. In the divergent mode conditions depend on the
+//! work-item id, in the uniform mode on a kernel argument only.
 //!
 //! The same family, size and mode give the same text.
 

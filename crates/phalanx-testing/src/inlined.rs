@@ -1,5 +1,5 @@
-//! Giants made of many small kernels, one after the other, with values that cross from one to the next: loops, loop-carried values, temporal
-//! divergence, as a compiler sees them after inlining.
+//! Giants made of many small kernels, one after the other, with values that cross from one to the
+//! next: loops, loop-carried values, temporal divergence, as a compiler sees them after inlining.
 
 use phalanx_graph::{Cycles, Node};
 use rand::{Rng, SeedableRng, rngs::SmallRng};

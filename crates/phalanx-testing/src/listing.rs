@@ -1,15 +1,18 @@
 //! A function that `print<uniformity>` printed, as an abstract program that can be executed.
 //!
-//! When two analyses disagree about a value, execution decides: if lanes that execute the definition together are seen
-//! to compute different values, it is divergent. Real instructions are not interpreted. As for a divergence analysis
-//! without algebra, a pure instruction is some function of its operands; what a load or call gives is new in each
-//! converged group; and what is divergent *of itself* is different in each lane. Which instructions are sources is read
-//! off the marks of both listings:
+//! When two analyses disagree about a value, execution decides: if lanes that execute the
+//! definition together are seen to compute different values, it is divergent. Real instructions are
+//! not interpreted. As for a divergence analysis without algebra, a pure instruction is some
+//! function of its operands; what a load or call gives is new in each converged group; and what is
+//! divergent *of itself* is different in each lane. Which instructions are sources is read off the
+//! marks of both listings:
 //!
-//! - a load, call or atomic that both mark divergent is a source: it may give any lane anything; but not a load from
-//!   memory that lanes share at a uniform address, marked in a cycle where everything is;
-//! - an instruction with a divergent operand that the first listing leaves unmarked is uniform whatever its operands are
-//!   (a lane mask, a value read from the first lane), since divergence goes from operand to user otherwise;
+//! - a load, call or atomic that both mark divergent is a source: it may give any lane anything;
+//!   but not a load from memory that lanes share at a uniform address, marked in a cycle where
+//!   everything is;
+//! - an instruction with a divergent operand that the first listing leaves unmarked is uniform
+//!   whatever its operands are (a lane mask, a value read from the first lane), since divergence
+//!   goes from operand to user otherwise;
 //! - all others are functions of their operands.
 //!
 //! Arguments are uniform or not as the listings say; globals, literals and types are constants.
@@ -32,15 +35,17 @@ const MAX_BLOCKS: usize = 4000;
 pub enum Branches {
     /// As their conditions say.
     Computed,
-    /// Each time anew, by chance, but the same way for lanes that are converged and hold the same condition. This is what
-    /// an analysis assumes that knows of a condition only whether it is divergent: no two branches are related.
+    /// Each time anew, by chance, but the same way for lanes that are converged and hold the same
+    /// condition. This is what an analysis assumes that knows of a condition only whether it is
+    /// divergent: no two branches are related.
     Independent,
 }
 
 /// Runs the function and collects the places where lanes that are converged hold different values.
 ///
-/// `base` says what the instructions are and which are sources, as far as `other`, about the same function, agrees.
-/// `runs` with other values under each cycle hierarchy that `tries` random search orders find.
+/// `base` says what the instructions are and which are sources, as far as `other`, about the same
+/// function, agrees. `runs` with other values under each cycle hierarchy that `tries` random search
+/// orders find.
 ///
 /// # Errors
 /// The listing has no blocks, or is too large, or has an instruction that is not understood.
@@ -243,7 +248,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Some function of any number of operands: the same for instructions that differ in their operands only.
+    /// Some function of any number of operands: the same for instructions that differ in their
+    /// operands only.
     fn function(
         &mut self,
         text: &str,
@@ -278,7 +284,8 @@ impl Translator<'_> {
         let text = body(&item.text);
         let opcode = text.split_whitespace().next().unwrap_or_default();
         let targets = self.targets(text)?;
-        // The value shows when what the terminator reads differs; it is also what an invoke defines.
+        // The value shows when what the terminator reads differs; it is also what an invoke
+        // defines.
         let operands = self.operands(text);
         let simple = matches!(opcode, "br" | "switch" | "ret" | "unreachable" | "resume");
         let operation = if simple {

@@ -7,14 +7,15 @@
 //! ; RUN:   -disable-output 2>&1 | FileCheck %s
 //! ```
 //!
-//! A line that ends with a backslash goes on in the next `RUN:` line. `%s` is the test file, `%S` its folder, `%t` a
-//! path of its own that does not exist, `%T` a folder, `%%` a per cent sign; `%if feature %{ ... %}` is left out, since
-//! we offer no features. Commands are run by a shell with `pipefail`, in an empty folder, with a folder in front of the
-//! search path where the names the commands use (`opt`, `FileCheck`, `not`) lead to the chosen programs. All lines must
+//! A line that ends with a backslash goes on in the next `RUN:` line. `%s` is the test file, `%S`
+//! its folder, `%t` a path of its own that does not exist, `%T` a folder, `%%` a per cent sign;
+//! `%if feature %{ ... %}` is left out, since we offer no features. Commands are run by a shell
+//! with `pipefail`, in an empty folder, with a folder in front of the search path where the names
+//! the commands use (`opt`, `FileCheck`, `not`) lead to the chosen programs. All lines must
 //! succeed.
 //!
-//! LLVM's main branch spells AMD's triples `amdgpu9.00-amd-amdhsa`; LLVM 22 knows `amdgcn-amd-amdhsa` only, so
-//! [`known_triples`] turns the one into the other.
+//! LLVM's main branch spells AMD's triples `amdgpu9.00-amd-amdhsa`; LLVM 22 knows
+//! `amdgcn-amd-amdhsa` only, so [`known_triples`] turns the one into the other.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 use std::{

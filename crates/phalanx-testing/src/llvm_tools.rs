@@ -1,9 +1,10 @@
 //! The LLVM 22 programs, and how the tests run them and the `phalanx` binary.
 //!
-//! LLVM is the oracle of many tests but no test may depend on it being installed: [`require`] finds a program on the
-//! search path or says loudly that the test is skipped. [`Program`] is one executable with its leading arguments, so
-//! that `opt-22` and `phalanx opt` are interchangeable; every run has a time limit and ends with its whole process
-//! group, since a shell may have started others.
+//! LLVM is the oracle of many tests but no test may depend on it being installed: [`require`] finds
+//! a program on the search path or says loudly that the test is skipped. [`Program`] is one
+//! executable with its leading arguments, so that `opt-22` and `phalanx opt` are interchangeable;
+//! every run has a time limit and ends with its whole process group, since a shell may have started
+//! others.
 #![allow(clippy::disallowed_methods, reason = "tests start programs")]
 
 use std::{
@@ -31,7 +32,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(&versioned)).find(|file| file.is_file())
 }
 
-/// Like [`find`]; when the program is missing, says so on standard error, past the capture of the test harness.
+/// Like [`find`]; when the program is missing, says so on standard error, past the capture of the
+/// test harness.
 #[must_use]
 pub fn require(name: &str) -> Option<Program> {
     let found = find(name);
@@ -89,7 +91,8 @@ impl Outcome {
         self.status == Some(0)
     }
 
-    /// Neither success nor an orderly refusal: a signal, the time limit, or the status of a Rust panic.
+    /// Neither success nor an orderly refusal: a signal, the time limit, or the status of a Rust
+    /// panic.
     #[must_use]
     pub fn crashed(&self) -> bool {
         self.timed_out || self.status.is_none() || self.status == Some(101)
@@ -191,7 +194,8 @@ impl Program {
     }
 }
 
-/// Starts the command in a process group of its own, feeds and drains its pipes, and kills the group when time is up.
+/// Starts the command in a process group of its own, feeds and drains its pipes, and kills the
+/// group when time is up.
 fn run_command(mut command: Command, input: &[u8], limit: Duration) -> anyhow::Result<Outcome> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
@@ -237,7 +241,8 @@ fn drain(pipe: Option<&mut impl io::Read>) -> Vec<u8> {
     bytes
 }
 
-/// The `phalanx` binary of this workspace, built by cargo in the profile of the running test or chore.
+/// The `phalanx` binary of this workspace, built by cargo in the profile of the running test or
+/// chore.
 ///
 /// `PHALANX_BIN` names another one.
 ///
@@ -266,7 +271,8 @@ fn build_phalanx() -> anyhow::Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     match folder.file_name().and_then(OsStr::to_str) {
-        // As a test needs it: with the features that libraries have in tests, and so from what has been built for these.
+        // As a test needs it: with the features that libraries have in tests, and so from what has
+        // been built for these.
         Some("debug") => {
             command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "starts"]);
         }

@@ -1,8 +1,9 @@
 //! Texts that are almost right.
 //!
-//! A mutant of a text has one small change: a line gone, doubled or moved, a word replaced by another word of the same
-//! text, a character changed, the end cut off. Of LLVM IR about half of the mutants are still accepted. They test that
-//! two readers accept the same texts, and that a reader survives all of them.
+//! A mutant of a text has one small change: a line gone, doubled or moved, a word replaced by
+//! another word of the same text, a character changed, the end cut off. Of LLVM IR about half of
+//! the mutants are still accepted. They test that two readers accept the same texts, and that a
+//! reader survives all of them.
 
 use rand::{Rng, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
@@ -50,7 +51,8 @@ pub fn mutant_from(source: &str, rng: &mut impl Rng) -> String {
     out
 }
 
-/// The words of a line: names with their sigil, numbers, keywords, single punctuation marks; as byte ranges.
+/// The words of a line: names with their sigil, numbers, keywords, single punctuation marks; as
+/// byte ranges.
 fn words(line: &str) -> Vec<(usize, usize)> {
     let bytes = line.as_bytes();
     let in_word = |b: u8| {

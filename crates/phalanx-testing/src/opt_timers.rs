@@ -6,8 +6,9 @@ use crate::llvm_tools::Program;
 
 /// What computing the analyses anew takes, each in user and system time: the least of three runs.
 ///
-/// The text is read, and the analyses run `rounds` times in one pipeline, with everything invalidated between. Times are those of one
-/// round, in the order of `analyses`, which are pairs of a name in pipelines and a name in timing reports; reading comes first. The attribute
+/// The text is read, and the analyses run `rounds` times in one pipeline, with everything
+/// invalidated between. Times are those of one round, in the order of `analyses`, which are pairs
+/// of a name in pipelines and a name in timing reports; reading comes first. The attribute
 /// `optnone`, which makes the pass manager step over functions, is taken out.
 ///
 /// # Panics
@@ -41,10 +42,11 @@ pub fn recomputation(
     (0..3).map(|_| run()).reduce(least).unwrap_or_default()
 }
 
-/// What one run of passes over a module takes, all together, in user and system time: the least of three; none if it takes too long.
+/// What one run of passes over a module takes, all together, in user and system time: the least of
+/// three; none if it takes too long.
 ///
-/// `rows` are the names of the passes in timing reports. The attribute `optnone`, which makes the pass manager step over functions, is taken
-/// out.
+/// `rows` are the names of the passes in timing reports. The attribute `optnone`, which makes the
+/// pass manager step over functions, is taken out.
 ///
 /// # Panics
 /// If `opt` does not run.
@@ -71,7 +73,8 @@ fn timer(report: &str, name: &str) -> Duration {
     let row =
         report.lines().find_map(|line| line.trim_end().strip_suffix(name)).unwrap_or_default();
     let times: Vec<f64> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // The last columns are user and system together, and wall. A column of zeros is left out, and with it a tiny row's sum.
+    // The last columns are user and system together, and wall. A column of zeros is left out, and
+    // with it a tiny row's sum.
     let seconds = times.len().checked_sub(2).map_or(0.0, |at| times[at]);
     Duration::from_secs_f64(seconds)
 }

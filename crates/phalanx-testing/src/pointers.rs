@@ -1,6 +1,7 @@
 //! Giants full of generic pointers, as LLVM IR text for NVPTX.
 //!
-//! Each is one kernel of parts in a row, in which pointers into device, workgroup and private memory are made and used.
+//! Each is one kernel of parts in a row, in which pointers into device, workgroup and private
+//! memory are made and used.
 
 use std::fmt::Write as _;
 

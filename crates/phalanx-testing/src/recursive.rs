@@ -1,7 +1,9 @@
-//! Functions that call each other in rings, and a kernel that calls some of them: programs in which most is found by going through recursions.
+//! Functions that call each other in rings, and a kernel that calls some of them: programs in which
+//! most is found by going through recursions.
 //!
-//! Functions return a number or an address, by turns, of two numbers and two addresses that they are given. They are rows of small pieces with
-//! arithmetic, addresses, a slot for a number and one for an address, branches, loops, and calls of each other. None of it is to be run.
+//! Functions return a number or an address, by turns, of two numbers and two addresses that they
+//! are given. They are rows of small pieces with arithmetic, addresses, a slot for a number and one
+//! for an address, branches, loops, and calls of each other. None of it is to be run.
 
 use std::fmt::Write;
 

@@ -9,8 +9,8 @@ pub enum Verdict {
     Accepted,
     /// The reader refused it, for a reason that every reader can know. The line of LLVM's message.
     RefusedByReader(String),
-    /// Something else refused it: the verifier, the driver (which looks at the triple), or the reader's knowledge of the
-    /// names of all intrinsics of all targets.
+    /// Something else refused it: the verifier, the driver (which looks at the triple), or the
+    /// reader's knowledge of the names of all intrinsics of all targets.
     Refused(String),
     /// The program crashed or took too long: there is no verdict.
     None,

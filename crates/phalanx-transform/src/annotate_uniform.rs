@@ -1,10 +1,11 @@
 //! `annotate-uniform`: tells AMDGPU's backend what is uniform in the wave.
 //!
-//! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get `!amdgpu.uniform`, as
-//! LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of `divergence`. Marks that stand there and do not hold go. The mark of an
-//! address is of all loads at it: one in a loop and one behind it, where threads come with what they had in different rounds, have none.
-//! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written, which
-//! [`mark-loads`](crate::mark_loads) has.
+//! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get
+//! `!amdgpu.uniform`, as LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of
+//! `divergence`. Marks that stand there and do not hold go. The mark of an address is of all loads
+//! at it: one in a loop and one behind it, where threads come with what they had in different
+//! rounds, have none. `!amdgpu.noclobber` is left alone: it needs proof that memory was not
+//! written, which [`mark-loads`](crate::mark_loads) has.
 //!
 //! # Machines
 //!
@@ -23,7 +24,8 @@
 //!   br i1 %odd, ..                     ; no mark, but with machines=maximal
 //! ```
 //!
-//! Runs last: other passes take marks away where they may no longer hold, and put none. For other targets it does nothing.
+//! Runs last: other passes take marks away where they may no longer hold, and put none. For other
+//! targets it does nothing.
 //!
 //! Cost: O(branches + loads), and one transaction that changes no instruction.
 

@@ -1,10 +1,12 @@
 //! What instructions do besides giving a value: memory, undefined behaviour, convergence.
 //!
-//! [`Code`] is a view of a function with what it calls; it can be had of the database ([`Code::of`]) and within a transaction
-//! ([`Code::in_edit`]). What is not known is taken for the worst.
+//! [`Code`] is a view of a function with what it calls; it can be had of the database
+//! ([`Code::of`]) and within a transaction ([`Code::in_edit`]). What is not known is taken for the
+//! worst.
 //!
-//! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the target's table state: each
-//! may only promise more. Operand bundles other than `convergencectrl` take all promises back.
+//! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the
+//! target's table state: each may only promise more. Operand bundles other than `convergencectrl`
+//! take all promises back.
 
 use phalanx_analysis::{lower::Library, memory::effects::of_table};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -223,7 +225,8 @@ impl<'a> Code<'a> {
                 facts.is_speculatable = false;
             }
         } else {
-            // A function without memory is one of its arguments and of what a thread can ask about itself.
+            // A function without memory is one of its arguments and of what a thread can ask about
+            // itself.
             facts.is_function = facts.memory.is_none();
         }
         facts.is_speculatable &= !facts.is_convergent;
@@ -296,8 +299,8 @@ impl<'a> Code<'a> {
         data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
     }
 
-    /// Whether an instruction may be executed where it was not before: no effects, no undefined behaviour, no group of threads.
-    /// What it gives there may be poison.
+    /// Whether an instruction may be executed where it was not before: no effects, no undefined
+    /// behaviour, no group of threads. What it gives there may be poison.
     #[must_use]
     pub fn is_speculatable(&self, inst: InstId) -> bool {
         let data = self.body.inst(inst);
@@ -350,14 +353,16 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Whether a call may be there twice: nothing says otherwise, and it does not declare a scope, of which each copy would need another.
+    /// Whether a call may be there twice: nothing says otherwise, and it does not declare a scope,
+    /// of which each copy would need another.
     pub(crate) fn may_be_copied(&self, call: InstId) -> bool {
         let of_table = self.intrinsic(call).is_some_and(|found| found.info.noduplicate);
         let is_scope = self.callee_name(call) == Some(b"llvm.experimental.noalias.scope.decl");
         !of_table && !is_scope && !self.says(call, AttrKind::NoDuplicate)
     }
 
-    /// Whether a call may become one with another of its kind on another way: nothing says that the two are to be told apart.
+    /// Whether a call may become one with another of its kind on another way: nothing says that the
+    /// two are to be told apart.
     pub(crate) fn may_be_merged(&self, call: InstId) -> bool {
         !self.says(call, AttrKind::NoMerge)
     }
@@ -370,8 +375,9 @@ impl<'a> Code<'a> {
         lists.into_iter().flatten().any(|list| self.context.function_attrs(list).has(kind))
     }
 
-    /// Whether an instruction is a function of its operands alone that is defined for all of them: arithmetic without division,
-    /// comparisons, conversions, addresses, selections, parts of aggregates.
+    /// Whether an instruction is a function of its operands alone that is defined for all of them:
+    /// arithmetic without division, comparisons, conversions, addresses, selections, parts of
+    /// aggregates.
     #[must_use]
     pub fn is_pure_operation(&self, inst: InstId) -> bool {
         let data = self.body.inst(inst);

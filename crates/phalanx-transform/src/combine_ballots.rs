@@ -14,9 +14,11 @@
 //! where a thread does not take part, which `and`, `or` and `xor` keep: none of them makes 1 of 0
 //! and 0.
 //!
-//! Operations that do anything besides giving a value stay: on NVPTX a vote waits for the threads of its mask.
+//! Operations that do anything besides giving a value stay: on NVPTX a vote waits for the threads
+//! of its mask.
 //!
-//! Combined ballots may be combined again; that is repeated a bounded number of times. O(instructions) per round.
+//! Combined ballots may be combined again; that is repeated a bounded number of times.
+//! O(instructions) per round.
 
 use std::cell::OnceCell;
 

@@ -1,10 +1,11 @@
-//! `infer-convergence-tokens` and `drop-convergence-tokens`: who executes convergent operations together, from control flow to tokens
-//! and back.
+//! `infer-convergence-tokens` and `drop-convergence-tokens`: who executes convergent operations
+//! together, from control flow to tokens and back.
 //!
 //! # Inference
 //!
-//! Without tokens, operations are converged as far as the cycles of the function allow. Tokens say the same explicitly, so that a
-//! transform may change the control flow and need not keep its cycles:
+//! Without tokens, operations are converged as far as the cycles of the function allow. Tokens say
+//! the same explicitly, so that a transform may change the control flow and need not keep its
+//! cycles:
 //!
 //! | where | token |
 //! |---|---|
@@ -12,16 +13,19 @@
 //! | in reducible cycles alone | of the heart of the innermost one: a `loop` at the start of the header, given the token of the cycle around |
 //! | in an irreducible cycle | of an `anchor` just before the operation |
 //!
-//! The last is the nearest that the rules allow, since a heart stands in the header of a reducible cycle: who meets in an irreducible
-//! one is for the implementation to say, with an anchor as without. A cycle gets a heart only when something in it uses the token.
-//! A function that uses tokens already is left alone.
+//! The last is the nearest that the rules allow, since a heart stands in the header of a reducible
+//! cycle: who meets in an irreducible one is for the implementation to say, with an anchor as
+//! without. A cycle gets a heart only when something in it uses the token. A function that uses
+//! tokens already is left alone.
 //!
 //! # The way back
 //!
-//! Dropping takes away bundles, what makes tokens, and declarations that nothing refers to any more. A function is left alone when a
-//! token is used outside of a cycle that it is made in: threads that left the cycle in different rounds would be together there.
+//! Dropping takes away bundles, what makes tokens, and declarations that nothing refers to any
+//! more. A function is left alone when a token is used outside of a cycle that it is made in:
+//! threads that left the cycle in different rounds would be together there.
 //!
-//! Cost: O(instructions + blocks) and O(convergent operations) edits; dropping a declaration looks at the calls of other functions.
+//! Cost: O(instructions + blocks) and O(convergent operations) edits; dropping a declaration looks
+//! at the calls of other functions.
 
 use phalanx_analysis::convergence::{Control, Convergence, TokenKind, escape, tokens::BUNDLE};
 use phalanx_db::{Database, FunctionInput, ModuleInput, queries};

@@ -10,8 +10,8 @@ use crate::code::Code;
 
 /// A convergent operation that is an intrinsic without operand bundles: what it concerns is known.
 ///
-/// An operation with a convergence token has its groups from the token; who moves it has to move by the token's rules, so there is
-/// none of these here.
+/// An operation with a convergence token has its groups from the token; who moves it has to move by
+/// the token's rules, so there is none of these here.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Operation {
     /// Within which threads it communicates.
@@ -60,7 +60,8 @@ impl Operation {
     /// Whether it may be executed before an instruction that stands before it.
     pub(crate) fn passes(&self, code: &Code<'_>, inst: InstId) -> bool {
         let data = code.body.inst(inst);
-        // Whether it accesses memory that has addresses, whether other state, and whether it comes back.
+        // Whether it accesses memory that has addresses, whether other state, and whether it comes
+        // back.
         let (memory, state, comes_back) = match data.opcode {
             Opcode::Load | Opcode::Store if !code.has_order(inst) => (true, false, true),
             Opcode::Call => {

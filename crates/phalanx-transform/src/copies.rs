@@ -44,7 +44,8 @@ pub(crate) fn check_block(
     }
 }
 
-/// Lets all edges from a block to `old` lead to `new`, whose phis take these values for them unless they have some for such an edge.
+/// Lets all edges from a block to `old` lead to `new`, whose phis take these values for them unless
+/// they have some for such an edge.
 pub(crate) fn redirect(
     edit: &mut Transaction<'_>,
     from: BlockId,

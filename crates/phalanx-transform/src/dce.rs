@@ -1,10 +1,12 @@
 //! `dce`: removes what nothing needs.
 //!
-//! An instruction is *needed* when it has side effects ([`Code::has_side_effects`]) or a needed instruction reads it. All others go,
-//! also those that read only each other: a loop counter that counts for nobody. So this is LLVM's `dce` and the part of its `adce` that
-//! leaves the flow alone.
+//! An instruction is *needed* when it has side effects ([`Code::has_side_effects`]) or a needed
+//! instruction reads it. All others go, also those that read only each other: a loop counter that
+//! counts for nobody. So this is LLVM's `dce` and the part of its `adce` that leaves the flow
+//! alone.
 //!
-//! A convergent operation without side effects goes like any other when it is not needed: nobody else's group changes.
+//! A convergent operation without side effects goes like any other when it is not needed: nobody
+//! else's group changes.
 //!
 //! Cost: O(instructions + operands), one transaction.
 

@@ -1,11 +1,12 @@
 //! What branches above a place show of conditions there.
 //!
-//! A block with one predecessor, which branches two ways, is executed where the condition of that branch held, or where it did not; so is
-//! all that it dominates. The condition then is that constant, and a comparison may follow from another ([`implied`]). Of an `and`
-//! that held both parts did, of an `or` that did not neither did, and likewise of selections.
+//! A block with one predecessor, which branches two ways, is executed where the condition of that
+//! branch held, or where it did not; so is all that it dominates. The condition then is that
+//! constant, and a comparison may follow from another ([`implied`]). Of an `and` that held both
+//! parts did, of an `or` that did not neither did, and likewise of selections.
 //!
-//! Every thread has taken that way itself, so nothing is asked of groups of threads. A condition that was branched on was neither poison nor
-//! `undef`, whatever its operands are.
+//! Every thread has taken that way itself, so nothing is asked of groups of threads. A condition
+//! that was branched on was neither poison nor `undef`, whatever its operands are.
 //!
 //! Cost: O(1); only some dominators are looked at.
 
@@ -48,7 +49,8 @@ pub(crate) fn known_at(
     None
 }
 
-/// The condition of the branch of a block, and whether it holds where a block is executed that is reached by that branch alone.
+/// The condition of the branch of a block, and whether it holds where a block is executed that is
+/// reached by that branch alone.
 fn branch(code: &Code<'_>, from: BlockId, to: BlockId) -> Option<(Value, bool)> {
     let terminator = code.body.terminator(from)?;
     let &[yes, no] = code.flow.successors(from) else { return None };

@@ -2,18 +2,21 @@
 //!
 //! A walk down the dominator tree with a table of what is known on the way, as in LLVM:
 //!
-//! - **Pure operations** and calls without memory that give a thread the same for the same arguments. The earlier one loses the flags
-//!   and promises that the later one does not have.
-//! - **Loads** of an address that was loaded or stored before, as long as nothing may have written since: each write, each block with
-//!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation. Across generations
-//!   the walker of MemorySSA is asked whether one of the writes between may be of what is loaded.
-//! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
-//!   those that were together at the earlier one ([`phalanx_core::legality`]) and no call between
-//!   may keep some of them from coming back. LLVM uses such an operation again in its own block
-//!   only, and there whatever is called between; but a ballot behind
-//!   `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there is such a pair.
+//! - **Pure operations** and calls without memory that give a thread the same for the same
+//!   arguments. The earlier one loses the flags and promises that the later one does not have.
+//! - **Loads** of an address that was loaded or stored before, as long as nothing may have written
+//!   since: each write, each block with several predecessors starts a new *generation* of memory.
+//!   Memory that never changes has one generation. Across generations the walker of MemorySSA is
+//!   asked whether one of the writes between may be of what is loaded.
+//! - **Convergent operations** without memory and with equal operands, where the threads that are
+//!   together at the later one are those that were together at the earlier one
+//!   ([`phalanx_core::legality`]) and no call between may keep some of them from coming back. LLVM
+//!   uses such an operation again in its own block only, and there whatever is called between; but
+//!   a ballot behind `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there
+//!   is such a pair.
 //!
-//! What other threads write counts as written at barriers, atomics and fences only; anything else is a data race.
+//! What other threads write counts as written at barriers, atomics and fences only; anything else
+//! is a data race.
 //!
 //! Everything is found first and then replaced, in one transaction. O(instructions), expected.
 
@@ -49,7 +52,8 @@ pub struct EarlyCse;
 struct Replaced {
     inst: InstId,
     by: Value,
-    /// Both compute or read the same; else it is what was stored, which may be a load by itself, of something else or a volatile one.
+    /// Both compute or read the same; else it is what was stored, which may be a load by itself, of
+    /// something else or a volatile one.
     is_twin: bool,
 }
 
@@ -138,7 +142,8 @@ struct Search<'a> {
     replaced: Vec<Replaced>,
     ends: OnceCell<Ends>,
     answers: Answers<'a>,
-    /// At which place of its block an instruction stands, by number, from 1; 0 before the block is visited.
+    /// At which place of its block an instruction stands, by number, from 1; 0 before the block is
+    /// visited.
     visited: Vec<u32>,
 }
 

@@ -1,12 +1,14 @@
-//! Where threads of a group may be lost that the graph does not show: at calls that do not come back in all of them.
+//! Where threads of a group may be lost that the graph does not show: at calls that do not come
+//! back in all of them.
 //!
-//! A call may end the thread, wait for ever, or unwind (`llvm.amdgcn.kill`, functions that are not `willreturn nounwind`). Behind it the
-//! group is smaller, though no branch separates anybody.
+//! A call may end the thread, wait for ever, or unwind (`llvm.amdgcn.kill`, functions that are not
+//! `willreturn nounwind`). Behind it the group is smaller, though no branch separates anybody.
 //! [`same_set`](phalanx_core::legality::same_set) looks at the graph alone, so who takes its answer
 //! for two places asks here whether anything between them ends threads. Accesses of memory come
 //! back: a trap ends all threads.
 //!
-//! O(instructions) once; a question O(blocks between), and O(1) in a function where all calls come back.
+//! O(instructions) once; a question O(blocks between), and O(1) in a function where all calls come
+//! back.
 
 use phalanx_core::legality::same_set::between;
 use phalanx_graph::{Cfg, Cycles};
@@ -55,9 +57,9 @@ impl Ends {
         ends
     }
 
-    /// Whether everybody who executes an instruction and goes ways to a place below it comes there. The threads that are together at
-    /// the one are a [`same_set`](phalanx_core::legality::same_set) with those at the other by the
-    /// graph.
+    /// Whether everybody who executes an instruction and goes ways to a place below it comes there.
+    /// The threads that are together at the one are a
+    /// [`same_set`](phalanx_core::legality::same_set) with those at the other by the graph.
     pub(crate) fn all_come(
         &self,
         code: &Code<'_>,

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use crate::{code::Code, mark_loads::mark_of, pass::PassError};
 
-/// What makes two instructions compute the same: equal keys do, for a thread, and for a group of threads where they are
-/// convergent operations.
+/// What makes two instructions compute the same: equal keys do, for a thread, and for a group of
+/// threads where they are convergent operations.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     opcode: Opcode,
@@ -21,7 +21,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// What an operation that is no call computes, if that depends on its operands alone. `resolve` says what a value is known to be.
+    /// What an operation that is no call computes, if that depends on its operands alone. `resolve`
+    /// says what a value is known to be.
     pub(crate) fn of_operation(
         code: &Code<'_>,
         inst: InstId,
@@ -70,7 +71,8 @@ impl Key {
     }
 }
 
-/// Takes from an instruction the flags and promises that an equal one, for which it will stand, does not have.
+/// Takes from an instruction the flags and promises that an equal one, for which it will stand,
+/// does not have.
 pub(crate) fn stand_for(
     edit: &mut Transaction<'_>,
     kept: InstId,

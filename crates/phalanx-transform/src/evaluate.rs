@@ -1,13 +1,14 @@
 //! What values are when some others are known.
 //!
-//! An [`Evaluator`] follows pure operations from a value up to what is assumed: phis that are given a constant, conditions that are known
-//! on a way. `and`, `or` and `select` are known when what decides them is. Everything else is unknown; that is no statement.
+//! An [`Evaluator`] follows pure operations from a value up to what is assumed: phis that are given
+//! a constant, conditions that are known on a way. `and`, `or` and `select` are known when what
+//! decides them is. Everything else is unknown; that is no statement.
 //!
-//! `and` of false with what is not known may as well be poison: it is false for who branches on it. A `freeze` of that is any value, but
-//! one for all who read it, so it is not known.
+//! `and` of false with what is not known may as well be poison: it is false for who branches on it.
+//! A `freeze` of that is any value, but one for all who read it, so it is not known.
 //!
-//! An assumption holds for one moment, so whoever asks sees to it that all values on the way are of that moment: no phi is followed
-//! that is not assumed.
+//! An assumption holds for one moment, so whoever asks sees to it that all values on the way are of
+//! that moment: no phi is followed that is not assumed.
 //!
 //! O(operations followed), which are bounded.
 

@@ -1,13 +1,16 @@
 //! Instructions on constants that are constants.
 //!
-//! A result that is poison by the rules of the instruction (a shift too far, an overflow against a flag) becomes poison. What is undefined
-//! behaviour stays. `undef` is looked at only where [`phalanx_ir::fold`] does, and `freeze` of what is not fully defined stays, since it
-//! need not give every thread the same.
+//! A result that is poison by the rules of the instruction (a shift too far, an overflow against a
+//! flag) becomes poison. What is undefined behaviour stays. `undef` is looked at only where
+//! [`phalanx_ir::fold`] does, and `freeze` of what is not fully defined stays, since it need not
+//! give every thread the same.
 //!
-//! A cast of the bits of a vector to other lanes takes them in the order in which they are in memory ([`bits`]).
+//! A cast of the bits of a vector to other lanes takes them in the order in which they are in
+//! memory ([`bits`]).
 //!
-//! Integers of up to 128 bits; `half`, `bfloat`, `float` and `double` as far as neither NaN nor subnormal numbers are involved, whose
-//! bits targets treat differently; vectors lane by lane; calls of intrinsics that are functions of numbers ([`call`]).
+//! Integers of up to 128 bits; `half`, `bfloat`, `float` and `double` as far as neither NaN nor
+//! subnormal numbers are involved, whose bits targets treat differently; vectors lane by lane;
+//! calls of intrinsics that are functions of numbers ([`call`]).
 //!
 //! Meaning: LLVM 22 Language Reference. O(lanes), which are bounded.
 
@@ -215,7 +218,8 @@ impl Operation {
     }
 }
 
-/// A result each of whose lanes is what `fold` gives of that lane of the operands; `ty` is a vector of `count` lanes.
+/// A result each of whose lanes is what `fold` gives of that lane of the operands; `ty` is a vector
+/// of `count` lanes.
 fn by_lanes(
     context: &Context,
     ty: Type,

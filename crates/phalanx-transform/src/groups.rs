@@ -2,16 +2,18 @@
 //!
 //! # Definition
 //!
-//! Under maximal convergence an execution of block `X` has the key `(X, key(L(X)))`, where `L(X)` is the latest execution before it of
-//! the header of any cycle around `X`. So which threads are together at `X` follows from the headers of the cycles around
-//! `X` alone, innermost to outermost: its *chain*. An edge that is never taken may still close a cycle, and removing it can take `X` out
-//! of that cycle: threads that came to `X` in different rounds are together there afterwards.
+//! Under maximal convergence an execution of block `X` has the key `(X, key(L(X)))`, where `L(X)`
+//! is the latest execution before it of the header of any cycle around `X`. So which threads are
+//! together at `X` follows from the headers of the cycles around `X` alone, innermost to outermost:
+//! its *chain*. An edge that is never taken may still close a cycle, and removing it can take `X`
+//! out of that cycle: threads that came to `X` in different rounds are together there afterwards.
 //!
 //! # Rule
 //!
-//! Edges may go when every block with a convergent operation has the same chain before and after. A cycle that vanishes whole does not
-//! count where it was reducible and its header has the chain of the cycle around it afterwards: the header was executed once for each
-//! time that the cycle was entered, and everybody in the cycle passed it.
+//! Edges may go when every block with a convergent operation has the same chain before and after. A
+//! cycle that vanishes whole does not count where it was reducible and its header has the chain of
+//! the cycle around it afterwards: the header was executed once for each time that the cycle was
+//! entered, and everybody in the cycle passed it.
 //!
 //! Chains are compared by number, equal chains having equal numbers. O(blocks + cycles).
 

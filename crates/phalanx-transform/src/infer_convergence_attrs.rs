@@ -1,6 +1,8 @@
-//! `infer-convergence-attrs`: says in attributes what a function does to groups of threads and to memory.
+//! `infer-convergence-attrs`: says in attributes what a function does to groups of threads and to
+//! memory.
 //!
-//! From the [summary](phalanx_analysis::summary) of each function whose code is the one that is executed:
+//! From the [summary](phalanx_analysis::summary) of each function whose code is the one that is
+//! executed:
 //!
 //! | attribute | when |
 //! |---|---|
@@ -8,11 +10,12 @@
 //! | `nodivergencesource` | a wave that calls it with arguments that are one for the wave gets a result that is |
 //! | `memory(..)` | more is known than is said |
 //!
-//! and `convergent` goes from calls of functions that are not. A function that mentions convergence control tokens keeps it. Nothing
-//! is said of definitions that others may stand in for (weak ones, and those of `optnone` and `naked` functions).
+//! and `convergent` goes from calls of functions that are not. A function that mentions convergence
+//! control tokens keeps it. Nothing is said of definitions that others may stand in for (weak ones,
+//! and those of `optnone` and `naked` functions).
 //!
-//! LLVM's `function-attrs` drops `convergent` as well, but takes every call site that says so for an operation; it does not
-//! infer `nodivergencesource`.
+//! LLVM's `function-attrs` drops `convergent` as well, but takes every call site that says so for
+//! an operation; it does not infer `nodivergencesource`.
 //!
 //! Cost: that of the summary; O(calls).
 

@@ -1,12 +1,15 @@
 //! `instsimplify`: values that are known to be constants, or values that are there already.
 //!
-//! Constants come from [`crate::fold`] and from branches above (`dominating`), the rest from identities of algebra. Nothing is inserted: a result is an operand, an
-//! operand's operand, or a constant. An identity may only make a result *more* defined: `x - x` is 0 although it is poison or `undef`
-//! where `x` is, and `select c, x, poison` is `x`; but `freeze x` stays unless `x` is known to be defined.
+//! Constants come from [`crate::fold`] and from branches above (`dominating`), the rest from
+//! identities of algebra. Nothing is inserted: a result is an operand, an operand's operand, or a
+//! constant. An identity may only make a result *more* defined: `x - x` is 0 although it is poison
+//! or `undef` where `x` is, and `select c, x, poison` is `x`; but `freeze x` stays unless `x` is
+//! known to be defined.
 //!
 //! Results of operations among threads are not looked at, but for a broadcast of a constant.
 //!
-//! Cost: O(instructions + operands), times the length of chains that become simple one by one; a worklist, one transaction.
+//! Cost: O(instructions + operands), times the length of chains that become simple one by one; a
+//! worklist, one transaction.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::DomTree;
@@ -361,7 +364,8 @@ fn shuffle(code: &Code<'_>, inst: InstId) -> Option<Value> {
     from
 }
 
-/// Of which vector of the same type, some steps up, a lane of a shuffle is which lane; no vector where it may be any.
+/// Of which vector of the same type, some steps up, a lane of a shuffle is which lane; no vector
+/// where it may be any.
 fn picked(code: &Code<'_>, shuffle: InstId, lane: u32) -> Option<Option<(Value, u32)>> {
     let ty = code.body.inst(shuffle).ty;
     let (mut vector, mut at) = (Value::inst(shuffle), lane);
@@ -456,7 +460,8 @@ fn lane(code: &Code<'_>, inst: InstId) -> Option<Value> {
     None
 }
 
-/// The value that all edges bring, where it is there already. Poison may be that value as well, and `undef` may if that is defined.
+/// The value that all edges bring, where it is there already. Poison may be that value as well, and
+/// `undef` may if that is defined.
 fn phi(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let values = code.body.phi_values(inst);
     let value = only_value(inst, values).or_else(|| {
@@ -509,7 +514,8 @@ fn broadcast(code: &Code<'_>, inst: InstId) -> Option<Value> {
     if !matches!(intrinsic.base, "readfirstlane" | "readlane") {
         return None;
     }
-    // With a token the call is where somebody counts on a token; the token's own reader stays what it is.
+    // With a token the call is where somebody counts on a token; the token's own reader stays what
+    // it is.
     let value = *code.body.call_args(inst).first()?;
     let constant = value.as_const()?;
     is_defined(code.context, constant).then_some(value)

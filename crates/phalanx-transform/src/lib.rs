@@ -1,15 +1,17 @@
 //! Transforms that ask facts, edit in transactions, and ask again; and the manager that runs them.
 //!
-//! A [`Pass`] works on one function of a [`Database`](phalanx_db::Database) through the interface that every driver has:
-//! queries for facts, [`Database::edit`](phalanx_db::Database::edit) for changes. Nothing is invalidated by hand. A
-//! [`Pipeline`] is read from LLVM's `-passes=` text, and a [`Manager`] runs it.
+//! A [`Pass`] works on one function of a [`Database`](phalanx_db::Database) through the interface
+//! that every driver has: queries for facts, [`Database::edit`](phalanx_db::Database::edit) for
+//! changes. Nothing is invalidated by hand. A [`Pipeline`] is read from LLVM's `-passes=` text, and
+//! a [`Manager`] runs it.
 //!
 //! # Convergence
 //!
-//! A *convergent operation* communicates among the threads that execute it together, so a transform has to keep those groups
-//! of threads. By the rules here such an operation is copied, moved to another block, reused or deleted only where that
-//! leaves all groups as they were ([`phalanx_core::legality`]). What removes edges keeps the cycles
-//! around every convergent operation ([`groups`]).
+//! A *convergent operation* communicates among the threads that execute it together, so a transform
+//! has to keep those groups of threads. By the rules here such an operation is copied, moved to
+//! another block, reused or deleted only where that leaves all groups as they were
+//! ([`phalanx_core::legality`]). What removes edges keeps the cycles around every convergent
+//! operation ([`groups`]).
 //!
 //! | pass | what it does |
 //! |---|---|

@@ -1,17 +1,18 @@
 //! `licm`: what does not change in a loop moves before it.
 //!
-//! An instruction moves to the *preheader* of a reducible cycle, a block that leads to the header alone and is the only way into the cycle,
-//! when what it reads is defined outside and
+//! An instruction moves to the *preheader* of a reducible cycle, a block that leads to the header
+//! alone and is the only way into the cycle, when what it reads is defined outside and
 //!
 //! - it is speculatable, since the loop may not come to it; or
-//! - it is a plain load, nothing in the cycle may write what it reads, and it may be executed there: it reads a whole object, or the
-//!   header executes it before anything that may not come back.
+//! - it is a plain load, nothing in the cycle may write what it reads, and it may be executed
+//!   there: it reads a whole object, or the header executes it before anything that may not come
+//!   back.
 //!
-//! What is said at a load or call that the loop need not come to holds for the rounds that do, and goes if it is more than that
-//! the result is poison ([`speculated`](crate::speculated)).
+//! What is said at a load or call that the loop need not come to holds for the rounds that do, and
+//! goes if it is more than that the result is poison ([`speculated`](crate::speculated)).
 //!
-//! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a new block on the edges into a cycle
-//! changes nobody's group.
+//! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a
+//! new block on the edges into a cycle changes nobody's group.
 //!
 //! An instruction moves as far as it can at once. If it may leave a cycle it may leave those inside
 //! that it is in, so one walk through the instructions finds for each the outermost cycle without

@@ -1,12 +1,16 @@
 //! Where in a program instructions come from, when they move or become one.
 //!
-//! The rules are LLVM's ("How to Update Debug Info"). What stays in its block, or is copied with it, keeps its location, also when it
-//! stands for an equal instruction further down. What is executed where it was not before has none: a debugger would come to a line that is not
-//! executed. One that takes the place of several, on different ways, has what their locations have in common: the scope, and the line where it is one.
+//! The rules are LLVM's ("How to Update Debug Info"). What stays in its block, or is copied with
+//! it, keeps its location, also when it stands for an equal instruction further down. What is
+//! executed where it was not before has none: a debugger would come to a line that is not executed.
+//! One that takes the place of several, on different ways, has what their locations have in common:
+//! the scope, and the line where it is one.
 //!
-//! A call of a function must have a location where there is debug information, since it may be inlined: it has line 0 of its function.
+//! A call of a function must have a location where there is debug information, since it may be
+//! inlined: it has line 0 of its function.
 //!
-//! Locations are nodes of the module, which a transaction cannot make: they are noted, and made behind it. O(instructions noted * depth of scopes).
+//! Locations are nodes of the module, which a transaction cannot make: they are noted, and made
+//! behind it. O(instructions noted * depth of scopes).
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{

@@ -16,7 +16,8 @@ use crate::{
 pub struct Options {
     /// Verify a function after each pass that changed it.
     pub verify_each: bool,
-    /// Count edits: costs a copy of each function per pass. Queries are counted when the database has an event log.
+    /// Count edits: costs a copy of each function per pass. Queries are counted when the database
+    /// has an event log.
     pub statistics: bool,
 }
 

@@ -14,9 +14,11 @@
 //!
 //! # Marks that stand there
 //!
-//! A load that is marked here gets `!phalanx.invariant.load` or `!phalanx.noclobber` as well. Such a mark is a conclusion and proves nothing: when the pass runs again
-//! it is found anew, and goes if it does not hold any more. Marks without it are promises of whoever made the code, and stay.
-//! A mark says what is true of the code as it is: run the pass last, or again. Loads that became `ldu` stay calls.
+//! A load that is marked here gets `!phalanx.invariant.load` or `!phalanx.noclobber` as well. Such
+//! a mark is a conclusion and proves nothing: when the pass runs again it is found anew, and goes
+//! if it does not hold any more. Marks without it are promises of whoever made the code, and stay.
+//! A mark says what is true of the code as it is: run the pass last, or again. Loads that became
+//! `ldu` stay calls.
 //!
 //! Cost: that of the query; one transaction.
 

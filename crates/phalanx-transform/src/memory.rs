@@ -1,9 +1,12 @@
 //! Which memory an address may be in, and what may have been written since.
 //!
-//! Two addresses are apart when their address spaces do not overlap, or when they are made from two different objects: stack slots
-//! and variables of the module, but for those of workgroup memory that have no place of their own ([`Named::Added`]). Everything else may be the same memory. O(1).
+//! Two addresses are apart when their address spaces do not overlap, or when they are made from two
+//! different objects: stack slots and variables of the module, but for those of workgroup memory
+//! that have no place of their own ([`Named::Added`]). Everything else may be the same memory.
+//! O(1).
 //!
-//! Who has to know more asks for the nearest write that may be of what a load reads ([`Memory::is_written_between`]).
+//! Who has to know more asks for the nearest write that may be of what a load reads
+//! ([`Memory::is_written_between`]).
 
 use phalanx_analysis::alias::Named;
 use phalanx_analysis::memory::classic::Clobber;
@@ -20,7 +23,8 @@ use phalanx_target::{AddressSpace, address_space::Sharing};
 
 use crate::code::Code;
 
-/// Whether there is an object by the name of a variable: where nobody defines a weak one its address is null.
+/// Whether there is an object by the name of a variable: where nobody defines a weak one its
+/// address is null.
 pub(crate) fn is_there(variable: &GlobalVariable) -> bool {
     variable.linkage != Linkage::ExternWeak
 }
@@ -74,7 +78,8 @@ impl<'a> Memory<'a> {
         Some(AddressSpace::of(architecture, number))
     }
 
-    /// Whether what a plain load reads is the same whenever it is read: a promise, constant memory, or a constant.
+    /// Whether what a plain load reads is the same whenever it is read: a promise, constant memory,
+    /// or a constant.
     pub(crate) fn never_changes(&self, load: InstId) -> bool {
         if self.code.extras.attachments_of(load).any(|a| a.kind == kind::INVARIANT_LOAD) {
             return true;
@@ -138,8 +143,9 @@ impl<'a> Memory<'a> {
         !(a != b && is_object(a) && is_object(b)) || is_added(a) && is_added(b)
     }
 
-    /// Whether what a load reads may have been written since another instruction was executed, which dominates the load and reads or writes
-    /// the same. `is_behind` says of two instructions of a block whether the first stands behind the second. O(writes that are passed), which are
+    /// Whether what a load reads may have been written since another instruction was executed,
+    /// which dominates the load and reads or writes the same. `is_behind` says of two instructions
+    /// of a block whether the first stands behind the second. O(writes that are passed), which are
     /// bounded.
     pub(crate) fn is_written_between(
         &self,
@@ -166,7 +172,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Whether what a load reads is not written in a cycle, as far as the nearest write before it tells.
+    /// Whether what a load reads is not written in a cycle, as far as the nearest write before it
+    /// tells.
     pub(crate) fn is_written_before(&self, cycles: &Cycles, cycle: CycleId, load: InstId) -> bool {
         let node = match queries::nearest_clobber(self.db, self.function, load) {
             Some(Clobber::Entry) => return true,

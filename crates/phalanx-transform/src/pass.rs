@@ -58,7 +58,8 @@ pub trait Pass: Send + Sync {
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError>;
 }
 
-/// What stands in angle brackets after the name of a pass, separated by semicolons: `simplifycfg<no-select;speculate=3>`.
+/// What stands in angle brackets after the name of a pass, separated by semicolons:
+/// `simplifycfg<no-select;speculate=3>`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parameters {
     items: Vec<(String, Option<String>)>,

@@ -1,12 +1,14 @@
 //! LLVM's textual pass pipelines: `function(simplifycfg,dce),verify,print<uniformity>`.
 //!
-//! Grammar: passes separated by commas; a pass is a name with optional `<parameters>`; an adaptor is `module`, `cgscc` or `function`
-//! with a pipeline in parentheses. Nesting is read with a stack, not with recursion.
+//! Grammar: passes separated by commas; a pass is a name with optional `<parameters>`; an adaptor
+//! is `module`, `cgscc` or `function` with a pipeline in parentheses. Nesting is read with a stack,
+//! not with recursion.
 //!
 //! # Order
 //!
-//! As in LLVM, function passes that stand next to each other are a [`Group`]: each function goes through all of them before the
-//! next one begins. `function(..)` is a group of its own, and `verify` looks at the whole module.
+//! As in LLVM, function passes that stand next to each other are a [`Group`]: each function goes
+//! through all of them before the next one begins. `function(..)` is a group of its own, and
+//! `verify` looks at the whole module.
 
 use std::{fmt, sync::Arc};
 

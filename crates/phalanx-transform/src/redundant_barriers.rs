@@ -1,26 +1,30 @@
-//! `remove-redundant-barriers`: a barrier goes when nothing that others can see happens between it and another.
+//! `remove-redundant-barriers`: a barrier goes when nothing that others can see happens between it
+//! and another.
 //!
 //! This is a transform for who asks for it: LLVM keeps every barrier.
 //!
 //! # What a barrier is for
 //!
-//! An execution barrier of the workgroup orders what any thread did before it and what any thread does after it. It adds
-//! nothing when either
+//! An execution barrier of the workgroup orders what any thread did before it and what any thread
+//! does after it. It adds nothing when either
 //!
-//! - on every way to it the threads have met at another barrier, or the kernel has begun, and accessed no memory that others
-//!   can access since; or
+//! - on every way to it the threads have met at another barrier, or the kernel has begun, and
+//!   accessed no memory that others can access since; or
 //! - on no way from it to the end of the kernel such memory is accessed.
 //!
-//! All threads have to meet at it. Hardware counts arrivals, so a barrier that only some threads execute has another one for a partner, and
-//! from there on all of them have. So the function has to be a kernel in which every branch that decides about any barrier, directly or
-//! through other branches, is uniform in the workgroup, and which calls nothing that may have barriers. With `assume-aligned` those count
-//! besides, anywhere, that are *aligned*: not to execute such a barrier all together is undefined.
+//! All threads have to meet at it. Hardware counts arrivals, so a barrier that only some threads
+//! execute has another one for a partner, and from there on all of them have. So the function has
+//! to be a kernel in which every branch that decides about any barrier, directly or through other
+//! branches, is uniform in the workgroup, and which calls nothing that may have barriers. With
+//! `assume-aligned` those count besides, anywhere, that are *aligned*: not to execute such a
+//! barrier all together is undefined.
 //!
 //! # Fences
 //!
-//! On AMDGPU a barrier orders memory only together with fences: a release before it and an acquire behind it. Both have to be there
-//! without the barrier, too. So the way to a barrier is in one of these states (`Dirty` is the least, `Clean` the greatest; ways that
-//! meet have the least of both, and `Dirty` where neither is below the other):
+//! On AMDGPU a barrier orders memory only together with fences: a release before it and an acquire
+//! behind it. Both have to be there without the barrier, too. So the way to a barrier is in one of
+//! these states (`Dirty` is the least, `Clean` the greatest; ways that meet have the least of both,
+//! and `Dirty` where neither is below the other):
 //!
 //! | state | meaning | a barrier is redundant |
 //! |---|---|---|
@@ -29,21 +33,23 @@
 //! | `Released` | accessed, then released | no; behind it the state is `Clean` |
 //! | `Dirty` | accessed | no; behind it `Raw`, or `Clean` where the barrier itself orders memory (NVPTX) |
 //!
-//! A release turns `Dirty` and `Raw` into `Released`; an acquire changes nothing, as it may as well stand behind the other barrier. A
-//! fence of less than all memory or less than the workgroup turns `Raw` into `Dirty` and counts for nothing else.
+//! A release turns `Dirty` and `Raw` into `Released`; an acquire changes nothing, as it may as well
+//! stand behind the other barrier. A fence of less than all memory or less than the workgroup turns
+//! `Raw` into `Dirty` and counts for nothing else.
 //!
 //! # Why all may go at once
 //!
-//! A barrier that is redundant by the first rule leaves the state as it was, so the states with and without it are equal. By the
-//! second rule nothing is accessed behind it, so nobody needs it either.
+//! A barrier that is redundant by the first rule leaves the state as it was, so the states with and
+//! without it are equal. By the second rule nothing is accessed behind it, so nobody needs it
+//! either.
 //!
 //! # What is accessed
 //!
-//! Private memory and constants are nobody else's business. A call accesses what its attributes say, and everything if they say
-//! nothing. Votes and shuffles access nothing.
+//! Private memory and constants are nobody else's business. A call accesses what its attributes
+//! say, and everything if they say nothing. Votes and shuffles access nothing.
 //!
-//! The states are the greatest solution of the equations, found by iteration in reverse post-order. O(instructions), times the depth
-//! of loops and the height of the states.
+//! The states are the greatest solution of the equations, found by iteration in reverse post-order.
+//! O(instructions), times the depth of loops and the height of the states.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Dfs, Node};
@@ -185,7 +191,8 @@ fn search(db: &Database, function: FunctionInput, assumes_aligned: bool) -> Vec<
     redundant
 }
 
-/// Whether all threads of a workgroup execute the same barriers of a kernel together, as far as they come.
+/// Whether all threads of a workgroup execute the same barriers of a kernel together, as far as
+/// they come.
 fn all_meet(db: &Database, function: FunctionInput, code: &Code<'_>) -> bool {
     code.flow.order().iter().all(|&block| {
         let mut has_barrier = false;
@@ -220,7 +227,8 @@ fn is_uniform(db: &Database, function: FunctionInput, node: Node) -> bool {
     controllers.iter().all(|&branch| !facts.terminator(branch).intersects(varying))
 }
 
-/// Whether an instruction is a barrier of a whole workgroup, if so whether it is aligned, and whether it orders memory.
+/// Whether an instruction is a barrier of a whole workgroup, if so whether it is aligned, and
+/// whether it orders memory.
 fn meeting(code: &Code<'_>, inst: InstId) -> Option<(bool, bool)> {
     let intrinsic = code.intrinsic(inst)?;
     let barrier = intrinsic.info.barrier?;
@@ -237,7 +245,8 @@ fn meeting(code: &Code<'_>, inst: InstId) -> Option<(bool, bool)> {
     (is_plain && is_whole).then_some((barrier.aligned, orders))
 }
 
-/// What an instruction is to other threads, if anything. `meets`: whether all threads come to a barrier, aligned or not, together.
+/// What an instruction is to other threads, if anything. `meets`: whether all threads come to a
+/// barrier, aligned or not, together.
 fn event(
     code: &Code<'_>,
     memory: &Memory<'_>,

@@ -1,9 +1,11 @@
 //! What goes when an instruction is executed where it was not before.
 //!
-//! Some of what is said at an instruction makes a result poison that is not as it says: nobody reads it there. The rest is undefined
-//! behaviour when the instruction is executed and it does not hold (`!noundef`, `!invariant.load`, `noundef` of an argument or a result), or says
-//! something about aliases on ways that come to the instruction. It was said of the executions that were there, so it goes. So does
-//! `!amdgpu.uniform`: what was one address for the threads that computed it need not be one for all that do now.
+//! Some of what is said at an instruction makes a result poison that is not as it says: nobody
+//! reads it there. The rest is undefined behaviour when the instruction is executed and it does not
+//! hold (`!noundef`, `!invariant.load`, `noundef` of an argument or a result), or says something
+//! about aliases on ways that come to the instruction. It was said of the executions that were
+//! there, so it goes. So does `!amdgpu.uniform`: what was one address for the threads that computed
+//! it need not be one for all that do now.
 
 use phalanx_ir::{
     Context, InstId, Symbol, Value,
@@ -30,9 +32,11 @@ const HARMLESS: [Symbol; 7] = [
 pub(crate) const DEMANDS: [AttrKind; 3] =
     [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
 
-/// Takes from an instruction what was said of the executions that it had, and need not be true of others.
+/// Takes from an instruction what was said of the executions that it had, and need not be true of
+/// others.
 ///
-/// Of a call that is what the call says. What the declaration says stays, so one whose declaration demands something is not speculatable
+/// Of a call that is what the call says. What the declaration says stays, so one whose declaration
+/// demands something is not speculatable
 /// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
 pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     forget(edit, inst, &HARMLESS)?;
@@ -87,8 +91,8 @@ pub(crate) fn forget_uniform(edit: &mut Transaction<'_>, inst: InstId) -> Result
     Ok(())
 }
 
-/// Lets a value take the place of an instruction. A mark of a uniform address is of all loads at it, those that the value gets thereby included:
-/// it stays where both have one.
+/// Lets a value take the place of an instruction. A mark of a uniform address is of all loads at
+/// it, those that the value gets thereby included: it stays where both have one.
 pub(crate) fn replace(
     edit: &mut Transaction<'_>,
     inst: InstId,

@@ -1,11 +1,14 @@
 //! Values with several definitions, after blocks were copied.
 //!
-//! A transform that copies blocks leaves definitions of one value in several of them, and elsewhere uses that read the first. [`repair`]
-//! gives each use the definition that reaches it, by phis where several do.
+//! A transform that copies blocks leaves definitions of one value in several of them, and elsewhere
+//! uses that read the first. [`repair`] gives each use the definition that reaches it, by phis
+//! where several do.
 //!
-//! **Definition.** The definition that reaches the start of a block is that of its immediate dominator's end, unless the block is in the
-//! iterated dominance frontier of the definitions: then it is a phi of what reaches the ends of its predecessors (Cytron, Ferrante, Rosen,
-//! Wegman and Zadeck, *Efficiently computing static single assignment form and the control dependence graph*, 1991).
+//! **Definition.** The definition that reaches the start of a block is that of its immediate
+//! dominator's end, unless the block is in the iterated dominance frontier of the definitions: then
+//! it is a phi of what reaches the ends of its predecessors (Cytron, Ferrante, Rosen, Wegman and
+//! Zadeck, *Efficiently computing static single assignment form and the control dependence graph*,
+//! 1991).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -42,9 +45,11 @@
 //! # }
 //! ```
 //!
-//! Phis are made where somebody asks only, so none is dead. What no definition reaches is unreachable, or never read: poison.
+//! Phis are made where somebody asks only, so none is dead. What no definition reaches is
+//! unreachable, or never read: poison.
 //!
-//! O(blocks) for the dominator tree and its frontiers, once for all values; then the blocks between definitions and uses.
+//! O(blocks) for the dominator tree and its frontiers, once for all values; then the blocks between
+//! definitions and uses.
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use phalanx_ir::{
@@ -65,7 +70,8 @@ pub struct Variable {
     pub definitions: Vec<(BlockId, Value)>,
 }
 
-/// Whether a use reads a value behind the block that it is defined in: at the end of this block, or within it.
+/// Whether a use reads a value behind the block that it is defined in: at the end of this block, or
+/// within it.
 fn place(edit: &Transaction<'_>, found: Use) -> Option<(BlockId, bool)> {
     let body = edit.body();
     match body.inst(found.user).opcode {
@@ -83,8 +89,8 @@ pub(crate) fn is_read_outside(
     edit.uses_of(inst).any(|found| place(edit, found).is_some_and(|(block, _)| !inside(block)))
 }
 
-/// Gives every use of the originals the definition that reaches it, and returns the phis that were made. See the
-/// [module documentation](self).
+/// Gives every use of the originals the definition that reaches it, and returns the phis that were
+/// made. See the [module documentation](self).
 ///
 /// # Errors
 /// When a phi cannot be made.

@@ -1,7 +1,8 @@
 //! How every fact grows with the input, family by family: `cargo bench -p phalanx --bench growth`.
 //!
-//! Each family of generated giants (`phalanx_testing::giants`) is read at one size and at eight times that size, and every fact is
-//! asked of it: in a database that knows nothing, after edits of an operand, and after a block was split or its halves merged again.
+//! Each family of generated giants (`phalanx_testing::giants`) is read at one size and at eight
+//! times that size, and every fact is asked of it: in a database that knows nothing, after edits of
+//! an operand, and after a block was split or its halves merged again.
 //!
 //! | column | what is timed |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | operand, split | every fact after such an edit, the median of many; microseconds at the larger size |
 //! | growth | by which factor that grew: 1 where the cost is that of what changed |
 //!
-//! A line in which a fact stands by itself is one that grows faster than it should: by more than 16 times when cold, after an operand
-//! by more than 3 times to more than 100 us, after a split by more than 3 times to more than a millisecond and a fifth of what it takes
-//! cold. `--all` prints every fact. A family without sums of sums has no operand to be edited: 0.
+//! A line in which a fact stands by itself is one that grows faster than it should: by more than 16
+//! times when cold, after an operand by more than 3 times to more than 100 us, after a split by
+//! more than 3 times to more than a millisecond and a fifth of what it takes cold. `--all` prints
+//! every fact. A family without sums of sums has no operand to be edited: 0.
 //!
 //! Arguments are parts of names of families; `--units=N` is the smaller size.
 #![allow(

@@ -1,8 +1,10 @@
-//! What each stage costs on real kernels, in nanoseconds per instruction: `cargo bench -p phalanx --bench kernels`.
+//! What each stage costs on real kernels, in nanoseconds per instruction:
+//! `cargo bench -p phalanx --bench kernels`.
 //!
-//! The inputs are our own kernels, small functions of some 200 instructions, as clang-22 compiles them for both targets at
-//! -O0 and -O2; the shipped `.ll` kernels where it is not installed. Such functions are all fixed cost: what a stage
-//! allocates and looks up before it begins counts for more than its inner loops, which `pipeline` measures.
+//! The inputs are our own kernels, small functions of some 200 instructions, as clang-22 compiles
+//! them for both targets at -O0 and -O2; the shipped `.ll` kernels where it is not installed. Such
+//! functions are all fixed cost: what a stage allocates and looks up before it begins counts for
+//! more than its inner loops, which `pipeline` measures.
 //!
 //! | stage | what is timed |
 //! |---|---|
@@ -14,12 +16,14 @@
 //! | again | solving with the sync dependence known, as after an edit of instructions |
 //! | rounds | lowering and solving, the mean of many rounds on one function, as LLVM's pass is timed |
 //!
-//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is installed, in user and system time
-//! by its own timers: its parser, and the uniformity pass alone as the mean of many runs in one pipeline, with
-//! `invalidate<uniformity>` between and cycles and dominators kept. Its timers take part of a microsecond per run. The
-//! attribute `optnone`, which makes its pass manager step over functions, is taken out of what it reads.
+//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is
+//! installed, in user and system time by its own timers: its parser, and the uniformity pass alone
+//! as the mean of many runs in one pipeline, with `invalidate<uniformity>` between and cycles and
+//! dominators kept. Its timers take part of a microsecond per run. The attribute `optnone`, which
+//! makes its pass manager step over functions, is taken out of what it reads.
 //!
-//! Arguments are parts of names of files; `--runs=N` says how often each is measured, `--no-opt` leaves LLVM out.
+//! Arguments are parts of names of files; `--runs=N` says how often each is measured, `--no-opt`
+//! leaves LLVM out.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

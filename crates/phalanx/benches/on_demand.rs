@@ -1,4 +1,5 @@
-//! What questions cost that are asked now and then, after an edit: `cargo bench -p phalanx --bench on_demand`.
+//! What questions cost that are asked now and then, after an edit:
+//! `cargo bench -p phalanx --bench on_demand`.
 //!
 //! | row | question |
 //! |---|---|
@@ -8,8 +9,10 @@
 //! | `assumed_divergence` | what barriers and stable loads show, if programs are right |
 //! | `explain` | why a value differs: the first question after the edit, and another |
 //!
-//! The function is made of random kernels in a row. Each round edits one operand, asks for divergence, and is then timed. The first two are
-//! answered for single statements and values from what divergence keeps; the third follows edits, of which `edits` tells more; the last are found from scratch. `--quick` leaves out the largest size.
+//! The function is made of random kernels in a row. Each round edits one operand, asks for
+//! divergence, and is then timed. The first two are answered for single statements and values from
+//! what divergence keeps; the third follows edits, of which `edits` tells more; the last are found
+//! from scratch. `--quick` leaves out the largest size.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 use std::{

@@ -1,8 +1,10 @@
 //! A pipeline that asks again: `cargo bench -p phalanx --bench passes`.
 //!
-//! Five passes run one after the other over whole modules, each in a session of its own; after each pass, every fact of every function is asked. The inputs are our
-//! kernels as clang-22 compiles them (the shipped `.ll` kernels where it is not installed), the same inlined into one function
-//! (`phalanx_test_suite::giants`), and random structured kernels inlined into giants. Times in microseconds, the best of several runs.
+//! Five passes run one after the other over whole modules, each in a session of its own; after each
+//! pass, every fact of every function is asked. The inputs are our kernels as clang-22 compiles
+//! them (the shipped `.ll` kernels where it is not installed), the same inlined into one function
+//! (`phalanx_test_suite::giants`), and random structured kernels inlined into giants. Times in
+//! microseconds, the best of several runs.
 //!
 //! | column | what is timed |
 //! |---|---|
@@ -13,12 +15,14 @@
 //! | ratio | facts against cold |
 //! | changed | functions that a pass changed, of all functions that passes looked at |
 //!
-//! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--passes=LIST` names other passes or
-//! another order (what the first one does to a module costs nothing, as nothing was asked before), `--by-pass` divides the ratio
-//! among the passes, and says which part of the instructions each of them inserted, erased, moved or altered, which part
-//! stands in functions in which it did so, and how divergence of large functions was found. In a small function, facts are
-//! found from scratch after every change; what they cost goes with the second part. `--by-fact` says what each question takes of a cold
-//! analysis, cold and after each of the passes.
+//! Arguments are parts of names of rows; `--runs=N` says how often each is measured,
+//! `--passes=LIST` names other passes or another order (what the first one does to a module costs
+//! nothing, as nothing was asked before), `--by-pass` divides the ratio among the passes, and says
+//! which part of the instructions each of them inserted, erased, moved or altered, which part
+//! stands in functions in which it did so, and how divergence of large functions was found. In a
+//! small function, facts are found from scratch after every change; what they cost goes with the
+//! second part. `--by-fact` says what each question takes of a cold analysis, cold and after each
+//! of the passes.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -42,7 +46,8 @@ use phalanx::{
 use phalanx_test_suite::{giants, kernels::Manifest, shipped};
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
 
-/// In the order in which `opt-22 -O1` simplifies a function after inlining, where `instcombine` stands for `instsimplify`.
+/// In the order in which `opt-22 -O1` simplifies a function after inlining, where `instcombine`
+/// stands for `instsimplify`.
 const PASSES: [&str; 5] = ["early-cse", "simplifycfg", "instsimplify", "licm", "dce"];
 
 fn main() {
@@ -113,7 +118,8 @@ fn main() {
     }
 }
 
-/// A line for each fact: its part of a cold analysis, and what it takes after each pass as a part of that.
+/// A line for each fact: its part of a cold analysis, and what it takes after each pass as a part
+/// of that.
 fn print_by_fact(all: &[Row], passes: &[String]) {
     let least = |of: &dyn Fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
     let whole = least(&|row| row.cold).as_secs_f64();
@@ -180,7 +186,8 @@ struct ByPass {
     edited: usize,
     /// Instructions of the functions in which it did.
     in_changed: usize,
-    /// How often divergence of a large function was found from scratch, from scratch and kept, and by repair, until now.
+    /// How often divergence of a large function was found from scratch, from scratch and kept, and
+    /// by repair, until now.
     ways: [u64; 3],
 }
 
@@ -200,8 +207,9 @@ struct Row {
 /// What each question takes.
 type Times = [Duration; FACTS.len()];
 
-/// Asks every fact of each function in turn: what all take together. What each takes is added to `times`, where that is wanted:
-/// reading the clock takes as long as an answer that is there already.
+/// Asks every fact of each function in turn: what all take together. What each takes is added to
+/// `times`, where that is wanted: reading the clock takes as long as an answer that is there
+/// already.
 fn ask(session: &Session, functions: &[FunctionId], mut times: Option<&mut Times>) -> Duration {
     let db = session.database();
     let start = Instant::now();

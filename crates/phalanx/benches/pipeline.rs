@@ -1,10 +1,13 @@
-//! Cold times of everything a driver asks, beside LLVM 22 where it is installed: `cargo bench -p phalanx`.
+//! Cold times of everything a driver asks, beside LLVM 22 where it is installed:
+//! `cargo bench -p phalanx`.
 //!
-//! For each input: reading (parse and verify), all graph facts, uniformity, in nanoseconds per instruction; their sum; and the
-//! sum as a share of what `opt-22 -passes='print<uniformity>'` takes for the same file with its output thrown away. The second
-//! table gives the growth of each family from 10,000 to 100,000 units, where 10 is linear.
+//! For each input: reading (parse and verify), all graph facts, uniformity, in nanoseconds per
+//! instruction; their sum; and the sum as a share of what `opt-22 -passes='print<uniformity>'`
+//! takes for the same file with its output thrown away. The second table gives the growth of each
+//! family from 10,000 to 100,000 units, where 10 is linear.
 //!
-//! Times are medians of runs in this process. Arguments are parts of names; inputs without one of them are left out.
+//! Times are medians of runs in this process. Arguments are parts of names; inputs without one of
+//! them are left out.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! What finding where pointers lead costs from scratch, against LLVM's pass: `cargo bench -p phalanx --bench spaces`.
+//! What finding where pointers lead costs from scratch, against LLVM's pass:
+//! `cargo bench -p phalanx --bench spaces`.
 //!
 //! | column | what is timed |
 //! |---|---|
@@ -9,10 +10,12 @@
 //! | and sroa | the same after `sroa`, both together: what LLVM needs to follow pointers through stack slots, as kinds do |
 //! | share | kinds by these |
 //!
-//! In nanoseconds per instruction. The inputs are giants full of generic pointers (`phalanx_testing::pointers`), loads and stores of local memory in all
-//! shapes (`phalanx_testing::giants`), and our own kernels as clang-22 compiles them for both targets at -O0 and -O2, each function 64 times, since the
-//! timers of `opt` are too coarse for one. The attribute `optnone`, which makes its pass manager step over functions, is taken out. The
-//! best of several runs counts.
+//! In nanoseconds per instruction. The inputs are giants full of generic pointers
+//! (`phalanx_testing::pointers`), loads and stores of local memory in all shapes
+//! (`phalanx_testing::giants`), and our own kernels as clang-22 compiles them for both targets at
+//! -O0 and -O2, each function 64 times, since the timers of `opt` are too coarse for one. The
+//! attribute `optnone`, which makes its pass manager step over functions, is taken out. The best of
+//! several runs counts.
 //!
 //! Arguments are parts of names of inputs; `--quick` leaves out the largest.
 #![allow(

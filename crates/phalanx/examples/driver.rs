@@ -1,4 +1,5 @@
-//! A small compiler driver: it builds a kernel without any text, transforms it, and asks what diverges after each transform.
+//! A small compiler driver: it builds a kernel without any text, transforms it, and asks what
+//! diverges after each transform.
 //!
 //! `cargo run -p phalanx --example driver`. `docs/embedding.md` walks through it.
 
@@ -17,7 +18,8 @@ use phalanx::{
 /// Terms of the polynomial: enough for a function whose facts are repaired rather than found again.
 const TERMS: i32 = 100;
 
-/// `out[i] = p(i)`, twice that where `i < limit`; the terms are unrolled, each as a front end writes it: `sum * 2 + i * 0 + term`.
+/// `out[i] = p(i)`, twice that where `i < limit`; the terms are unrolled, each as a front end
+/// writes it: `sum * 2 + i * 0 + term`.
 fn build(session: &mut Session) -> Result<(ModuleId, FunctionId), Box<dyn std::error::Error>> {
     let context = session.context().clone();
     let mut module = ModuleBuilder::new(context.clone());

@@ -33,7 +33,8 @@ pub struct Invalid {
 }
 
 impl ReadError {
-    /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text is called.
+    /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text
+    /// is called.
     #[cfg(feature = "report")]
     pub fn render(&self, name: &str, text: &[u8]) -> String {
         let source = SourceText { name, text };
@@ -64,7 +65,8 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads a module with the driver's triple, if there is one, and with the data layout of its target unless the text states one. Nothing is verified.
+/// Reads a module with the driver's triple, if there is one, and with the data layout of its target
+/// unless the text states one. Nothing is verified.
 ///
 /// # Errors
 /// The first mistake in the text.
@@ -84,7 +86,8 @@ pub fn parse_for(
     Ok(parsed)
 }
 
-/// Gives a module that was built the triple and the data layout that [`parse_for`] gives one that is read.
+/// Gives a module that was built the triple and the data layout that [`parse_for`] gives one that
+/// is read.
 pub(crate) fn state_target(module: &mut Module, target: &TargetOverrides) {
     let context = &module.context;
     if let Some(triple) = &target.triple {

@@ -23,8 +23,8 @@ use crate::read::{ReadError, parse_for, state_target, verified};
 
 /// Modules under analysis.
 ///
-/// A clone is another handle on the same modules, for another thread; facts may be asked on all of them at once. Changing a
-/// module waits until all other handles are gone.
+/// A clone is another handle on the same modules, for another thread; facts may be asked on all of
+/// them at once. Changing a module waits until all other handles are gone.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     db: Database,
@@ -50,12 +50,14 @@ impl Session {
         Self::default()
     }
 
-    /// A session that records which queries run and which answers are found to be still good: see [`Database::take_log`].
+    /// A session that records which queries run and which answers are found to be still good: see
+    /// [`Database::take_log`].
     pub fn with_event_log() -> Self {
         Session { db: Database::with_event_log(), ..Session::default() }
     }
 
-    /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made over.
+    /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made
+    /// over.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
@@ -92,8 +94,9 @@ impl Session {
         Ok(self.loaded(module, source_map, target))
     }
 
-    /// As [`Session::read_for`] without the verifier: for text that is known to be good, or meant to be looked at anyway.
-    /// Facts about a module that breaks rules mean nothing, but asking for them is safe as far as its control flow is sound.
+    /// As [`Session::read_for`] without the verifier: for text that is known to be good, or meant
+    /// to be looked at anyway. Facts about a module that breaks rules mean nothing, but asking for
+    /// them is safe as far as its control flow is sound.
     ///
     /// # Errors
     /// The first mistake in the text.
@@ -116,8 +119,8 @@ impl Session {
         Ok((parsed.module, Some(parsed.source_map)))
     }
 
-    /// Reads a module again after its text changed. Functions are matched by name, and facts of those that did not change
-    /// stay valid. O(length).
+    /// Reads a module again after its text changed. Functions are matched by name, and facts of
+    /// those that did not change stay valid. O(length).
     ///
     /// # Errors
     /// As [`Session::read`]; the session is then as it was.
@@ -127,8 +130,9 @@ impl Session {
         Ok(self.db.reload(input, new, source_map))
     }
 
-    /// Adds a module that was built over [`Session::context`], and verifies it. As text that is read, it has the driver's triple, if there
-    /// is one, and the data layout of its target unless it states one. O(size).
+    /// Adds a module that was built over [`Session::context`], and verifies it. As text that is
+    /// read, it has the driver's triple, if there is one, and the data layout of its target unless
+    /// it states one. O(size).
     ///
     /// # Errors
     /// All broken rules of the IR.
@@ -201,8 +205,9 @@ impl Session {
         is_there
     }
 
-    /// Adds a function to a module, at the end: see [`Database::add_function`]. It need not have its code yet. One without code is made of a header
-    /// alone, and gets blocks and instructions in an edit, by the methods that a builder has.
+    /// Adds a function to a module, at the end: see [`Database::add_function`]. It need not have
+    /// its code yet. One without code is made of a header alone, and gets blocks and instructions
+    /// in an edit, by the methods that a builder has.
     ///
     /// ```
     /// use phalanx::ir::{BuildError, Function, FunctionHeader, GlobalName, InstBuilder, Type};
@@ -301,8 +306,9 @@ impl Session {
         queries::is_kernel(&self.db, self.at(function))
     }
 
-    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
-    /// otherwise. Facts that are asked afterwards are repaired. See [`phalanx_ir::edit`].
+    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all
+    /// rules are satisfied, and taken back otherwise. Facts that are asked afterwards are repaired.
+    /// See [`phalanx_ir::edit`].
     ///
     /// Waits until all other handles on the session are gone.
     ///
@@ -351,7 +357,8 @@ impl Session {
         self.db.replace_function(function, new)
     }
 
-    /// States how a function is launched, where the module does not say. See [`Database::set_launch`].
+    /// States how a function is launched, where the module does not say. See
+    /// [`Database::set_launch`].
     ///
     /// # Errors
     /// When the module says something else.
@@ -364,8 +371,8 @@ impl Session {
         self.db.set_launch(function, launch)
     }
 
-    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says. Then what is passed to
-    /// functions is known. See [`Database::set_whole`].
+    /// States that no function of a module but its kernels is entered from outside of it, whatever
+    /// linkage says. Then what is passed to functions is known. See [`Database::set_whole`].
     pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
         self.db.set_whole(self.module_there(module), is_whole);
     }
@@ -415,14 +422,16 @@ impl Session {
         out
     }
 
-    /// What prints a module and parts of it, and what reports are made with. O(functions and globals).
+    /// What prints a module and parts of it, and what reports are made with. O(functions and
+    /// globals).
     pub fn printer(&self, module: ModuleId) -> ModulePrinter<'_> {
         let module = self.module_there(module);
         let functions = module.functions(&self.db).iter().map(|entry| entry.input.view(&self.db));
         ModulePrinter::with_functions(module.shell(&self.db), functions.collect())
     }
 
-    /// The text of one instruction, without indentation; empty where the function has none of this number, or has it no more.
+    /// The text of one instruction, without indentation; empty where the function has none of this
+    /// number, or has it no more.
     pub fn print_inst(&self, function: FunctionId, inst: InstId) -> String {
         let function = self.at(function);
         let (module, code) = (function.module(&self.db), function.view(&self.db));

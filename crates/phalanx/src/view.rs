@@ -16,8 +16,9 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 /// Divergence of one function, in terms of its IR.
 ///
-/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask holds a source that varies
-/// within it. All questions are O(1) but where stated. Of what is not in the function nothing is known, and a mask holds all sources.
+/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask
+/// holds a source that varies within it. All questions are O(1) but where stated. Of what is not in
+/// the function nothing is known, and a mask holds all sources.
 #[derive(Copy, Clone, Debug)]
 pub struct DivergenceView<'s> {
     facts: &'s Divergence,
@@ -70,7 +71,8 @@ impl<'s> DivergenceView<'s> {
         !self.is_divergent(value, scope)
     }
 
-    /// Mask of a value where an instruction that is no terminator reads it: temporal divergence included. O(log uses).
+    /// Mask of a value where an instruction that is no terminator reads it: temporal divergence
+    /// included. O(log uses).
     pub fn mask_at(&self, value: Value, user: InstId) -> SourceSet {
         let count = self.facts.values().len();
         match self.numbering.operand_of(value, count) {
@@ -83,8 +85,8 @@ impl<'s> DivergenceView<'s> {
         }
     }
 
-    /// Mask of the direction that the terminator of a block takes. Empty for one that is no branch, since all go the same way: whatever
-    /// is returned, or decides between one block and the same.
+    /// Mask of the direction that the terminator of a block takes. Empty for one that is no branch,
+    /// since all go the same way: whatever is returned, or decides between one block and the same.
     pub fn branch_mask(&self, block: BlockId) -> SourceSet {
         let node = flow::node_of(block);
         match self.facts.terminators().get(node.index()) {
@@ -98,8 +100,9 @@ impl<'s> DivergenceView<'s> {
         self.branch_mask(block).intersects(self.varying(scope))
     }
 
-    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. The
-    /// first time after branches have changed it is found again what those control; at most near-linear in the blocks.
+    /// Mask of whether a block is executed: of the branches that it is control dependent on,
+    /// directly or not. The first time after branches have changed it is found again what those
+    /// control; at most near-linear in the blocks.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
         let control = match self.assumed {
             None => queries::control_divergence(self.db, self.function).as_ref(),
@@ -126,8 +129,8 @@ impl<'s> DivergenceView<'s> {
         self.facts.assumed_divergent_cycles()
     }
 
-    /// Uses that are divergent because threads left a cycle in different iterations, among instructions that are no
-    /// terminators: the value, its user, the sources.
+    /// Uses that are divergent because threads left a cycle in different iterations, among
+    /// instructions that are no terminators: the value, its user, the sources.
     pub fn temporal_uses(&self) -> impl Iterator<Item = (Value, InstId, SourceSet)> + 's {
         let numbering = self.numbering;
         let value = move |value| match numbering.definition(value) {
@@ -148,9 +151,11 @@ impl<'s> DivergenceView<'s> {
     }
 }
 
-/// The variance of one function within a workgroup, in terms of its IR: subsets of {x, y, z}; see [`phalanx_analysis::variance`].
+/// The variance of one function within a workgroup, in terms of its IR: subsets of {x, y, z}; see
+/// [`phalanx_analysis::variance`].
 ///
-/// All questions are O(1) but where stated. What is not in the function differs along all dimensions.
+/// All questions are O(1) but where stated. What is not in the function differs along all
+/// dimensions.
 #[derive(Copy, Clone, Debug)]
 pub struct VarianceView<'s> {
     facts: Variance<'s>,
@@ -167,13 +172,14 @@ impl<'s> VarianceView<'s> {
         Some(VarianceView { facts, cfg, numbering, db, function })
     }
 
-    /// Along which dimensions a value differs between threads that compute it together; none for a constant.
+    /// Along which dimensions a value differs between threads that compute it together; none for a
+    /// constant.
     pub fn value(&self, value: Value) -> SourceSet {
         state_of(mask_of(self.facts.divergence, self.numbering, value), self.facts.launch)
     }
 
-    /// Along which dimensions threads differ in what an instruction that is no terminator does: what it reads, and whether it is
-    /// executed. O(operands).
+    /// Along which dimensions threads differ in what an instruction that is no terminator does:
+    /// what it reads, and whether it is executed. O(operands).
     pub fn statement(&self, statement: InstId) -> SourceSet {
         match self.numbering.is_below(statement, self.facts.divergence.values().len()) {
             true => queries::statement_variance(self.db, self.function, statement),
@@ -181,7 +187,8 @@ impl<'s> VarianceView<'s> {
         }
     }
 
-    /// Along which dimensions threads differ in where they go at the end of a block; none where there is one way only.
+    /// Along which dimensions threads differ in where they go at the end of a block; none where
+    /// there is one way only.
     pub fn terminator(&self, block: BlockId) -> SourceSet {
         let node = flow::node_of(block);
         match self.has(block) {

@@ -1,14 +1,18 @@
 //! What `phalanx check --against` says of two versions of a program, held against their execution.
 //!
-//! The second version of a random program is made by a pass of LLVM's, by passes of ours, or by a deliberate [mistake](Mistake). Both are executed in
-//! launches of this crate's own, which have other geometries, arguments and memory than those of the check. A pair *differs* when in one of these
+//! The second version of a random program is made by a pass of LLVM's, by passes of ours, or by a
+//! deliberate [mistake](Mistake). Both are executed in launches of this crate's own, which have
+//! other geometries, arguments and memory than those of the check. A pair *differs* when in one of
+//! these
 //!
-//! - a set of threads that executed an operation together is gone, and another with a thread in common is new, or
+//! - a set of threads that executed an operation together is gone, and another with a thread in
+//!   common is new, or
 //! - the bytes in memory differ, or
 //! - only the later version races, faults or hangs.
 //!
-//! Each pair that differs has to be reported by an error or a warning. Of those that do not, at most one in a hundred may be. What is only true
-//! on hardware that joins threads at post-dominators (PHX024) is counted apart.
+//! Each pair that differs has to be reported by an error or a warning. Of those that do not, at
+//! most one in a hundred may be. What is only true on hardware that joins threads at
+//! post-dominators (PHX024) is counted apart.
 //!
 //! Passes of LLVM's make mistakes when they do not know that a vote is one: [`hidden`].
 
@@ -162,7 +166,8 @@ const OPERATIONS: &[&str] = &[
     "nvvm.barrier.cta.sync.",
 ];
 
-/// A program whose votes and barriers are functions without secrets, for LLVM: it knows what intrinsics are, whatever is said of them. See [`shown`].
+/// A program whose votes and barriers are functions without secrets, for LLVM: it knows what
+/// intrinsics are, whatever is said of them. See [`shown`].
 #[must_use]
 pub fn hidden(text: &str) -> String {
     let mut out = String::new();
@@ -288,7 +293,8 @@ pub enum Launches {
     Racing,
 }
 
-/// How two versions differ in launches of a kernel `@f`; `Some(None)` if they do not, none if no launch says anything.
+/// How two versions differ in launches of a kernel `@f`; `Some(None)` if they do not, none if no
+/// launch says anything.
 #[must_use]
 pub fn differ(
     before: &str,
@@ -373,7 +379,8 @@ pub struct Tally {
     pub false_alarms: Vec<String>,
     /// Pairs that are only reported for hardware that joins threads at post-dominators.
     pub parted: u64,
-    /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has seen it in a launch, the law in none of its own.
+    /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has
+    /// seen it in a launch, the law in none of its own.
     pub moved: u64,
     /// Pairs whose groups differ, as is reported, only in launches in which the earlier version
     /// races.

@@ -1,8 +1,8 @@
 //! Data flow held against execution: change an argument, and see what changes.
 //!
-//! A random program runs twice, with one argument different. Where every thread took the same way both times, whatever
-//! else differs was brought there by data flow, through memory and other threads too: each instruction that gave another value must be
-//! reached from the argument.
+//! A random program runs twice, with one argument different. Where every thread took the same way
+//! both times, whatever else differs was brought there by data flow, through memory and other
+//! threads too: each instruction that gave another value must be reached from the argument.
 //!
 //! [`pointers`] has programs that write and read memory through generic pointers.
 
@@ -95,7 +95,8 @@ fn reached_from(flow: DataFlow<'_>, argument: usize, edges: Edges) -> Reached {
     flow.reached([Entity::Value(Value::new(argument))], edges)
 }
 
-/// Holds the data flow of `@f` against pairs of launches in which its second or third argument differs.
+/// Holds the data flow of `@f` against pairs of launches in which its second or third argument
+/// differs.
 fn check(
     text: &str,
     (seed, pairs): (u64, u32),

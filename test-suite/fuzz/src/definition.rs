@@ -1,20 +1,26 @@
-//! Who is converged, by the definition: a slow twin of the closed form by which the interpreter tells.
+//! Who is converged, by the definition: a slow twin of the closed form by which the interpreter
+//! tells.
 //!
-//! The definitions are those of LLVM's *Convergence And Uniformity* document ("Convergence", "Maximal Convergence"), for
-//! instances of blocks. *Convergence-before* is the transitive closure of three rules:
+//! The definitions are those of LLVM's *Convergence And Uniformity* document ("Convergence",
+//! "Maximal Convergence"), for instances of blocks. *Convergence-before* is the transitive closure
+//! of three rules:
 //!
 //! 1. `P` is before `Q` where `P` comes before `Q` in the same thread;
-//! 2. `P` is before `Q2` where `P` comes before `Q1` in the same thread and `Q1` is converged with `Q2`;
-//! 3. `P1` is before `Q` where `P1` is converged with `P2` and `P2` comes before `Q` in the same thread.
+//! 2. `P` is before `Q2` where `P` comes before `Q1` in the same thread and `Q1` is converged with
+//!    `Q2`;
+//! 3. `P1` is before `Q` where `P1` is converged with `P2` and `P2` comes before `Q` in the same
+//!    thread.
 //!
-//! Instances `X1` and `X2` of one block in different threads are *maximally converged* if and only if for every cycle
-//! around the block with header `H`, every instance of `H` that comes before `X1` in its thread is convergence-before
-//! `X2`, and the other way round, without assuming that `X1` is converged with `X2`.
+//! Instances `X1` and `X2` of one block in different threads are *maximally converged* if and only
+//! if for every cycle around the block with header `H`, every instance of `H` that comes before
+//! `X1` in its thread is convergence-before `X2`, and the other way round, without assuming that
+//! `X1` is converged with `X2`.
 //!
-//! That defines the relation by itself, through an operator that is monotone: the more is converged, the more is before,
-//! and the more is converged. The twin starts with nothing converged and applies the operator until nothing is new, which
-//! is the least solution. No pair is there that needs itself, as the last condition demands, and no pair is missing that
-//! the definition asks for. Cost: O(n³) with sets as words for each of at most n² rounds; n is at most 128.
+//! That defines the relation by itself, through an operator that is monotone: the more is
+//! converged, the more is before, and the more is converged. The twin starts with nothing converged
+//! and applies the operator until nothing is new, which is the least solution. No pair is there
+//! that needs itself, as the last condition demands, and no pair is missing that the definition
+//! asks for. Cost: O(n³) with sets as words for each of at most n² rounds; n is at most 128.
 
 use phalanx_graph::{Cycles, Node};
 use phalanx_simt::{Reconvergence, launch::Order};
@@ -44,8 +50,8 @@ impl Converged {
     /// The relation for threads that executed these blocks, under a hierarchy of cycles.
     ///
     /// # Panics
-    /// There are more than [`LIMIT`] instances, or convergence-before turns out to have a cycle, which would be an error of
-    /// the definition.
+    /// There are more than [`LIMIT`] instances, or convergence-before turns out to have a cycle,
+    /// which would be an error of the definition.
     #[must_use]
     pub fn new(paths: &[Vec<Node>], cycles: &Cycles) -> Converged {
         let mut starts = vec![0];
@@ -99,7 +105,8 @@ impl Converged {
         (instance + 1..end).fold(0, |set, later| set | 1 << later)
     }
 
-    /// For each instance, the instances before it in its thread of headers of cycles around its block.
+    /// For each instance, the instances before it in its thread of headers of cycles around its
+    /// block.
     fn headers_before(&self, blocks: &[Node], cycles: &Cycles) -> Vec<Set> {
         let is_around = |header: Node, block: Node| {
             let mut around = cycles.innermost(block).into_iter().flat_map(|c| cycles.ancestors(c));
@@ -179,8 +186,8 @@ impl Pairs {
     }
 }
 
-/// The interpreter converges threads of the program that the bytes stand for as the definition says, under its hierarchies
-/// of cycles.
+/// The interpreter converges threads of the program that the bytes stand for as the definition
+/// says, under its hierarchies of cycles.
 ///
 /// # Panics
 /// It does not.

@@ -1,11 +1,14 @@
-//! Random transactions on random functions: what an edit leaves behind, and what its facts are afterwards.
+//! Random transactions on random functions: what an edit leaves behind, and what its facts are
+//! afterwards.
 //!
 //! After each commit
 //! - the text of the module reads back, satisfies the verifier and is printed as it was;
-//! - def-use lists are those made from scratch, and the number of edges into each block is what the successors say;
+//! - def-use lists are those made from scratch, and the number of edges into each block is what the
+//!   successors say;
 //! - every fact is the one that a new database finds for the same function.
 //!
-//! After a transaction that is taken back, because it was aborted or its commit was refused, everything is as it was.
+//! After a transaction that is taken back, because it was aborted or its commit was refused,
+//! everything is as it was.
 //!
 //! | what is edited | where |
 //! |---|---|
@@ -45,7 +48,8 @@ use facts::{ask, ask_elsewhere, ask_some, check};
 pub(crate) use instructions::{Graph, instructions};
 use seldom::with_seldom;
 
-/// Functions that kernels call, if they are there: some return something, some write what they are given a pointer to.
+/// Functions that kernels call, if they are there: some return something, some write what they are
+/// given a pointer to.
 const CALLED: [&str; 6] = ["h0", "h1", "next", "o.some", "o.bump", "o.nested"];
 
 /// How many transactions a function goes through.
@@ -149,7 +153,8 @@ pub fn edits(data: &[u8]) {
     run(&mut choices, blocks);
 }
 
-/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small one calls, or functions in recursion.
+/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small
+/// one calls, or functions in recursion.
 pub fn run_random(seed: u64) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
     match seed % 8 {
@@ -201,11 +206,13 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     run_on(rng, &text, (0.9, names), false)
 }
 
-/// Asks a large function again and again, between edits of what is around it for the most part; nothing is compared. How many edits there were.
+/// Asks a large function again and again, between edits of what is around it for the most part;
+/// nothing is compared. How many edits there were.
 ///
-/// An answer that is found in another way than before may read less than it did, and salsa finds in debug builds whether it is misled by that: it panics
-/// where an answer comes out equal though something had changed later that was read for the one before. That takes something around the function that
-/// changes twice, and is read the first time only.
+/// An answer that is found in another way than before may read less than it did, and salsa finds in
+/// debug builds whether it is misled by that: it panics where an answer comes out equal though
+/// something had changed later that was read for the one before. That takes something around the
+/// function that changes twice, and is read the first time only.
 pub fn run_around(seed: u64) -> usize {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let text = match seed % 2 {
@@ -254,7 +261,8 @@ pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> 
     run_in(rng, (session, module), (first, defined, 1.0), (rounds, false))
 }
 
-/// Edits the kernel of a module, and with this probability one of these that it calls; perhaps while others ask.
+/// Edits the kernel of a module, and with this probability one of these that it calls; perhaps
+/// while others ask.
 fn run_on(
     rng: &mut dyn RngCore,
     text: &str,

@@ -4,7 +4,8 @@ use rand::{RngCore, SeedableRng as _, rngs::SmallRng};
 
 /// Gives the bytes of an input, then bits that depend on all of them, without end.
 ///
-/// A generator that draws from it makes every choice where the fuzzer can change it, and still ends on short inputs.
+/// A generator that draws from it makes every choice where the fuzzer can change it, and still ends
+/// on short inputs.
 #[derive(Clone, Debug)]
 pub struct Entropy<'a> {
     rest: &'a [u8],

@@ -1,7 +1,9 @@
-//! What is said about barriers held against execution: a kernel without a finding about them does not hang.
+//! What is said about barriers held against execution: a kernel without a finding about them does
+//! not hang.
 //!
-//! Random programs get barriers in a few blocks and run. Where nothing is found in any function of the program, no launch may hang. Of
-//! programs in which something is found it is counted how often a launch did: how tight the rules are.
+//! Random programs get barriers in a few blocks and run. Where nothing is found in any function of
+//! the program, no launch may hang. Of programs in which something is found it is counted how often
+//! a launch did: how tight the rules are.
 //!
 //! Where two threads are named that decide a branch differently, they are watched.
 //!
@@ -36,7 +38,8 @@ pub struct Tally {
     pub silent: u64,
     /// Launches of them in which barriers were passed.
     pub passed: u64,
-    /// Those in which a barrier is found to be executed after some threads have returned, and nothing else.
+    /// Those in which a barrier is found to be executed after some threads have returned, and
+    /// nothing else.
     pub exits: u64,
     /// Those with a finding.
     pub found: u64,
@@ -49,7 +52,8 @@ pub struct Tally {
     /// Pairs of threads that were named with the numbers that they come with, and came with these
     /// in a launch.
     pub differing: u64,
-    /// Programs without a finding that hung, and those in which two threads that were named went one way.
+    /// Programs without a finding that hung, and those in which two threads that were named went
+    /// one way.
     pub wrong: Vec<String>,
 }
 
@@ -307,7 +311,8 @@ impl Observer for Watch {
     }
 }
 
-/// The text with barriers before the ends of some blocks, and no others; some branches are decided by the thread's index alone.
+/// The text with barriers before the ends of some blocks, and no others; some branches are decided
+/// by the thread's index alone.
 fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
     let name = match kind {
         Kind::Amdgcn => "@llvm.amdgcn.s.barrier(",

@@ -1,9 +1,10 @@
 //! Legality of motions held against execution: who is together, block by block.
 //!
-//! A random program runs; of every block it is seen which threads executed it together, and by which edge each came. Then for every
-//! pair of blocks that are said to be executed by the same sets, and for every block that is said to be entered by one edge,
-//! it is seen whether that was so at a scope. Of what is refused it is counted how often a group really differed: how tight the rules
-//! are.
+//! A random program runs; of every block it is seen which threads executed it together, and by
+//! which edge each came. Then for every pair of blocks that are said to be executed by the same
+//! sets, and for every block that is said to be entered by one edge, it is seen whether that was so
+//! at a scope. Of what is refused it is counted how often a group really differed: how tight the
+//! rules are.
 
 use std::fmt;
 
@@ -128,8 +129,8 @@ fn groups(walks: &Walks, scope: usize) -> FxHashMap<Instance, u32> {
 /// Pairs of blocks, the first dominating the second.
 type Pairs<T> = FxHashMap<(Node, Node), T>;
 
-/// Of each pair that was executed, how many groups were compared, and whether some group executed the second in other company than the
-/// first.
+/// Of each pair that was executed, how many groups were compared, and whether some group executed
+/// the second in other company than the first.
 fn compare(walks: &Walks, scope: usize, dom: &DomTree, pairs: &mut Pairs<(u64, bool)>) {
     let groups = groups(walks, scope);
     // What the first member of a group executed last.
@@ -168,7 +169,8 @@ fn mixed(walks: &Walks, scope: usize) -> FxHashSet<Node> {
     mixed
 }
 
-/// Runs a program and compares. `distort` may change an answer: for tests that the comparison can fail.
+/// Runs a program and compares. `distort` may change an answer: for tests that the comparison can
+/// fail.
 ///
 /// None when the program cannot be run at all.
 #[must_use]

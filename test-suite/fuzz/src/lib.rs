@@ -1,12 +1,14 @@
 //! What the fuzz targets check, one function of bytes for each.
 //!
-//! A target takes any bytes and panics when something is wrong; [`Target::ALL`] names them. libFuzzer drives them
-//! (`cargo xtask fuzz`, targets in `fuzz/`), and `cargo test` replays every input under `corpus/` and `regressions/`.
-//! An input that once failed is kept under `regressions/<target>/` with a name that says what it was about.
+//! A target takes any bytes and panics when something is wrong; [`Target::ALL`] names them.
+//! libFuzzer drives them (`cargo xtask fuzz`, targets in `fuzz/`), and `cargo test` replays every
+//! input under `corpus/` and `regressions/`. An input that once failed is kept under
+//! `regressions/<target>/` with a name that says what it was about.
 //!
-//! Bytes mean what is most useful to mutate: text for the reader, edges for graphs, and for random programs the
-//! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
-//! Targets that ask LLVM do nothing but say so where it is not installed.
+//! Bytes mean what is most useful to mutate: text for the reader, edges for graphs, and for random
+//! programs the *choices* of the generator ([`Entropy`]), so that a small change of the input is a
+//! small change of the program. Targets that ask LLVM do nothing but say so where it is not
+//! installed.
 
 pub mod against;
 pub mod data_flow;

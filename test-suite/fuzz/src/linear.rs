@@ -1,9 +1,11 @@
 //! Divergent regions that become straight, held against execution.
 //!
-//! Random kernels with few convergent operations and without calls go through `linearize` and are compared as
-//! [`transforms`] are. Besides, no block of a region may have a divergent branch afterwards, and no region may be left.
+//! Random kernels with few convergent operations and without calls go through `linearize` and are
+//! compared as [`transforms`] are. Besides, no block of a region may have a divergent branch
+//! afterwards, and no region may be left.
 //!
-//! [`Broken`] takes something away from what the pass made: a check that is wrong, which has to be seen.
+//! [`Broken`] takes something away from what the pass made: a check that is wrong, which has to be
+//! seen.
 
 use std::{collections::BTreeMap, fmt, fmt::Write as _, sync::Arc};
 
@@ -110,7 +112,8 @@ pub fn straighten(session: &mut Session, function: FunctionId) -> Tally {
     tally
 }
 
-/// A random kernel in which regions can become straight: state is advanced in place, and most of what communicates is gone.
+/// A random kernel in which regions can become straight: state is advanced in place, and most of
+/// what communicates is gone.
 #[must_use]
 pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = generate::program_from(rng, ProgramOptions { blocks, ..Default::default() });
@@ -203,8 +206,8 @@ pub fn check_random(seed: u64, blocks: usize, launches: u64) -> Tally {
     check(&Registry::standard(), &text, "linearize", seed, launches)
 }
 
-/// The pass, with the guards taken away again from what is called by a name: what is there for whoever does not take part is what is there
-/// for the others.
+/// The pass, with the guards taken away again from what is called by a name: what is there for
+/// whoever does not take part is what is there for the others.
 #[derive(Copy, Clone, Debug)]
 pub struct Broken {
     /// How the results of selections that do not select begin.

@@ -2,12 +2,15 @@
 //!
 //! What [`phalanx::analysis::loads`] claims is checked by watching every access of a launch:
 //!
-//! - of a *non-coherent* or *LDU* load: no byte that it reads is written in the whole launch, before or after, by any thread;
-//! - of a *scalar* load: no byte that it reads was written by a store that happens before it, by any thread;
-//! - of *scalar* and *LDU* loads: threads of a wave that are converged at the load read one address, in launches without a data race that are in
-//!   lockstep or have no atomic accesses.
+//! - of a *non-coherent* or *LDU* load: no byte that it reads is written in the whole launch,
+//!   before or after, by any thread;
+//! - of a *scalar* load: no byte that it reads was written by a store that happens before it, by
+//!   any thread;
+//! - of *scalar* and *LDU* loads: threads of a wave that are converged at the load read one
+//!   address, in launches without a data race that are in lockstep or have no atomic accesses.
 //!
-//! What happens before what is as in [`phalanx_simt::races`]. Launches that fault or run out of fuel count as far as they went.
+//! What happens before what is as in [`phalanx_simt::races`]. Launches that fault or run out of
+//! fuel count as far as they went.
 
 mod programs;
 mod watch;
@@ -47,8 +50,8 @@ impl LoadTally {
     }
 }
 
-/// Checks all claims about the loads of a text whose kernel is `@f` as [`random_text`] makes it; `seed` chooses launches.
-/// `omitted` is a rule that is left out: a negative control.
+/// Checks all claims about the loads of a text whose kernel is `@f` as [`random_text`] makes it;
+/// `seed` chooses launches. `omitted` is a rule that is left out: a negative control.
 ///
 /// None if the text is refused.
 #[must_use]

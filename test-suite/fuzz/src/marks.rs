@@ -64,7 +64,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A random kernel for AMD's GPUs: loops of all kinds, calls, or rounds that a stack of masks mixes.
+/// A random kernel for AMD's GPUs: loops of all kinds, calls, or rounds that a stack of masks
+/// mixes.
 #[must_use]
 pub fn random(seed: u64) -> String {
     let rng = &mut SmallRng::seed_from_u64(seed);

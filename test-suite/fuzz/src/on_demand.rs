@@ -1,7 +1,8 @@
 //! What is answered for single values is what the tables of the whole function say.
 //!
-//! True uniformity and variance keep nothing of their own: after an edit they look at what divergence keeps and at single instructions. Here
-//! they are compared with their definitions, solved for all values at once from the tables of a database in which nothing was edited.
+//! True uniformity and variance keep nothing of their own: after an edit they look at what
+//! divergence keeps and at single instructions. Here they are compared with their definitions,
+//! solved for all values at once from the tables of a database in which nothing was edited.
 
 use phalanx::{
     analysis::{
@@ -71,7 +72,8 @@ pub(crate) fn agree(
             assert_eq!(variance.value(value), state_of(own, launch), "{inst:?}, {opcode:?}");
             let statement = state_of(own | control | read[value.index()], launch);
             let answer = queries::statement_variance(db, edited, inst);
-            // What a function reads of memory that it is given is known with the memory of its caller alone: without, more is read.
+            // What a function reads of memory that it is given is known with the memory of its
+            // caller alone: without, more is read.
             match opcode == Opcode::Call && is_given_memory(cold, fresh, inst) {
                 true => assert!(answer.contains(statement), "{inst:?}: {answer} {statement}"),
                 false => assert_eq!(answer, statement, "{inst:?}, {opcode:?}"),

@@ -1,11 +1,13 @@
 //! Claims of uniformity held against execution.
 //!
-//! A module is run by the interpreter; for each value, use and branch the oracle notes whether threads that were converged
-//! there, within a wave, a workgroup, a cluster or the grid, ever had different ones. Whatever was called uniform at a scope and was
-//! seen to differ is *unsound*. Runs that are out of fuel, hang or fault count as far as they went: what converged
-//! before is converged. Poison may be any value, so it differs from nothing.
+//! A module is run by the interpreter; for each value, use and branch the oracle notes whether
+//! threads that were converged there, within a wave, a workgroup, a cluster or the grid, ever had
+//! different ones. Whatever was called uniform at a scope and was seen to differ is *unsound*. Runs
+//! that are out of fuel, hang or fault count as far as they went: what converged before is
+//! converged. Poison may be any value, so it differs from nothing.
 //!
-//! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold for each.
+//! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold
+//! for each.
 
 mod claims;
 pub(crate) mod programs;
@@ -237,7 +239,8 @@ fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
     })
 }
 
-/// Gives other answers for some functions, to see whether they are found wrong; says of each whether it is the kernel.
+/// Gives other answers for some functions, to see whether they are found wrong; says of each
+/// whether it is the kernel.
 type Others<'a> = &'a dyn Fn(&Session, FunctionId, bool) -> Option<Divergence>;
 
 /// Without other answers our own are checked; with some, nothing is run if they are as ours.
@@ -305,7 +308,8 @@ fn cluster(rng: &mut SmallRng, grid: [u32; 3], facts: &LaunchFacts) -> [u32; 3] 
     }
 }
 
-/// Extents of the workgroups at the edge of the grid: now and then smaller ones, where a program allows them.
+/// Extents of the workgroups at the edge of the grid: now and then smaller ones, where a program
+/// allows them.
 fn partial(rng: &mut SmallRng, launch: &Launch, facts: &LaunchFacts) -> [u32; 3] {
     if facts.uniform_work_group_size || launch.cluster != [1; 3] || rng.random_bool(0.5) {
         return [0; 3];

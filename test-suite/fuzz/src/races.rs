@@ -1,8 +1,8 @@
 //! What is said about races in workgroup memory held against execution: an error is seen to race.
 //!
-//! Random kernels store and load elements of an array in workgroup memory, under conditions, in loops
-//! and between barriers. Each is launched with many small arguments, and accesses that race are
-//! watched.
+//! Random kernels store and load elements of an array in workgroup memory, under conditions, in
+//! loops and between barriers. Each is launched with many small arguments, and accesses that race
+//! are watched.
 //!
 //! ```text
 //! if (t < 32) tile[t + 1] = t;  barrier;  for (k = 0; k < n; ++k) { x = tile[t ^ k]; tile[t] = k; }

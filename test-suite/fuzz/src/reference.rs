@@ -1,13 +1,14 @@
 //! The interpreter beside an independent model of the same semantics.
 //!
-//! A toy program is written twice: as a kernel that `phalanx-simt` runs, and in the notation of the model. Both compute the
-//! same numbers, so that what each thread computes in each instance of a block, and which instances are converged, can be
-//! compared as text. Where a toy program says "fresh for each thread" there is a generator of numbers with a state per
-//! thread; where it says "fresh for each group" there is a ballot or the value of the first lane, which depend on who is
+//! A toy program is written twice: as a kernel that `phalanx-simt` runs, and in the notation of the
+//! model. Both compute the same numbers, so that what each thread computes in each instance of a
+//! block, and which instances are converged, can be compared as text. Where a toy program says
+//! "fresh for each thread" there is a generator of numbers with a state per thread; where it says
+//! "fresh for each group" there is a ballot or the value of the first lane, which depend on who is
 //! in the group.
 //!
-//! The model is a Python program outside of this project, which `PHALANX_REFERENCE` names the folder of; `reference.py`
-//! drives it by a protocol of lines:
+//! The model is a Python program outside of this project, which `PHALANX_REFERENCE` names the
+//! folder of; `reference.py` drives it by a protocol of lines:
 //!
 //! ```text
 //! program                  then the program, then `end`
@@ -264,8 +265,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Threads as lines, in them blocks with the number of their class (in the order in which reading meets them) and the
-    /// values computed there.
+    /// Threads as lines, in them blocks with the number of their class (in the order in which
+    /// reading meets them) and the values computed there.
     #[must_use]
     pub fn text(&self) -> String {
         let mut classes = FxHashMap::default();

@@ -1,8 +1,9 @@
 //! Claims about where pointers lead, held against execution.
 //!
-//! Random kernels make pointers of all memories and pass them on: by steps, casts, selections, phis, structures, vectors and
-//! integers, through private memory, through a constant table, and through functions that select, recur, store and load. Each pointer
-//! that a thread computes, and each operand about which a test has said something, has to lead to one of the memories that
+//! Random kernels make pointers of all memories and pass them on: by steps, casts, selections,
+//! phis, structures, vectors and integers, through private memory, through a constant table, and
+//! through functions that select, recur, store and load. Each pointer that a thread computes, and
+//! each operand about which a test has said something, has to lead to one of the memories that
 //! [`MemoryKinds`] claims.
 //!
 //! Every pointer stays at the start of an object or inside of it, so each could be accessed.
@@ -255,7 +256,8 @@ impl Writer<'_> {
         self.line(&format!("%p{n} = addrspacecast ptr addrspace({space}) %q{n} to ptr"));
     }
 
-    /// An access through a pointer, of what this thread alone touches; what is read goes to the output.
+    /// An access through a pointer, of what this thread alone touches; what is read goes to the
+    /// output.
     fn access(&mut self) {
         let (n, a) = (self.name(), self.pointer());
         match self.rng.random_range(0..4u32) {
@@ -517,8 +519,8 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Runs a program and holds against it what is claimed of another one with the same instructions: of itself, or of one that differs in
-/// what some of them read, so that the claims are wrong.
+/// Runs a program and holds against it what is claimed of another one with the same instructions:
+/// of itself, or of one that differs in what some of them read, so that the claims are wrong.
 ///
 /// # Panics
 /// When the program is none.
@@ -591,7 +593,8 @@ pub fn check_random(seed: u64, launches: u64) -> (Tally, Option<String>) {
     (tally, wrong)
 }
 
-/// The solver gives what plain rounds give, for each function of a random program. How many functions were compared.
+/// The solver gives what plain rounds give, for each function of a random program. How many
+/// functions were compared.
 ///
 /// # Panics
 /// When they differ.

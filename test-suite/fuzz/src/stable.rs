@@ -1,8 +1,10 @@
 //! Stable loads held against execution.
 //!
-//! A load that [`phalanx::analysis::stable`] calls stable gives one value to all threads of the scope that are converged there and read one address.
-//! Programs are those of [`loads`](crate::loads). Only launches without a data race count: that is what is assumed. Barriers stand where all
-//! threads of a workgroup come, so whatever the model of barriers, it holds.
+//! A load that [`phalanx::analysis::stable`] calls stable gives one value to all threads of the
+//! scope that are converged there and read one address. Programs are those of
+//! [`loads`](crate::loads). Only launches without a data race count: that is what is assumed.
+//! Barriers stand where all threads of a workgroup come, so whatever the model of barriers, it
+//! holds.
 
 use phalanx::{
     Session,
@@ -134,8 +136,8 @@ impl Observer for Watch {
     }
 }
 
-/// Checks all stable loads of a text whose kernel is `@f` as [`random_text`] makes it; `seed` chooses launches. `omitted` is a
-/// rule that is left out: a negative control.
+/// Checks all stable loads of a text whose kernel is `@f` as [`random_text`] makes it; `seed`
+/// chooses launches. `omitted` is a rule that is left out: a negative control.
 ///
 /// None if the text is refused.
 #[must_use]

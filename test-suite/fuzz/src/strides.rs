@@ -1,8 +1,11 @@
-//! Kernels full of addresses go through random edits: after each one, what their accesses are found to do is what a new database finds.
+//! Kernels full of addresses go through random edits: after each one, what their accesses are found
+//! to do is what a new database finds.
 //!
-//! A kernel is a row of pieces, each of which reads values of those before it: rows and columns of matrices, tiles of shared memory, members of
-//! structures, loops over a grid and loops in them with steps of all kinds, and values that are frozen, chosen, or loaded from where a lane says. Edits are the
-//! random ones of [`edits`](crate::edits), and some of their own: alignments, bases, splits of blocks.
+//! A kernel is a row of pieces, each of which reads values of those before it: rows and columns of
+//! matrices, tiles of shared memory, members of structures, loops over a grid and loops in them
+//! with steps of all kinds, and values that are frozen, chosen, or loaded from where a lane says.
+//! Edits are the random ones of [`edits`](crate::edits), and some of their own: alignments, bases,
+//! splits of blocks.
 
 use std::fmt::Write as _;
 

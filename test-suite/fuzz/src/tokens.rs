@@ -1,12 +1,14 @@
 //! Inference of convergence control tokens, held against execution.
 //!
-//! A random kernel gets tokens for all of its convergent operations. It has to run as before: the same threads are together at each of
-//! them as often, and get the same values, while the interpreter takes the groups from cycles before and from tokens after. What is
-//! known of divergence stays the same value by value, facts are those of a new database, the text is accepted by the verifier, and
-//! dropping the tokens gives the text back.
+//! A random kernel gets tokens for all of its convergent operations. It has to run as before: the
+//! same threads are together at each of them as often, and get the same values, while the
+//! interpreter takes the groups from cycles before and from tokens after. What is known of
+//! divergence stays the same value by value, facts are those of a new database, the text is
+//! accepted by the verifier, and dropping the tokens gives the text back.
 //!
-//! [`distorted`] lets operations use the token of a loop that they are behind: legal, with other groups. It is the negative control of
-//! the comparison, and makes programs for which uniformity is held against execution: [`check_distorted`].
+//! [`distorted`] lets operations use the token of a loop that they are behind: legal, with other
+//! groups. It is the negative control of the comparison, and makes programs for which uniformity is
+//! held against execution: [`check_distorted`].
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -122,8 +124,8 @@ pub fn inferred(text: &str) -> String {
     text_of(&session, module)
 }
 
-/// A text gets tokens and runs before and after. `distort` may change the tokens; then differences are counted, and otherwise they are
-/// mistakes.
+/// A text gets tokens and runs before and after. `distort` may change the tokens; then differences
+/// are counted, and otherwise they are mistakes.
 ///
 /// # Panics
 /// When something is not as the module says.
@@ -237,7 +239,8 @@ fn distorted(session: &mut Session, function: FunctionId) -> usize {
     count
 }
 
-/// A random program with operations that use tokens of loops that they are behind, as text; none if it has no such place.
+/// A random program with operations that use tokens of loops that they are behind, as text; none if
+/// it has no such place.
 #[must_use]
 pub fn random_distorted(seed: u64) -> Option<String> {
     let mut rng = SmallRng::seed_from_u64(seed);
@@ -254,7 +257,8 @@ pub fn random_distorted(seed: u64) -> Option<String> {
     (count > 0).then(|| text_of(&session, module))
 }
 
-/// Operations that escape are those with a token in their chain that is made in a cycle that they are outside of: by the definition.
+/// Operations that escape are those with a token in their chain that is made in a cycle that they
+/// are outside of: by the definition.
 fn escapes_are_right(session: &Session, function: FunctionId) {
     let (Some(facts), Some(cycles)) = (session.convergence(function), session.cycles(function))
     else {

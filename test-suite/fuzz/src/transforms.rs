@@ -1,13 +1,16 @@
 //! Random programs before and after transforms: they run alike.
 //!
-//! A random kernel is executed, goes through a pipeline of transforms and is executed again. What was not undefined before has to be
-//! the same after:
-//! - bytes in memory, to which the kernel writes a part of what it computes, each thread at places of its own;
-//! - at every convergent operation that is still there, which threads are together how often, and the value each of them gets.
+//! A random kernel is executed, goes through a pipeline of transforms and is executed again. What
+//! was not undefined before has to be the same after:
+//! - bytes in memory, to which the kernel writes a part of what it computes, each thread at places
+//!   of its own;
+//! - at every convergent operation that is still there, which threads are together how often, and
+//!   the value each of them gets.
 //!
 //! Both hold under maximal convergence and on a machine that reconverges at post-dominators.
 //!
-//! Besides, the verifier finds nothing after any pass, the text of the result reads back, and facts are those of a new database.
+//! Besides, the verifier finds nothing after any pass, the text of the result reads back, and facts
+//! are those of a new database.
 
 use std::fmt::Write as _;
 
@@ -78,7 +81,8 @@ impl Tally {
     }
 }
 
-/// A random kernel whose results can be compared: no atomics, whose order is anybody's guess, and stores of what is computed.
+/// A random kernel whose results can be compared: no atomics, whose order is anybody's guess, and
+/// stores of what is computed.
 ///
 /// `folds` makes some conditions constant, so that there is something to fold.
 #[must_use]
@@ -236,8 +240,8 @@ pub(crate) fn launch(
     Some(Left { bytes, partition: watch.partition(), values: watch.values })
 }
 
-/// Launches the kernel `@f` in a way that follows from a seed, with who watches its function of that number. What it leaves in
-/// the buffer; none when it does not end well.
+/// Launches the kernel `@f` in a way that follows from a seed, with who watches its function of
+/// that number. What it leaves in the buffer; none when it does not end well.
 pub(crate) fn launch_watched<O: Observer>(
     module: &Module,
     (seed, reconvergence): (u64, Reconvergence),
@@ -384,7 +388,8 @@ pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     comparable(&text, kind, rng, folds)
 }
 
-/// The program that the bytes stand for runs alike before and after the pipeline that they stand for.
+/// The program that the bytes stand for runs alike before and after the pipeline that they stand
+/// for.
 pub fn transforms(data: &[u8]) {
     let mut choices = Entropy::new(data);
     let blocks = *[6, 11, 16].choose(&mut choices).unwrap_or(&11);

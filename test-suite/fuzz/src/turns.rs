@@ -1,6 +1,8 @@
-//! What is said about barriers that count arrivals held against execution: where nothing is found all threads take turns.
+//! What is said about barriers that count arrivals held against execution: where nothing is found
+//! all threads take turns.
 //!
-//! Random kernels get arrivals and waits in a few blocks and run, in workgroups and clusters of several waves.
+//! Random kernels get arrivals and waits in a few blocks and run, in workgroups and clusters of
+//! several waves.
 //!
 //! | what is found ([`Rule::UnpairedBarrier`]) | what has to be seen |
 //! |---|---|
@@ -8,7 +10,8 @@
 //! | an error | whoever comes by is out of turn there |
 //! | a warning | nothing: it is counted how often somebody was out of turn, a barrier opened early, or the kernel hung |
 //!
-//! Threads are watched by their own executions; the interpreter's count of arrivals is not asked for their turns.
+//! Threads are watched by their own executions; the interpreter's count of arrivals is not asked
+//! for their turns.
 
 use std::fmt::{self, Write as _};
 

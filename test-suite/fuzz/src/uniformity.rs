@@ -12,8 +12,8 @@ use crate::{Entropy, verdict::opt};
 /// Programs of one input: starting LLVM costs more than analysing one.
 const PROGRAMS: usize = 8;
 
-/// Without fixes and refinements our answer is LLVM's, for every value and terminator of the programs that the input
-/// stands for.
+/// Without fixes and refinements our answer is LLVM's, for every value and terminator of the
+/// programs that the input stands for.
 pub fn uniformity(data: &[u8]) {
     let Some(opt) = opt() else { return };
     let mut choices = Entropy::new(data);
@@ -75,9 +75,9 @@ fn differences(
     out
 }
 
-/// Whether LLVM's answer depends on the order in which it finds things: an operation that is always uniform stands in a
-/// cycle that is assumed divergent. Uses outside diverge exactly if LLVM notices the cycle's divergent exits before it
-/// assumes the cycle divergent.
+/// Whether LLVM's answer depends on the order in which it finds things: an operation that is always
+/// uniform stands in a cycle that is assumed divergent. Uses outside diverge exactly if LLVM
+/// notices the cycle's divergent exits before it assumes the cycle divergent.
 fn is_order_dependent(theirs: &Uniformity) -> bool {
     let mut assumed = theirs
         .blocks

@@ -1,4 +1,5 @@
-//! What the lanes of a wave touch in kernels as clang-22 compiles them. `UPDATE_EXPECT=1` accepts changes.
+//! What the lanes of a wave touch in kernels as clang-22 compiles them. `UPDATE_EXPECT=1` accepts
+//! changes.
 
 use std::path::PathBuf;
 

@@ -39,7 +39,8 @@ fn an_early_exit() {
     );
 }
 
-/// The file does not say how it is launched; with rows of 32 in waves of 32, y is the same for all lanes.
+/// The file does not say how it is launched; with rows of 32 in waves of 32, y is the same for all
+/// lanes.
 #[test]
 fn a_launch_that_the_driver_states() {
     for (options, expected) in [
@@ -235,7 +236,8 @@ fn a_tree_reduction() {
     );
 }
 
-/// What waves read at different times is one value where nobody writes in between; how much is taken for granted, the driver says.
+/// What waves read at different times is one value where nobody writes in between; how much is
+/// taken for granted, the driver says.
 #[test]
 fn loads_that_are_stable_beyond_a_wave() {
     let common = ["--print", "values", "--scope", "workgroup"];

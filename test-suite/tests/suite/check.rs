@@ -1,5 +1,5 @@
-//! What `phalanx check` says: kernels with a mistake and their twins without, the formats, levels, and comparisons. `UPDATE_EXPECT=1`
-//! accepts changes.
+//! What `phalanx check` says: kernels with a mistake and their twins without, the formats, levels,
+//! and comparisons. `UPDATE_EXPECT=1` accepts changes.
 
 use std::{
     collections::BTreeSet,
@@ -40,7 +40,8 @@ fn findings(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     modules.iter().flat_map(|m| m["diagnostics"].as_array().cloned().unwrap_or_default()).collect()
 }
 
-/// Levels that are looked at, and only with debug information: places are those of the source. What is compared comes by itself.
+/// Levels that are looked at, and only with debug information: places are those of the source. What
+/// is compared comes by itself.
 fn variants(manifest: &Manifest) -> Vec<Variant> {
     let (_, single) = looked_at(manifest);
     single
@@ -57,7 +58,8 @@ fn compiled(manifest: &Manifest, compiler: &Program, variant: &Variant) -> PathB
     manifest.compile(compiler, variant, &built()).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-/// Everything that is reported on request; what is said of loads is about nearly all that is not written with it in mind.
+/// Everything that is reported on request; what is said of loads is about nearly all that is not
+/// written with it in mind.
 fn arguments<'a>(variant: &Variant, file: &'a str) -> Vec<&'a str> {
     let mut arguments = vec!["--suggest-launch", "--performance", "--no-generic", file];
     if variant.file.contains("loads.") {
@@ -66,14 +68,16 @@ fn arguments<'a>(variant: &Variant, file: &'a str) -> Vec<&'a str> {
     arguments
 }
 
-/// Whether findings of a rule are about an operation alone: its number of threads, its turn. There is no way on which threads part.
+/// Whether findings of a rule are about an operation alone: its number of threads, its turn. There
+/// is no way on which threads part.
 fn says_it_all(code: &Value) -> bool {
     ["PHX008", "PHX009", "PHX014", "PHX015", "PHX016", "PHX044", "PHX050", "PHX052", "PHX053"]
         .iter()
         .any(|rule| code == rule)
 }
 
-/// Every kernel that is called wrong has a finding, every one that is called right has none, at each level of optimization.
+/// Every kernel that is called wrong has a finding, every one that is called right has none, at
+/// each level of optimization.
 #[test]
 fn mistakes_are_found_and_their_twins_are_silent() {
     let manifest = Manifest::read_checks().expect("manifest");
@@ -158,7 +162,8 @@ fn kinds_of_barriers() {
     }
 }
 
-/// Few false alarms: over our kernels, for both targets, at `-O0` and `-O2`, there are no errors, and a warning has its reasons.
+/// Few false alarms: over our kernels, for both targets, at `-O0` and `-O2`, there are no errors,
+/// and a warning has its reasons.
 #[test]
 fn our_kernels_have_no_errors() {
     let manifest = Manifest::read().expect("manifest");
@@ -190,7 +195,8 @@ fn our_kernels_have_no_errors() {
             warned.insert(format!("{stem} {} {line}", code.unwrap_or_default()));
         }
     }
-    // Lanes share a row by `thread / 32`, where threads are counted over blocks: it takes to know that waves are not cut across.
+    // Lanes share a row by `thread / 32`, where threads are counted over blocks: it takes to know
+    // that waves are not cut across.
     assert_eq!(warned.into_iter().collect::<Vec<_>>(), ["bfs_frontier PHX006 20"]);
 }
 
@@ -235,7 +241,8 @@ help: compare two versions of one module: functions are matched by name
     );
 }
 
-/// As [`mistakes_are_found_and_their_twins_are_silent`], of the rules that compare: a source, and what a transform made of it.
+/// As [`mistakes_are_found_and_their_twins_are_silent`], of the rules that compare: a source, and
+/// what a transform made of it.
 #[test]
 fn transforms_are_told_from_harmless_ones() {
     let manifest = Manifest::read_checks().expect("manifest");
@@ -260,7 +267,8 @@ fn transforms_are_told_from_harmless_ones() {
     }
 }
 
-/// What clang's optimizer does to our kernels is no change for the worse: `-O0` held against `-O1`, `-O2` and `-O3`.
+/// What clang's optimizer does to our kernels is no change for the worse: `-O0` held against `-O1`,
+/// `-O2` and `-O3`.
 #[test]
 fn optimized_kernels_are_no_worse() {
     let manifest = Manifest::read().expect("manifest");
@@ -364,19 +372,6 @@ fn what_metadata_and_comments_allow() {
     assert_eq!(count(&(of_function.clone() + node)), 0);
     assert_eq!(count(&(of_function + "\n!0 = !{!\"PHX001\"}\n")), 1);
     assert_eq!(count(&(source.to_owned() + "\n!phalanx.allow = !{!0}" + node)), 0);
-}
-
-/// Of several files, one has to have a function that is named.
-#[test]
-fn a_function_of_one_of_several_files() {
-    let named = |name| {
-        check_in(&folder(), &["ll/nvptx_loops.ll", "ll/nvptx_barriers.ll", "--function", name])
-    };
-    let outcome = named("right_grid");
-    assert_eq!(text(&outcome.stdout), "nothing found; judged: 1 kernel, 0 barriers\n");
-    let outcome = named("right_gird");
-    assert_eq!(outcome.status, Some(2), "{outcome:?}");
-    assert!(outcome.errors().contains("is called `right_gird` in any of"), "{outcome:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Copies in the background whose memory is accessed before a wait (PHX055): found in kernels that are
-//! called wrong, at each level and where the call stayed, and shown by execution where that is an
-//! error; their twins are silent.
+//! Copies in the background whose memory is accessed before a wait (PHX055): found in kernels that
+//! are called wrong, at each level and where the call stayed, and shown by execution where that is
+//! an error; their twins are silent.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -70,8 +70,8 @@ kernel void right_read_out(global float *out) {
 }
 ";
 
-/// A thread copies, and reads what it has copied: before the wait, and behind it; and another element
-/// of two that take turns.
+/// A thread copies, and reads what it has copied: before the wait, and behind it; and another
+/// element of two that take turns.
 const MODULE: &str = r#"
 target triple = "nvptx64-nvidia-cuda"
 @tile = internal addrspace(3) global [64 x float] undef, align 16

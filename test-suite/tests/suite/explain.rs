@@ -5,7 +5,8 @@ mod source;
 
 use expect_test::{Expect, expect};
 
-/// What it writes about a function of `ll/`: to standard output if that succeeds, else to standard error.
+/// What it writes about a function of `ll/`: to standard output if that succeeds, else to standard
+/// error.
 fn explain(arguments: &[&str]) -> String {
     let folder = phalanx_test_suite::folder().join("ll");
     let arguments = ["explain"].iter().chain(arguments).copied();

@@ -1,8 +1,10 @@
-//! Where pointers lead, and why they are generic, one kind of reason each. `UPDATE_EXPECT=1` accepts changes.
+//! Where pointers lead, and why they are generic, one kind of reason each. `UPDATE_EXPECT=1`
+//! accepts changes.
 
 use expect_test::{Expect, expect};
 
-/// Runs a command in `ll/`; what it writes to standard output if that succeeds, else to standard error.
+/// Runs a command in `ll/`; what it writes to standard output if that succeeds, else to standard
+/// error.
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` is written at the call")]
 fn check(arguments: &[&str], expected: Expect) {
     let folder = phalanx_test_suite::folder().join("ll");

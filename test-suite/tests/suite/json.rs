@@ -65,7 +65,8 @@ fn collect(value: &Value, path: &str, table: &Fields, out: &mut Fields) {
     out.entry(path.to_owned()).or_default().insert(name);
 }
 
-/// The fields that commands write, run in `test-suite`, are those of a section; `rare` ones need not be seen.
+/// The fields that commands write, run in `test-suite`, are those of a section; `rare` ones need
+/// not be seen.
 fn check(section: &str, commands: &[&str], rare: &[&str]) {
     let table = documented(section);
     let mut seen = Fields::new();

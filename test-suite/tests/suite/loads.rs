@@ -1,7 +1,8 @@
-//! `mark-loads`, end to end: which instruction of the device each load becomes, by `llc-22` alone and after our pass.
+//! `mark-loads`, end to end: which instruction of the device each load becomes, by `llc-22` alone
+//! and after our pass.
 //!
-//! `llc-22` runs LLVM's own passes with the same purpose in both cases. Each kernel has one load that matters, of a type that no other
-//! of its accesses has.
+//! `llc-22` runs LLVM's own passes with the same purpose in both cases. Each kernel has one load
+//! that matters, of a type that no other of its accesses has.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
@@ -212,7 +213,8 @@ fn ptx_load(line: &str) -> Option<String> {
 fn gcn_load(line: &str) -> Option<String> {
     let word = line.split_whitespace().next()?;
     let is_load = word.starts_with("global_load_dwordx4") || word.starts_with("s_load_dwordx4");
-    // The arguments of the kernel are loaded like that too, from where s[4:5] and the like lead: of two loads the last is meant.
+    // The arguments of the kernel are loaded like that too, from where s[4:5] and the like lead: of
+    // two loads the last is meant.
     is_load.then(|| word.to_owned())
 }
 
@@ -238,7 +240,8 @@ fn ptx() {
     .assert_eq(&table(&ways));
 }
 
-/// LLVM alone, our marks. LLVM's own mark passes over the barrier; nothing that is said here takes it away.
+/// LLVM alone, our marks. LLVM's own mark passes over the barrier; nothing that is said here takes
+/// it away.
 #[test]
 fn gcn() {
     let Some(llc) = llvm_tools::require("llc") else { return };
@@ -269,10 +272,12 @@ fn gcn() {
     .assert_eq(&table(&ways));
 }
 
-/// Loads of all our kernels: what `llc-22` makes of them by itself, after our pass, and after it has been told which spaces addresses lead to. The
-/// table of `docs/loads.md`; `UPDATE_EXPECT=1` writes it.
+/// Loads of all our kernels: what `llc-22` makes of them by itself, after our pass, and after it
+/// has been told which spaces addresses lead to. The table of `docs/loads.md`; `UPDATE_EXPECT=1`
+/// writes it.
 ///
-/// Code compiled without optimisation is marked `optnone`, which LLVM's passes heed; the mark is taken off.
+/// Code compiled without optimisation is marked `optnone`, which LLVM's passes heed; the mark is
+/// taken off.
 #[test]
 fn kernels() {
     let (Some(llc), Ok(manifest)) = (llvm_tools::require("llc"), Manifest::read()) else { return };

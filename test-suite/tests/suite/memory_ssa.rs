@@ -1,7 +1,9 @@
-//! `print<memoryssa>` held against LLVM's: the same definitions, uses and phis, by whatever numbers.
+//! `print<memoryssa>` held against LLVM's: the same definitions, uses and phis, by whatever
+//! numbers.
 //!
-//! LLVM is asked not to optimise uses, since what it then says depends on its alias analyses. One function of its tests
-//! differs: it calls an intrinsic that touches no memory, of which LLVM does not know that.
+//! LLVM is asked not to optimise uses, since what it then says depends on its alias analyses. One
+//! function of its tests differs: it calls an intrinsic that touches no memory, of which LLVM does
+//! not know that.
 
 use std::{
     collections::BTreeMap,
@@ -201,8 +203,9 @@ fn aliases() {
           no       store i32 %first, ptr %tile, align 4 | %last = load i32, ptr addrspace(1) %g, align 4"#]].assert_eq(&of_store.join("\n"));
 }
 
-/// A store through a pointer that leads to the workgroup's memory does not touch what two loads of device memory read; one through an unknown
-/// pointer does. A barrier makes visible what others wrote.
+/// A store through a pointer that leads to the workgroup's memory does not touch what two loads of
+/// device memory read; one through an unknown pointer does. A barrier makes visible what others
+/// wrote.
 #[test]
 fn classes_and_slots() {
     expect![[r#"

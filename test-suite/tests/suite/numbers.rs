@@ -1,7 +1,8 @@
-//! Operations on constants: what `opt-22` folds them to is what `phalanx opt` does, and what `phalanx run` computes.
+//! Operations on constants: what `opt-22` folds them to is what `phalanx opt` does, and what
+//! `phalanx run` computes.
 //!
-//! Random operations, each in a function of its own. LLVM is the judge where it gives a number: what is poison or `undef` may be
-//! anything, and which NaN an operation gives is open.
+//! Random operations, each in a function of its own. LLVM is the judge where it gives a number:
+//! what is poison or `undef` may be anything, and which NaN an operation gives is open.
 
 use std::{ffi::OsStr, fmt::Write as _, fs, path::Path, sync::Arc};
 

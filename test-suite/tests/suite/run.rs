@@ -384,7 +384,8 @@ fn halves_of_a_barrier_order_accesses() {
     }
 }
 
-/// Assembly of one instruction that an intrinsic stands for is executed; other text is refused by name.
+/// Assembly of one instruction that an intrinsic stands for is executed; other text is refused by
+/// name.
 #[test]
 fn assembly() {
     check(

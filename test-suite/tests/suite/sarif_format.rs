@@ -1,4 +1,5 @@
-//! What SARIF 2.1.0 demands of a log: the schema of the standard, and what its text says beyond that (section numbers are those of the standard).
+//! What SARIF 2.1.0 demands of a log: the schema of the standard, and what its text says beyond
+//! that (section numbers are those of the standard).
 
 use std::{fs, sync::LazyLock};
 
@@ -19,7 +20,8 @@ static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut schema: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(schema["title"], "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema");
-    // A bracket too many makes the pattern of languages, which our logs do not name, no regular expression.
+    // A bracket too many makes the pattern of languages, which our logs do not name, no regular
+    // expression.
     for of in ["run", "toolComponent"] {
         let language = &mut schema["definitions"][of]["properties"]["language"];
         let pattern = language.as_object_mut().and_then(|language| language.remove("pattern"));

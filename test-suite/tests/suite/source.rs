@@ -132,6 +132,25 @@ fn files_are_excepted_by_names_below_the_folder_of_the_settings() {
     assert_eq!(skipping("k.cu"), (0, error));
 }
 
+/// Of several files, one has to have a function that is named.
+#[test]
+fn a_function_of_one_of_several_files() {
+    let folder = TempDir::new().expect("folder");
+    let module = |name: &str| {
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\ndefine ptx_kernel void @{name}() {{\n  ret void\n}}\n"
+        )
+    };
+    write(folder.path(), "a.ll", &module("first"));
+    write(folder.path(), "b.ll", &module("second"));
+    let named = |name: &str| run(folder.path(), &format!("check a.ll b.ll --function {name}"));
+    let outcome = named("second");
+    assert_eq!(text(&outcome.stdout), "nothing found; judged: 1 kernel, 0 barriers\n");
+    let outcome = named("secnod");
+    assert_eq!(outcome.status, Some(2), "{outcome:?}");
+    assert!(outcome.errors().contains("is called `secnod` in any of"), "{outcome:?}");
+}
+
 #[test]
 fn three_languages() {
     let opencl = "kernel void wrong(global int *p) {\n  if (get_local_id(0) < 16)\n    barrier(CLK_LOCAL_MEM_FENCE);\n  p[get_local_id(0)] = 1;\n}\n";

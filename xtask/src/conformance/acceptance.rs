@@ -1,8 +1,9 @@
 //! What LLVM accepts we accept, and what its reader refuses we refuse.
 //!
-//! The files themselves, and mutants of them: most files are right, most mutants are almost right. A mutant that only
-//! LLVM's verifier refuses is counted by LLVM's message, since our verifier promises a part of LLVM's rules; everything
-//! else that differs is unexplained, and so is a crash of ours on any text.
+//! The files themselves, and mutants of them: most files are right, most mutants are almost right.
+//! A mutant that only LLVM's verifier refuses is counted by LLVM's message, since our verifier
+//! promises a part of LLVM's rules; everything else that differs is unexplained, and so is a crash
+//! of ours on any text.
 
 use std::{fs, path::PathBuf};
 

@@ -1,20 +1,21 @@
 //! Why two answers about uniformity differ.
 //!
-//! Ours may be divergent where LLVM 22 says uniform, since LLVM 22 is wrong in known ways; and uniform where LLVM says
-//! divergent, since our rules see single edges. Neither is taken on trust:
+//! Ours may be divergent where LLVM 22 says uniform, since LLVM 22 is wrong in known ways; and
+//! uniform where LLVM says divergent, since our rules see single edges. Neither is taken on trust:
 //!
-//! - without fixes and refinements (`--exact-llvm`) our answer must be LLVM's, definition by definition;
-//! - the function is executed by the abstract oracle. A value that is seen to differ between lanes that execute it
-//!   together must be divergent in ours; a value that is uniform in ours only must never be seen to differ. LLVM is
-//!   wrong, too, if the value differs only once branches on the same condition are made independent: its rules do not
-//!   look at what conditions are.
+//! - without fixes and refinements (`--exact-llvm`) our answer must be LLVM's, definition by
+//!   definition;
+//! - the function is executed by the abstract oracle. A value that is seen to differ between lanes
+//!   that execute it together must be divergent in ours; a value that is uniform in ours only must
+//!   never be seen to differ. LLVM is wrong, too, if the value differs only once branches on the
+//!   same condition are made independent: its rules do not look at what conditions are.
 //!
 //! What does not fit is unexplained.
 //!
-//! LLVM's own answers are no constant: in cycles that are assumed divergent some depend on the order of its work list,
-//! and that on addresses. Which cycles and temporal uses are listed there differs from run to run, and so do values
-//! behind always-uniform instructions. Such a list is not compared, and such a value may be either of LLVM's answers if
-//! LLVM is seen to give both.
+//! LLVM's own answers are no constant: in cycles that are assumed divergent some depend on the
+//! order of its work list, and that on addresses. Which cycles and temporal uses are listed there
+//! differs from run to run, and so do values behind always-uniform instructions. Such a list is not
+//! compared, and such a value may be either of LLVM's answers if LLVM is seen to give both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,8 +130,8 @@ fn order_matters(left: &Uniformity, right: &Uniformity) -> bool {
 
 /// Does an operation that is always uniform stand in a cycle that both assume divergent?
 ///
-/// Uses outside of the cycle diverge exactly if LLVM notices the cycle's divergent exits before it assumes the cycle
-/// divergent, and that depends on the order of its work list.
+/// Uses outside of the cycle diverge exactly if LLVM notices the cycle's divergent exits before it
+/// assumes the cycle divergent, and that depends on the order of its work list.
 fn has_fixed_in_assumed(llvm: &Uniformity, ours: &Uniformity) -> bool {
     let is_in = |side: &Uniformity, block: &str| {
         side.assumed.iter().any(|cycle| cycle.blocks.contains(block))
@@ -150,7 +151,8 @@ struct Function<'a> {
 impl Function<'_> {
     fn classify(&self, oracle: Oracle<'_>, out: &mut Vec<Entry>) {
         let mut comparison = uniformity::compare(self.llvm, self.ours);
-        // Where even LLVM's rules give another answer, fixes and refinements explain nothing; that is listed already.
+        // Where even LLVM's rules give another answer, fixes and refinements explain nothing; that
+        // is listed already.
         let same = |place: &Place| {
             self.by_rules.is_none_or(|f| f.is_divergent(place) == self.llvm.is_divergent(place))
         };
@@ -169,7 +171,8 @@ impl Function<'_> {
             let listing = if self.llvm.all_uniform { self.unmarked() } else { self.llvm.clone() };
             let run = |branches| oracle(&listing, self.ours, branches);
             let seen = run(Branches::Computed).and_then(|seen| {
-                // The second question is only about values that are divergent in ours and were not seen to be.
+                // The second question is only about values that are divergent in ours and were not
+                // seen to be.
                 let open = |v: &ValueDifference| !v.left_divergent && !seen.contains(&v.place);
                 let any = comparison.values.iter().any(open);
                 let independent = if any { run(Branches::Independent)? } else { BTreeSet::new() };

@@ -1,7 +1,8 @@
 //! LLVM's tests and what is known about each: target, processor, whether LLVM 22 accepts it.
 //!
-//! `ORACLE.tsv` in the folder says it for the files it lists. Of others the target is found in the same way: the triple
-//! of the first `RUN:` line, else the file's own, else one by the name of the folder.
+//! `ORACLE.tsv` in the folder says it for the files it lists. Of others the target is found in the
+//! same way: the triple of the first `RUN:` line, else the file's own, else one by the name of the
+//! folder.
 
 use std::{
     fs,

@@ -1,7 +1,8 @@
 //! What the printing passes print about files: LLVM's tests and our kernels.
 //!
-//! Each program runs once per file with all passes in one pipeline. The corpus has LLVM's answers beside the files;
-//! those are the truth, and `opt-22` answers where there is none (further files, kernels, other processors).
+//! Each program runs once per file with all passes in one pipeline. The corpus has LLVM's answers
+//! beside the files; those are the truth, and `opt-22` answers where there is none (further files,
+//! kernels, other processors).
 
 use std::{
     collections::BTreeSet,
@@ -71,7 +72,8 @@ fn questions_about(file: &CorpusFile) -> anyhow::Result<Vec<Question>> {
         facts: Fact::ALL.to_vec(),
         stored,
     }];
-    // The same on other targets and processors: `FILE.ll.uniformity.amdgcn`, `FILE.ll.uniformity.gfx1010`.
+    // The same on other targets and processors: `FILE.ll.uniformity.amdgcn`,
+    // `FILE.ll.uniformity.gfx1010`.
     let folder = file.path.parent().unwrap_or(&file.path);
     let prefix =
         format!("{}.uniformity.", file.path.file_name().unwrap_or_default().to_string_lossy());

@@ -1,8 +1,9 @@
 //! LLVM's own tests, run by their `RUN:` lines with ours in the place of `opt`.
 //!
-//! A test counts when `opt-22` passes it and all passes it asks for are ours too. Where a test pins an answer that is
-//! wrong or coarser than ours, ours fails it and must pass it with `--exact-llvm`; the difference is then listed with the
-//! check that failed, and the section about facts says why the answer differs.
+//! A test counts when `opt-22` passes it and all passes it asks for are ours too. Where a test pins
+//! an answer that is wrong or coarser than ours, ours fails it and must pass it with
+//! `--exact-llvm`; the difference is then listed with the check that failed, and the section about
+//! facts says why the answer differs.
 
 use std::{fs, time::Duration};
 

@@ -1,7 +1,8 @@
-//! LLVM's whole test tree: every `.ll` file below a folder is read, verified, printed and read back.
+//! LLVM's whole test tree: every `.ll` file below a folder is read, verified, printed and read
+//! back.
 //!
-//! A file is *valid* if `llvm-as-22` accepts it as it lies there. A file that its `RUN:` lines give to
-//! `split-file` is split first, and each `.ll` part of it is an input. For every input:
+//! A file is *valid* if `llvm-as-22` accepts it as it lies there. A file that its `RUN:` lines give
+//! to `split-file` is split first, and each `.ll` part of it is an input. For every input:
 //!
 //! | LLVM | we must |
 //! |---|---|

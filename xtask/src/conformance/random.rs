@@ -1,8 +1,8 @@
 //! Uniformity of random functions, value by value.
 //!
-//! The functions are small and dense: random or structured control flow, irreducible cycles among them, filled with
-//! sources of divergence, phis and uses across cycles. Many stand in one file, since starting a program costs more than
-//! analysing a function.
+//! The functions are small and dense: random or structured control flow, irreducible cycles among
+//! them, filled with sources of divergence, phis and uses across cycles. Many stand in one file,
+//! since starting a program costs more than analysing a function.
 
 use std::fs;
 
@@ -42,7 +42,8 @@ impl Target {
 
     /// The module, written for AMDGPU, for this target.
     ///
-    /// NVPTX has no operation whose result LLVM takes as uniform whatever its operand is: a call in its place.
+    /// NVPTX has no operation whose result LLVM takes as uniform whatever its operand is: a call in
+    /// its place.
     fn translate(self, module: String) -> String {
         match self {
             Target::Amdgcn => module,

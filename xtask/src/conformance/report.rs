@@ -7,14 +7,16 @@ use std::{collections::BTreeMap, fmt::Write as _};
 pub(super) enum Class {
     /// Ours is divergent, LLVM's uniform, and an execution shows different values: LLVM is wrong.
     LlvmWrong,
-    /// The same once branches are independent of each other: LLVM is right by luck, not by its rules.
+    /// The same once branches are independent of each other: LLVM is right by luck, not by its
+    /// rules.
     LlvmLucky,
-    /// Ours is divergent, LLVM's uniform, and no execution differs; without the soundness fixes ours is LLVM's. The fixes
-    /// cost this.
+    /// Ours is divergent, LLVM's uniform, and no execution differs; without the soundness fixes
+    /// ours is LLVM's. The fixes cost this.
     LlvmUnsafe,
     /// Ours is uniform, LLVM's divergent, and no execution shows different values.
     Finer,
-    /// A list printed beside the values (cycles, temporal uses) differs by the fixes or refinements.
+    /// A list printed beside the values (cycles, temporal uses) differs by the fixes or
+    /// refinements.
     Listing,
     /// Known, and for the reason that the entry gives.
     Explained,

@@ -1,7 +1,8 @@
 //! What `-S` writes must be the module that was read.
 //!
-//! What `opt-22 -S` writes of the original and of our print is compared byte by byte, but for the line that names the module. Data
-//! layouts that a text does not state are compared as well: `opt-22` writes that of the triple.
+//! What `opt-22 -S` writes of the original and of our print is compared byte by byte, but for the
+//! line that names the module. Data layouts that a text does not state are compared as well:
+//! `opt-22` writes that of the triple.
 
 use std::{
     fs,
@@ -63,7 +64,8 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
 ///
 /// The text is given on standard input, so that no file name gets into the module.
 fn canonical(tools: &Tools, text: &[u8]) -> anyhow::Result<Result<Vec<u8>, String>> {
-    // Broken modules occur in the corpus on purpose; whether they are refused is another section's business.
+    // Broken modules occur in the corpus on purpose; whether they are refused is another section's
+    // business.
     let printed = tools.opt.run(["-S", "-disable-verify", "-o", "-", "-"], text)?;
     Ok(match printed.success() {
         true => Ok(printed.stdout),

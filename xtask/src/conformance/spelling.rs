@@ -1,9 +1,12 @@
-//! Differences in how instructions are printed that come from LLVM's reader and say nothing about uniformity.
+//! Differences in how instructions are printed that come from LLVM's reader and say nothing about
+//! uniformity.
 //!
-//! - LLVM replaces the attributes of declared intrinsics by those it would give them today, so attribute groups may be
-//!   fewer and have other numbers: `#7` is `#5` then. We keep what the text says.
-//! - LLVM 22's reader loses the fast-math flags of a `phi` that has metadata, `phi contract float ..., !dbg !1`: it
-//!   returns from the incoming values at the comma before it sets the flags. We keep them.
+//! - LLVM replaces the attributes of declared intrinsics by those it would give them today, so
+//!   attribute groups may be fewer and have other numbers: `#7` is `#5` then. We keep what the text
+//!   says.
+//! - LLVM 22's reader loses the fast-math flags of a `phi` that has metadata,
+//!   `phi contract float ..., !dbg !1`: it returns from the incoming values at the comma before it
+//!   sets the flags. We keep them.
 //!
 //! That texts mean the same is what the round trips check.
 

@@ -2,9 +2,10 @@
 //!
 //! # What
 //!
-//! The question is about one thread and one moment: both addresses as they are when what they are made from has been computed, the
-//! last instance of each instruction. `No` says that no byte is in both ranges then; nothing is said of different iterations of a loop
-//! around what the addresses are made from.
+//! The question is about one thread and one moment: both addresses as they are when what they are
+//! made from has been computed, the last instance of each instruction. `No` says that no byte is in
+//! both ranges then; nothing is said of different iterations of a loop around what the addresses
+//! are made from.
 //!
 //! | answer | because |
 //! |---|---|
@@ -18,13 +19,16 @@
 //! | no | a stack slot whose address goes nowhere, and anything that is not made from it |
 //! | may | anything else; types may say no where addresses do not ([`tbaa`](super::tbaa)) |
 //!
-//! `must` is said when both start at one byte, whatever their sizes, as LLVM does; `partial` when they overlap otherwise.
+//! `must` is said when both start at one byte, whatever their sizes, as LLVM does; `partial` when
+//! they overlap otherwise.
 //!
 //! # How
 //!
-//! An address is taken apart into what it is made from and a distance ([`Address`]), a bounded number of steps up. A phi or selection is not
-//! looked through. Indices that are no constants are taken apart into [sums](super::linear), for who asks only now: an answer that is kept would depend on
-//! whatever they are computed from ([`AliasQuery::by_constant_steps`]). O(steps) per address.
+//! An address is taken apart into what it is made from and a distance ([`Address`]), a bounded
+//! number of steps up. A phi or selection is not looked through. Indices that are no constants are
+//! taken apart into [sums](super::linear), for who asks only now: an answer that is kept would
+//! depend on whatever they are computed from ([`AliasQuery::by_constant_steps`]). O(steps) per
+//! address.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, TypeKind, Value, ValueKind, attributes::AttrKind,
@@ -60,7 +64,8 @@ pub struct Location {
     pub address: Value,
     /// How many bytes from there on, if it is known.
     pub size: Option<u64>,
-    /// Whether bytes before it may be accessed as well, as code does that is given an address inside of an object.
+    /// Whether bytes before it may be accessed as well, as code does that is given an address
+    /// inside of an object.
     pub reaches_back: bool,
 }
 
@@ -85,10 +90,11 @@ pub struct Address {
     pub base: Value,
     /// How far from there, if that is a constant.
     pub offset: Option<i64>,
-    /// In the arithmetic of how many bits, which are the low ones of the address: those of an index in the narrowest of the
-    /// spaces on the way.
+    /// In the arithmetic of how many bits, which are the low ones of the address: those of an index
+    /// in the narrowest of the spaces on the way.
     pub bits: u32,
-    /// Whether indices are wider in another of them. Then where it is beyond these bits is known only if nothing has wrapped.
+    /// Whether indices are wider in another of them. Then where it is beyond these bits is known
+    /// only if nothing has wrapped.
     pub is_mixed: bool,
 }
 
@@ -121,8 +127,9 @@ const STEPS: usize = 64;
 pub enum Named {
     /// A variable that is an object of its own.
     Object,
-    /// A variable of workgroup memory that the module gives no place: that of a launch begins behind all that have one. Each variable of
-    /// this kind begins there, so it is apart from other objects and not from its like.
+    /// A variable of workgroup memory that the module gives no place: that of a launch begins
+    /// behind all that have one. Each variable of this kind begins there, so it is apart from other
+    /// objects and not from its like.
     Added,
 }
 
@@ -213,7 +220,8 @@ impl<'a> AliasQuery<'a> {
         Some(Location::behind(address, self.sizes.store_size(ty)))
     }
 
-    /// What a call may access through an argument: all of what that leads to, unless it copies or fills memory from there on.
+    /// What a call may access through an argument: all of what that leads to, unless it copies or
+    /// fills memory from there on.
     #[must_use]
     pub fn through_argument(&self, call: InstId, argument: Value) -> Location {
         let Code { context, body, .. } = self.code;
@@ -240,7 +248,8 @@ impl<'a> AliasQuery<'a> {
         self.alias_over((a, b), &|_| true)
     }
 
-    /// The same, where indices are computed from values that are not `same` at both. What the addresses are made from has to be.
+    /// The same, where indices are computed from values that are not `same` at both. What the
+    /// addresses are made from has to be.
     pub fn alias_over(
         &mut self,
         (a, b): (Location, Location),
@@ -319,7 +328,8 @@ impl<'a> AliasQuery<'a> {
         at
     }
 
-    /// How two accesses relate whose addresses are made from one, if it takes a look into indices to tell.
+    /// How two accesses relate whose addresses are made from one, if it takes a look into indices
+    /// to tell.
     fn by_indices(
         &mut self,
         (from, a): (Address, Location),
@@ -493,7 +503,8 @@ mod tests {
         assert_eq!(ranges_of((None, Some(1)), (Some(0), Some(1))), Alias::May);
     }
 
-    /// Two bytes at these distances, and the same with an address on the way whose space has an index of 64 bits.
+    /// Two bytes at these distances, and the same with an address on the way whose space has an
+    /// index of 64 bits.
     #[test]
     fn distances_are_as_wide_as_an_index() {
         let both = |at: i64, bt: i64| {

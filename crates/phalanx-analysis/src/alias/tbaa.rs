@@ -2,18 +2,20 @@
 //!
 //! # What
 //!
-//! The front end promises that memory is accessed as the type that is in it. An access carries a *tag*: the type of the object that
-//! the access path begins with, the type that is accessed, and where that is in the object. Types are nodes of a tree: a
-//! scalar names its parent, up to `char`, which may be anything, and a root that stands for the language; a structure names its fields and
+//! The front end promises that memory is accessed as the type that is in it. An access carries a
+//! *tag*: the type of the object that the access path begins with, the type that is accessed, and
+//! where that is in the object. Types are nodes of a tree: a scalar names its parent, up to `char`,
+//! which may be anything, and a root that stands for the language; a structure names its fields and
 //! where they are.
 //!
-//! Let the *parent* of a type at an offset be the field there, with the offset inside of it; of a scalar, the scalar above it. Two
-//! tags may be of one byte if one of them is reached from the other over parents: an `int` of a structure may be an `int`, and is
-//! a `char`, but no `float` and no `int` of another structure (LLVM's language reference, "tbaa metadata").
+//! Let the *parent* of a type at an offset be the field there, with the offset inside of it; of a
+//! scalar, the scalar above it. Two tags may be of one byte if one of them is reached from the
+//! other over parents: an `int` of a structure may be an `int`, and is a `char`, but no `float` and
+//! no `int` of another structure (LLVM's language reference, "tbaa metadata").
 //!
-//! Where the tag is of the scalar itself, not of a path to it, offsets are not compared. Types under different roots come from different
-//! languages, of which nothing is promised. A node that is not as it should be, and the form with sizes, promise nothing
-//! either.
+//! Where the tag is of the scalar itself, not of a path to it, offsets are not compared. Types
+//! under different roots come from different languages, of which nothing is promised. A node that
+//! is not as it should be, and the form with sizes, promise nothing either.
 //!
 //! # Complexity
 //!

@@ -7,19 +7,20 @@
 //! atomicAdd(sum, v);    // PHX044: 32 lanes update one address
 //! ```
 //!
-//! Global memory is fetched in sectors of 32 bytes. An access is reported when its lanes touch so many that less than half of what is fetched is used
-//! ([`Rule::UncoalescedAccess`]).
+//! Global memory is fetched in sectors of 32 bytes. An access is reported when its lanes touch so
+//! many that less than half of what is fetched is used ([`Rule::UncoalescedAccess`]).
 //!
-//! Workgroup memory is divided into banks: lanes that are served together and want different words of one bank are served one after the other
-//! ([`Rule::BankConflict`]; [`banks`] says how many that are).
+//! Workgroup memory is divided into banks: lanes that are served together and want different words
+//! of one bank are served one after the other ([`Rule::BankConflict`]; [`banks`] says how many that
+//! are).
 //!
-//! Atomic updates of one address by all lanes follow each other ([`Rule::SameAddressAtomic`]), unless
-//! a branch before them lets one lane come only.
+//! Atomic updates of one address by all lanes follow each other ([`Rule::SameAddressAtomic`]),
+//! unless a branch before them lets one lane come only.
 //!
 //! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes
 //! of each wave, its counts are taken, whatever the pattern. Otherwise only accesses with a
-//! constant distance between lanes have counts; where the width of waves is not known, for waves
-//! of 32 and of 64 lanes. If what lanes of a row are apart is a value that is known at run time only
+//! constant distance between lanes have counts; where the width of waves is not known, for waves of
+//! 32 and of 64 lanes. If what lanes of a row are apart is a value that is known at run time only
 //! (`x * n`, `symbolic`), that is said with the value. Where an index was loaded by each lane
 //! (`a[b[i]]`) the access is a gather; of the rest nothing is known. O(accesses × lanes).
 
@@ -195,7 +196,8 @@ fn is_loaded(facts: Facts<'_>, address: Value) -> bool {
     false
 }
 
-/// Sectors, and whether less than half of them is used. A base that could be more fortunate is given the benefit of the doubt.
+/// Sectors, and whether less than half of them is used. A base that could be more fortunate is
+/// given the benefit of the doubt.
 fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
     let of_stride = |stride| fewest_sectors(&strided(stride, lanes), access.size, access.align);
     let (wanted, count) = match (access.pattern, access.sectors) {
@@ -240,8 +242,8 @@ fn strided(stride: i64, lanes: u32) -> Vec<i64> {
     (0..i64::from(lanes)).map(|lane| lane.wrapping_mul(stride)).collect()
 }
 
-/// Where an address points to, as far as it says so or what it is made from does. The generic space is taken for global memory: the arguments of
-/// kernels are.
+/// Where an address points to, as far as it says so or what it is made from does. The generic space
+/// is taken for global memory: the arguments of kernels are.
 pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
     space_of(facts.code, facts.target.architecture(), address)
 }

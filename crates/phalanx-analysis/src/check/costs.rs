@@ -8,10 +8,10 @@
 //!   out[i] = slower(in[i]);  // 60 instructions
 //! ```
 //!
-//! A side of a branch is what its first block dominates, up to the block where the sides meet again.
-//! A side that other branches lead to as well has no block of its own, and counts nothing. Branches
-//! that leave a loop count with the loop. Instructions are those of the IR, without debug records,
-//! phis and unconditional jumps. O(instructions + accesses × lanes).
+//! A side of a branch is what its first block dominates, up to the block where the sides meet
+//! again. A side that other branches lead to as well has no block of its own, and counts nothing.
+//! Branches that leave a loop count with the loop. Instructions are those of the IR, without debug
+//! records, phis and unconditional jumps. O(instructions + accesses × lanes).
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{

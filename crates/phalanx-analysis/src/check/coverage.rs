@@ -73,8 +73,8 @@ pub enum NotJudged {
     WorkgroupAccess(Why),
 }
 
-/// What is judged in a function; `is_defined` tells for a function that is called by name whether it
-/// has a body here.
+/// What is judged in a function; `is_defined` tells for a function that is called by name whether
+/// it has a body here.
 #[must_use]
 pub fn coverage(
     code: Code<'_>,

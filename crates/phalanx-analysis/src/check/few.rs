@@ -5,10 +5,10 @@
 //!   atomicAdd(sum, partial);    // one lane of each wave
 //! ```
 //!
-//! A block is guarded by the branches that dominate it on one side only. A guard lets few lanes come
-//! if it compares for equality what differs between lanes, or asks for a number below one, alone or
-//! together with other conditions (`&&`). What is no comparison (an elected lane, a flag) may choose
-//! one lane, and is taken to. Everything else (`i < n`, `a[i] > 0`) lets many come.
+//! A block is guarded by the branches that dominate it on one side only. A guard lets few lanes
+//! come if it compares for equality what differs between lanes, or asks for a number below one,
+//! alone or together with other conditions (`&&`). What is no comparison (an elected lane, a flag)
+//! may choose one lane, and is taken to. Everything else (`i < n`, `a[i] > 0`) lets many come.
 //! O(dominators of the block).
 
 use phalanx_graph::Node;

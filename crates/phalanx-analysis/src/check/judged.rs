@@ -2,24 +2,30 @@
 //!
 //! # How
 //!
-//! What the rules say of one operation follows from the graph, from all operations, from what is known of launches, and from what was *read* while it was judged
-//! ([`Reads`]). The latter is put down for each operation. After an edit of instructions those are judged again that read
+//! What the rules say of one operation follows from the graph, from all operations, from what is
+//! known of launches, and from what was *read* while it was judged ([`Reads`]). The latter is put
+//! down for each operation. After an edit of instructions those are judged again that read
 //!
-//! - a branch or a value that diverges otherwise, or a block whose execution depends on something else,
-//! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
+//! - a branch or a value that diverges otherwise, or a block whose execution depends on something
+//!   else,
+//! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask,
+//!   or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another,
 //! - by what threads come to the function, and what functions that it calls do at their ends,
 //!   likewise.
 //!
-//! After the split of a block its instructions count as changed, and where it parts threads the branch is at the end of another block. To operations that have read
-//! neither, the two graphs are one: what comes into the block still does, what leads out of it leads out of the new one, and no way between others is
-//! another, nor what dominates or controls what. From which blocks something that waits can be executed is found again, and has to be what it was.
+//! After the split of a block its instructions count as changed, and where it parts threads the
+//! branch is at the end of another block. To operations that have read neither, the two graphs are
+//! one: what comes into the block still does, what leads out of it leads out of the new one, and no
+//! way between others is another, nor what dominates or controls what. From which blocks something
+//! that waits can be executed is found again, and has to be what it was.
 //!
 //! # Invariants
 //!
-//! - The answer is that of judging each operation: there is no other way to [find](findings) anything.
-//! - Operations are the same, and so are blocks and edges but for one split: who keeps this sees to that. Where a function ends in another way, everything is
-//!   judged again.
+//! - The answer is that of judging each operation: there is no other way to [find](findings)
+//!   anything.
+//! - Operations are the same, and so are blocks and edges but for one split: who keeps this sees to
+//!   that. Where a function ends in another way, everything is judged again.
 //!
 //! **Complexity.** O(operations × what each read), and judging again those that are.
 
@@ -101,8 +107,8 @@ pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Arc<[Finding]> {
     Judged::new(facts, sites).findings
 }
 
-/// Whether [`Judged::follow`] has to be told that what is stored may be another, or what blocks do, after an instruction came, went, moved or changed that is, or
-/// was, like this.
+/// Whether [`Judged::follow`] has to be told that what is stored may be another, or what blocks do,
+/// after an instruction came, went, moved or changed that is, or was, like this.
 #[must_use]
 pub fn concerns_memory(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() || has_pointers(code, inst)
@@ -137,8 +143,9 @@ impl Judged {
         &self.findings
     }
 
-    /// Brings the findings up to date with instructions that have changed, in the same blocks with the same edges but for one that was split; `is_memory` if some
-    /// [concern memory](concerns_memory). How many operations were judged again; none if all are to be.
+    /// Brings the findings up to date with instructions that have changed, in the same blocks with
+    /// the same edges but for one that was split; `is_memory` if some [concern
+    /// memory](concerns_memory). How many operations were judged again; none if all are to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -164,7 +171,8 @@ impl Judged {
             now.each_that_differs(before, |block| _ = nodes.insert(Node::new(block)));
             nodes
         };
-        // A branch that varies at the end of a block that was split is one that differs, and so is that of the new block.
+        // A branch that varies at the end of a block that was split is one that differs, and so is
+        // that of the new block.
         let branches = others(facts.divergence.terminators(), &self.terminators);
         let blocks = others(facts.controlled, &self.controlled);
         let insts: FxHashSet<InstId> = changed.iter().copied().collect();

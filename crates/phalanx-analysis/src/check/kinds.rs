@@ -9,12 +9,15 @@
 //! | arrival, where a barrier is split (`arrive`, `signal`) | nobody | as for the whole barrier: others wait for those that do not come |
 //! | wait, where it is split | who comes | nobody, or a wave if it is aligned: all have arrived, so whoever waits goes on |
 //!
-//! Objects in memory that count arrivals (`mbarrier`) are not among them: who arrives is up to the program, and waiting is a loop.
+//! Objects in memory that count arrivals (`mbarrier`) are not among them: who arrives is up to the
+//! program, and waiting is a loop.
 //!
-//! **How many.** Threads come to a barrier wave by wave, and each wave counts with its width, the last one of a workgroup too. So PTX has the number a
-//! multiple of that; and where no workgroup has as many, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
+//! **How many.** Threads come to a barrier wave by wave, and each wave counts with its width, the
+//! last one of a workgroup too. So PTX has the number a multiple of that; and where no workgroup
+//! has as many, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
 //!
-//! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_*`.
+//! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction
+//! Set Architecture*, `S_BARRIER_*`.
 
 use phalanx_ir::{TypeKind, constant::ConstKind};
 use phalanx_target::{
@@ -31,7 +34,8 @@ use super::{
 };
 use crate::code::{Code, read_assembly};
 
-/// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.
+/// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so
+/// many threads.
 pub(super) fn of_call(
     code: Code<'_>,
     intrinsic: Intrinsic,
@@ -87,7 +91,8 @@ fn signed(code: Code<'_>, value: phalanx_ir::Value) -> Option<i64> {
     Some((int.to_u64()? << unused) as i64 >> unused)
 }
 
-/// The threads that have to come to an operation together, where there are such. See [`calls_are_known`].
+/// The threads that have to come to an operation together, where there are such. See
+/// [`calls_are_known`].
 pub(super) fn together<'a>(
     facts: Facts<'_>,
     site: &Site,
@@ -148,7 +153,8 @@ impl Counted {
     }
 }
 
-/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with it.
+/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with
+/// it.
 fn is_everybody<'a>(facts: Facts<'_>, site: &Site, counted: impl FnOnce() -> &'a Counted) -> bool {
     let SiteKind::Barrier { number, threads, .. } = site.kind else { return false };
     let size = exact_size(facts.launch).map(|size| size.map(u64::from).iter().product());
@@ -157,8 +163,10 @@ fn is_everybody<'a>(facts: Facts<'_>, site: &Site, counted: impl FnOnce() -> &'a
         && counted().is_alone(number)
 }
 
-/// Whether nothing is called but what the target has; no, if no barrier is for a number of threads. Of a barrier for as many threads as a workgroup has
-/// it is only known that they are all of them if nobody else may come: another function, or a barrier that is counted with it. O(instructions).
+/// Whether nothing is called but what the target has; no, if no barrier is for a number of threads.
+/// Of a barrier for as many threads as a workgroup has it is only known that they are all of them
+/// if nobody else may come: another function, or a barrier that is counted with it.
+/// O(instructions).
 pub(super) fn calls_are_known(facts: Facts<'_>, waiting: &[&Site]) -> bool {
     let is_counted = |site: &&Site| match site.kind {
         SiteKind::Barrier { barrier, threads, .. } => barrier.partial && threads.is_some(),

@@ -1,8 +1,9 @@
 //! What could be said of launches so that something is uniform.
 //!
-//! The sources of a value are an upper bound whatever launches are like, and what varies among the threads of a scope follows from the
-//! launch: so it takes no new analysis to see that something is uniform for some launches, only the set of what varies in
-//! them. A few shapes are tried, the least restrictive first: those that people launch.
+//! The sources of a value are an upper bound whatever launches are like, and what varies among the
+//! threads of a scope follows from the launch: so it takes no new analysis to see that something is
+//! uniform for some launches, only the set of what varies in them. A few shapes are tried, the
+//! least restrictive first: those that people launch.
 //!
 //! O(1) for each question, O(blocks) for a function.
 
@@ -12,7 +13,8 @@ use phalanx_target::{Extent, LaunchFacts, Scope, SourceSet, varying};
 use super::finding::Geometry;
 use super::{Facts, Finding, Level, Rule};
 
-/// Launches, as far as they are possible by what is known, for which nothing that depends on `sources` differs within a scope.
+/// Launches, as far as they are possible by what is known, for which nothing that depends on
+/// `sources` differs within a scope.
 #[must_use]
 pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Geometry> {
     let is_harmless = |facts: &LaunchFacts| !sources.intersects(varying(scope, facts));

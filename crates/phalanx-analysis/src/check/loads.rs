@@ -5,8 +5,9 @@
 //! | [`Rule::CoherentLoad`] | NVPTX | nothing in the kernel writes through the pointer, and `ld.global.nc` is refused: the argument is not `noalias`, the pointer goes where it is not followed, or the variable can be named from elsewhere |
 //! | [`Rule::LaneByLaneLoad`] | AMDGPU | the address is one for the wave as far as positions go, and `s_load` is refused: a store or an acquire before it, its alignment, or an address that depends on what is not known, arguments of unknown callers aside |
 //!
-//! Loads that differ from lane to lane by their position, and memory that the kernel writes, are as they should be: nothing is said of them. What loads
-//! may be is found by [`loads`](crate::loads). O(loads + instructions).
+//! Loads that differ from lane to lane by their position, and memory that the kernel writes, are as
+//! they should be: nothing is said of them. What loads may be is found by [`loads`](crate::loads).
+//! O(loads + instructions).
 
 use phalanx_ir::{InstId, Opcode};
 use phalanx_target::{Architecture, Scope, SourceSet};
@@ -70,7 +71,8 @@ fn lane_by_lane(facts: Facts<'_>, kinds: &MemoryKinds, load: &Load) -> Option<Fi
     let found = finding(Rule::LaneByLaneLoad, load, refusal);
     match refusal {
         Refusal::Clobbered(_) | Refusal::Acquire(_) | Refusal::Misaligned { .. } => Some(found),
-        // Elsewhere it may be the arguments that are not known, of callers that are elsewhere or gone.
+        // Elsewhere it may be the arguments that are not known, of callers that are elsewhere or
+        // gone.
         Refusal::Divergent(sources) if facts.is_kernel || facts.callers_are_known => {
             let position = SourceSet::THREAD_XYZ | SourceSet::LANE | SourceSet::QUAD;
             let is_unknown = sources.contains(SourceSet::OPAQUE_THREAD);

@@ -1,16 +1,19 @@
 //! Operations of a wave: who takes part, and who was expected to.
 //!
-//! Votes, shuffles and their like are performed by the threads of a wave that execute them together. Where a block is executed by some threads and
-//! not by others, who that is depends on the branches before it.
+//! Votes, shuffles and their like are performed by the threads of a wave that execute them
+//! together. Where a block is executed by some threads and not by others, who that is depends on
+//! the branches before it.
 //!
-//! - On targets where the operation has no mask, the result follows from who happens to be there: a note
-//!   ([`Rule::DivergentGroupOperation`]), since often that is what is meant.
-//! - PTX names those who take part by a mask, and all that are named have to come. A mask that is a constant is right for whole
-//!   waves only, so under divergent control some that it names may be missing ([`Rule::MissingMembers`]): an error when
-//!   evaluation shows a lane that is named and goes another way, a note where the missing ones have ended.
+//! - On targets where the operation has no mask, the result follows from who happens to be there: a
+//!   note ([`Rule::DivergentGroupOperation`]), since often that is what is meant.
+//! - PTX names those who take part by a mask, and all that are named have to come. A mask that is a
+//!   constant is right for whole waves only, so under divergent control some that it names may be
+//!   missing ([`Rule::MissingMembers`]): an error when evaluation shows a lane that is named and
+//!   goes another way, a note where the missing ones have ended.
 //!
-//! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so. Where it shows that all that are named go along with the
-//! first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
+//! A launch whose rows are whole waves is what most people mean: where evaluation shows that
+//! threads then stay together, a note says so. Where it shows that all that are named go along with
+//! the first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
 //!
 //! A mask that is computed is taken to be right here; [`masks`](super::masks) evaluates such.
 //! O(operations × branches that decide them).
@@ -142,7 +145,8 @@ fn is_made_of(facts: Facts<'_>, value: Value, from: InstId) -> bool {
     true
 }
 
-/// Branches that part threads of a wave before an operation, from the last on, and by what. Each is evaluated when it is asked for.
+/// Branches that part threads of a wave before an operation, from the last on, and by what. Each is
+/// evaluated when it is asked for.
 fn deciding<'a>(facts: Facts<'a>, site: &Site) -> impl Iterator<Item = (Node, SourceSet)> + 'a {
     let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
     let parting = move |branch| (branch, facts.parting(branch, Scope::Wave));

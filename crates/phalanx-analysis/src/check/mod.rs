@@ -2,9 +2,9 @@
 //!
 //! # What
 //!
-//! A [`Finding`] says that a [`Rule`] is broken at an instruction, how sure that is ([`Level`]), and what it follows from: the branch
-//! that parts threads, the sources that its direction depends on, two threads that go different ways where such can be
-//! named. Texts are made elsewhere.
+//! A [`Finding`] says that a [`Rule`] is broken at an instruction, how sure that is ([`Level`]),
+//! and what it follows from: the branch that parts threads, the sources that its direction depends
+//! on, two threads that go different ways where such can be named. Texts are made elsewhere.
 //!
 //! | module | rules |
 //! |---|---|
@@ -42,12 +42,15 @@
 //!
 //! # Invariants
 //!
-//! - A kernel without a finding about barriers, that calls nothing unknown and uses no barrier of some threads only, does not hang at a
-//!   barrier, in the model in which threads that have ended are not waited for ([`barriers`] has the argument).
-//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the other does not; or a number that no launch
-//!   fits; or an order of operations that all ways through a function have. Everything else is at most a warning: facts about divergence are upper
-//!   bounds.
-//! - A function has at most one finding per rule and instruction; they are in the order of the text.
+//! - A kernel without a finding about barriers, that calls nothing unknown and uses no barrier of
+//!   some threads only, does not hang at a barrier, in the model in which threads that have ended
+//!   are not waited for ([`barriers`] has the argument).
+//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the
+//!   other does not; or a number that no launch fits; or an order of operations that all ways
+//!   through a function have. Everything else is at most a warning: facts about divergence are
+//!   upper bounds.
+//! - A function has at most one finding per rule and instruction; they are in the order of the
+//!   text.
 
 pub mod accesses;
 pub mod barriers;

@@ -1,7 +1,8 @@
 //! By what numbers can be divided.
 //!
-//! Two answers, since arithmetic wraps: how many low bits are zero, which nothing that wraps changes; and what divides the number with its sign, where no operation wraps that
-//! is said not to (`nsw`). What does so nevertheless is poison, and nobody may branch on that.
+//! Two answers, since arithmetic wraps: how many low bits are zero, which nothing that wraps
+//! changes; and what divides the number with its sign, where no operation wraps that is said not to
+//! (`nsw`). What does so nevertheless is poison, and nobody may branch on that.
 //!
 //! O(operations looked at), which are bounded.
 

@@ -6,8 +6,8 @@
 //! wait_group_events(1, &e);
 //! ```
 //!
-//! A copy is followed from its call along the edges of the graph, up to any wait: which copies a wait
-//! is for is not asked, so a wait for another one hides a mistake. On the way
+//! A copy is followed from its call along the edges of the graph, up to any wait: which copies a
+//! wait is for is not asked, so a wait for another one hides a mistake. On the way
 //!
 //! | copy | accesses that are wrong |
 //! |---|---|
@@ -15,12 +15,12 @@
 //! | the same from such a variable | stores and atomics of it |
 //! | `llvm.nvvm.cp.async.ca` and `.cg` to workgroup memory | loads of the very address |
 //!
-//! A copy of a part of a variable is left alone: the other part may be in use meanwhile, as where two
-//! buffers take turns. An access is certain if it is executed whenever the copy is, and no barrier is
-//! in between: an *error* for a copy of a workgroup, which runs beside all threads. Everything else
-//! is a *warning*: a barrier does not wait for the copy, but in execution by `phalanx-simt`, where one
-//! thread copies at the call, nothing goes wrong behind it.
-//! O(copies × instructions).
+//! A copy of a part of a variable is left alone: the other part may be in use meanwhile, as where
+//! two buffers take turns. An access is certain if it is executed whenever the copy is, and no
+//! barrier is in between: an *error* for a copy of a workgroup, which runs beside all threads.
+//! Everything else is a *warning*: a barrier does not wait for the copy, but in execution by
+//! `phalanx-simt`, where one thread copies at the call, nothing goes wrong behind it. O(copies ×
+//! instructions).
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -232,8 +232,8 @@ fn uncast(code: Code<'_>, pointer: Value) -> Value {
     at
 }
 
-/// The first access in each block behind a copy that comes before any wait. A copy has one finding at
-/// most: the first in the order of the function.
+/// The first access in each block behind a copy that comes before any wait. A copy has one finding
+/// at most: the first in the order of the function.
 fn too_soon(facts: Facts<'_>, copy: InstId, busy: Busy) -> Option<Finding> {
     let code = facts.code;
     let home = node_of(code.body.block_of(copy)?);

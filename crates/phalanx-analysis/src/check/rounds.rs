@@ -1,15 +1,18 @@
 //! What decides whether a round of a cycle comes to an operation.
 //!
-//! Where the only way out of a cycle leads past a barrier, the barrier post-dominates the whole cycle, so nothing in it decides whether a
-//! thread comes to the barrier: only in which round. Threads that do in different rounds are not converged at it: some wait there
-//! while others are in their next round, and may wait for the first before an operation at its start.
+//! Where the only way out of a cycle leads past a barrier, the barrier post-dominates the whole
+//! cycle, so nothing in it decides whether a thread comes to the barrier: only in which round.
+//! Threads that do in different rounds are not converged at it: some wait there while others are in
+//! their next round, and may wait for the first before an operation at its start.
 //!
-//! **Definition.** A *round* of a reducible cycle is what a thread executes from one visit of the header to the next, or until it leaves. The graph of a
-//! round is that of the cycle where edges to the header and out of the cycle lead to an exit; control dependence in it
-//! is what is asked for. In a cycle that is irreducible, or lies in one that is, which block is the header is a choice: there all
-//! branches of the cycle count.
+//! **Definition.** A *round* of a reducible cycle is what a thread executes from one visit of the
+//! header to the next, or until it leaves. The graph of a round is that of the cycle where edges to
+//! the header and out of the cycle lead to an exit; control dependence in it is what is asked for.
+//! In a cycle that is irreducible, or lies in one that is, which block is the header is a choice:
+//! there all branches of the cycle count.
 //!
-//! **Complexity.** O(blocks + edges) of the cycle, once for all operations in it; then that of the answer.
+//! **Complexity.** O(blocks + edges) of the cycle, once for all operations in it; then that of the
+//! answer.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -42,7 +45,8 @@ impl Rounds {
     }
 }
 
-/// A round of a reducible cycle, with nodes of its own: the header first, then the other blocks, then the end.
+/// A round of a reducible cycle, with nodes of its own: the header first, then the other blocks,
+/// then the end.
 #[derive(Debug)]
 struct Round {
     /// Blocks by number.
@@ -86,7 +90,8 @@ impl Round {
         self.numbers.get(&block).map(|&number| Node::from_raw(number))
     }
 
-    /// Whether there is a way from the header to the header, in the cycle, that does not come to a block.
+    /// Whether there is a way from the header to the header, in the cycle, that does not come to a
+    /// block.
     fn misses(&self, block: Node) -> bool {
         let end = Node::from_raw(self.order.len() as u32);
         self.number(block).is_some_and(|block| !self.again.dominates(block, end))

@@ -55,7 +55,8 @@ pub(super) enum Argument {
 /// What it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SiteKind {
-    /// A barrier. The number, and that of the threads that it is for, is none where the target has none or it is no constant.
+    /// A barrier. The number, and that of the threads that it is for, is none where the target has
+    /// none or it is no constant.
     Barrier { barrier: Barrier, number: Option<u64>, threads: Option<u64> },
     /// A call of a function with a barrier in it.
     Call(GlobalName),
@@ -107,7 +108,8 @@ pub(super) fn sites_at(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> SmallV
     found
 }
 
-/// What assembly may do that nobody knows, in the words of its text; none if it waits for nobody, or if it is known for whom.
+/// What assembly may do that nobody knows, in the words of its text; none if it waits for nobody,
+/// or if it is known for whom.
 pub(super) fn may_hide_barrier(
     code: Code<'_>,
     asm: &InlineAsm,
@@ -184,7 +186,8 @@ fn arguments_in(code: Code<'_>, inst: InstId, read: &Assembly, at: u32) -> Vec<A
     operation.map_or_else(Vec::new, |operation| operation.arguments.iter().map(argument).collect())
 }
 
-/// What is known of a condition within assembly under which an operation is executed: none if there is no condition.
+/// What is known of a condition within assembly under which an operation is executed: none if there
+/// is no condition.
 pub(super) fn condition(facts: Facts<'_>, site: &Site) -> Option<(Assembly, Origins)> {
     let asm = inline_assembly(facts.code, site.inst)?;
     let read = read_assembly(facts.code, asm, facts.target.architecture());
@@ -193,7 +196,8 @@ pub(super) fn condition(facts: Facts<'_>, site: &Site) -> Option<(Assembly, Orig
     Some((read, origins))
 }
 
-/// What a function does in its own code: a barrier there is one for which others wait, of all threads of a workgroup or more. O(instructions).
+/// What a function does in its own code: a barrier there is one for which others wait, of all
+/// threads of a workgroup or more. O(instructions).
 #[must_use]
 pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> Callee {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
@@ -208,7 +212,8 @@ pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> 
     answer
 }
 
-/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call of nobody who is named, and inline assembly.
+/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call
+/// of nobody who is named, and inline assembly.
 #[must_use]
 pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
     inline_assembly(code, inst).is_some()
@@ -236,8 +241,9 @@ fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -
     answer
 }
 
-/// Whether the operations that rules are about, or what they say of them, may be others after an instruction came, went, moved or changed that is, or was,
-/// like this, by what is called: all calls but of intrinsics that no rule is about.
+/// Whether the operations that rules are about, or what they say of them, may be others after an
+/// instruction came, went, moved or changed that is, or was, like this, by what is called: all
+/// calls but of intrinsics that no rule is about.
 #[must_use]
 pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() && {

@@ -23,8 +23,8 @@
 //!
 //! # Overflow
 //!
-//! If the sum is `nsw`, a counter that wraps is poison, and the branch has no meaning. Without
-//! the flag (C adds the unsigned `blockDim.x` to an `int`), counters of some threads can wrap in the
+//! If the sum is `nsw`, a counter that wraps is poison, and the branch has no meaning. Without the
+//! flag (C adds the unsigned `blockDim.x` to an `int`), counters of some threads can wrap in the
 //! last round if the bound is less than `d` below the largest number. The answer is then
 //! [`Rounds::UnlessWraps`], and the finding stays as a note.
 //!

@@ -1,4 +1,5 @@
-//! Conflicts of memory spaces: accesses that cannot be right where the address leads, and addresses that go where they are of no use.
+//! Conflicts of memory spaces: accesses that cannot be right where the address leads, and addresses
+//! that go where they are of no use.
 //!
 //! # What
 //!
@@ -9,13 +10,16 @@
 //! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read: in their hands it leads elsewhere | warning |
 //! | [`Rule::MixedSpaces`] | a generic access of which no single space is known, for targets without generic accesses | error, or warning where nothing is known of the address |
 //!
-//! The first three follow from what an address *must* be: all memories that it may lead to are on the wrong side. [`MemoryKinds`] are
-//! upper bounds, so this is certain wherever the instruction is executed with an address that leads anywhere at all.
+//! The first three follow from what an address *must* be: all memories that it may lead to are on
+//! the wrong side. [`MemoryKinds`] are upper bounds, so this is certain wherever the instruction is
+//! executed with an address that leads anywhere at all.
 //!
-//! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is asked for by a flag. It is the conflict of Kong's memory-space analysis,
-//! whose target has an instruction for each memory and none for all.
+//! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is asked for by a flag. It is the
+//! conflict of Kong's memory-space analysis, whose target has an instruction for each memory and
+//! none for all.
 //!
-//! Passing a private address to a function is no finding: printing does it, and whoever is called may be the same thread.
+//! Passing a private address to a function is no finding: printing does it, and whoever is called
+//! may be the same thread.
 //!
 //! O(instructions), and for each cast that is contradicted O(uses of its result).
 
@@ -93,8 +97,9 @@ pub fn findings_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
     if is_executed { conflicts(of, inst) } else { Vec::new() }
 }
 
-/// Instructions that [`findings_at`] may say something else about than before, when addresses led where `before` says: those that [concern](concerns) findings
-/// and have changed are given. None if it is cheaper to find everything anew.
+/// Instructions that [`findings_at`] may say something else about than before, when addresses led
+/// where `before` says: those that [concern](concerns) findings and have changed are given. None if
+/// it is cheaper to find everything anew.
 #[must_use]
 pub fn to_look_at(
     of: SpaceContext<'_>,
@@ -119,7 +124,8 @@ pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
     executed(of).flat_map(|inst| mixed_at(of, inst)).collect()
 }
 
-/// Whether [`findings`] may depend on an instruction, besides on where blocks are and where addresses lead.
+/// Whether [`findings`] may depend on an instruction, besides on where blocks are and where
+/// addresses lead.
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     has_pointers(code, inst)

@@ -12,9 +12,9 @@
 //! decides whether it is left, lanes of a wave may leave it in different rounds, and the memory
 //! that it is about is written again behind the loop and nowhere in it. Where lanes that have left
 //! a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that
-//! could release the lock never does: a warning on AMD's. Else a note, since it ends where lanes make progress by themselves. Nothing
-//! is said where at most one lane of a wave comes to the loop, or where lanes are told apart by an
-//! equation, so that one may be meant.
+//! could release the lock never does: a warning on AMD's. Else a note, since it ends where lanes
+//! make progress by themselves. Nothing is said where at most one lane of a wave comes to the loop,
+//! or where lanes are told apart by an equation, so that one may be meant.
 //!
 //! # Workgroups that wait for each other
 //!

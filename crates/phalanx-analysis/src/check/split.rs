@@ -1,13 +1,16 @@
 //! Split barriers: arrivals and waits take turns.
 //!
-//! Who has arrived at a split barrier waits for it before it arrives again, and nobody waits that has not arrived; PTX calls everything else undefined
-//! (`barrier.cluster`), and AMD's count of arrivals goes wrong.
+//! Who has arrived at a split barrier waits for it before it arrives again, and nobody waits that
+//! has not arrived; PTX calls everything else undefined (`barrier.cluster`), and AMD's count of
+//! arrivals goes wrong.
 //!
-//! **Definition.** For each scope a thread is *out* or *arrived*. It begins a kernel out; an arrival leads from out to arrived, a wait back, a
-//! whole barrier of that scope does both. By a forward analysis each block has the set of states in which threads come to it, over all ways through the
-//! graph: union at joins, from the entry on. An operation is reported ([`Rule::UnpairedBarrier`]) if the wrong state is in its set: as an error if no other is. In a
-//! function that is called, and after calls of functions with barriers, the state is not known, and nothing is said until the next
-//! operation.
+//! **Definition.** For each scope a thread is *out* or *arrived*. It begins a kernel out; an
+//! arrival leads from out to arrived, a wait back, a whole barrier of that scope does both. By a
+//! forward analysis each block has the set of states in which threads come to it, over all ways
+//! through the graph: union at joins, from the entry on. An operation is reported
+//! ([`Rule::UnpairedBarrier`]) if the wrong state is in its set: as an error if no other is. In a
+//! function that is called, and after calls of functions with barriers, the state is not known, and
+//! nothing is said until the next operation.
 //!
 //! Barriers of some threads are left out: who takes part is up to the program.
 //!

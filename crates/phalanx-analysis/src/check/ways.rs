@@ -2,23 +2,29 @@
 //!
 //! # Why
 //!
-//! Whether a way leads from a branch to an operation behind it is a question about a few blocks, but who just walks on from the branch walks to the end
-//! of the function where the answer is no. A function into which a thousand kernels were inlined has a thousand such questions.
+//! Whether a way leads from a branch to an operation behind it is a question about a few blocks,
+//! but who just walks on from the branch walks to the end of the function where the answer is no. A
+//! function into which a thousand kernels were inlined has a thousand such questions.
 //!
 //! # How
 //!
-//! - **Dominators.** Take a block `x` and another, `t`, that it does not dominate, and on the way from `x` up the dominator tree the last block `y` that does not dominate `t`.
-//!   Some way from the entry to `t` avoids `y` and no way to `x` does, so all ways from `t` to `x` lead through `y`, and from there one
-//!   does. So `t` reaches `x` if it reaches `y`: the block where what `t` lies in is over, as a rule, however far `x` is.
-//! - **Order.** Take the blocks that lie in no cycle, and each cycle that lies in no other as one block: what remains has no cycle, and the order in which a
-//!   depth-first search leaves blocks for the last time, turned around, is one in which all edges lead forwards. So a way to a block never
-//!   leads behind it, and is not followed there.
+//! - **Dominators.** Take a block `x` and another, `t`, that it does not dominate, and on the way
+//!   from `x` up the dominator tree the last block `y` that does not dominate `t`. Some way from
+//!   the entry to `t` avoids `y` and no way to `x` does, so all ways from `t` to `x` lead through
+//!   `y`, and from there one does. So `t` reaches `x` if it reaches `y`: the block where what `t`
+//!   lies in is over, as a rule, however far `x` is.
+//! - **Order.** Take the blocks that lie in no cycle, and each cycle that lies in no other as one
+//!   block: what remains has no cycle, and the order in which a depth-first search leaves blocks
+//!   for the last time, turned around, is one in which all edges lead forwards. So a way to a block
+//!   never leads behind it, and is not followed there.
 //!
-//! Both hold as well among the blocks and nested cycles of a reducible cycle, of ways that do not pass its header again: it dominates all others, and
-//! each search comes to it first. A cycle with several entries has no such order, and neither has a block in one: there ways are followed to
+//! Both hold as well among the blocks and nested cycles of a reducible cycle, of ways that do not
+//! pass its header again: it dominates all others, and each search comes to it first. A cycle with
+//! several entries has no such order, and neither has a block in one: there ways are followed to
 //! their end.
 //!
-//! **Complexity.** O(blocks + edges) between `t` and `y`, in the order of the search, × O(log depth); and the difference of their levels in the dominator tree.
+//! **Complexity.** O(blocks + edges) between `t` and `y`, in the order of the search, × O(log
+//! depth); and the difference of their levels in the dominator tree.
 
 use phalanx_graph::{Cfg, CycleId, Cycles, Dfs, DomTree, Node};
 use phalanx_ir::{Opcode, flow::block_of};
@@ -27,8 +33,9 @@ use rustc_hash::FxHashSet;
 use super::Facts;
 use crate::code::Code;
 
-/// Whether a block is nothing but `unreachable`: what a thread does that comes there is undefined, so none does, in a program that means anything. As
-/// an end of the function it would have each branch towards it decide whether anything behind is executed.
+/// Whether a block is nothing but `unreachable`: what a thread does that comes there is undefined,
+/// so none does, in a program that means anything. As an end of the function it would have each
+/// branch towards it decide whether anything behind is executed.
 #[must_use]
 pub fn is_undefined(code: Code<'_>, block: Node) -> bool {
     let first = code.body.block_insts(block_of(block)).next();
@@ -53,7 +60,8 @@ impl<'a> Facts<'a> {
 }
 
 impl Ways<'_> {
-    /// Whether a way that begins with these blocks leads to one that is wanted; blocks are left where `goes_on` holds. Each block is asked about once.
+    /// Whether a way that begins with these blocks leads to one that is wanted; blocks are left
+    /// where `goes_on` holds. Each block is asked about once.
     pub(super) fn any(
         &self,
         from: impl IntoIterator<Item = Node>,
@@ -76,7 +84,8 @@ impl Ways<'_> {
         false
     }
 
-    /// Whether a thread that goes from a branch to `target` may come to a block, in the same iteration of the cycles around both.
+    /// Whether a thread that goes from a branch to `target` may come to a block, in the same
+    /// iteration of the cycles around both.
     pub(super) fn come(&self, branch: Node, target: Node, block: Node) -> bool {
         let cycles = self.cycles;
         let common = cycles.common(branch, block);
@@ -100,8 +109,9 @@ impl Ways<'_> {
         self.reaches(None, from, to)
     }
 
-    /// Whether a way leads from a block to another, neither of which is the header of `common`, without passing that. It is the innermost
-    /// cycle around `to` and all that is of interest, if there is one.
+    /// Whether a way leads from a block to another, neither of which is the header of `common`,
+    /// without passing that. It is the innermost cycle around `to` and all that is of interest, if
+    /// there is one.
     fn reaches(&self, common: Option<CycleId>, from: Node, to: Node) -> bool {
         let header = common.map(|common| self.cycles.header(common));
         let is_ordered = common.is_none_or(|common| self.cycles.is_reducible(common));
@@ -122,7 +132,8 @@ impl Ways<'_> {
         self.any([from], goes_on, |at| at == to)
     }
 
-    /// The first block on the way down the dominator tree to `to` that does not dominate `from`; `to` where there is none.
+    /// The first block on the way down the dominator tree to `to` that does not dominate `from`;
+    /// `to` where there is none.
     fn first_after(&self, from: Node, to: Node) -> Node {
         let mut above = from;
         while !self.dom.dominates(above, to) {
@@ -139,7 +150,8 @@ impl Ways<'_> {
         })
     }
 
-    /// Where a block is among the blocks and nested cycles of a cycle, or of the function. None where there is no order.
+    /// Where a block is among the blocks and nested cycles of a cycle, or of the function. None
+    /// where there is no order.
     fn position(&self, common: Option<CycleId>, at: Node) -> Option<u32> {
         let cycles = self.cycles;
         if common.is_some_and(|common| !cycles.is_reducible(common)) {
@@ -164,7 +176,8 @@ mod tests {
 
     use super::*;
 
-    /// What is said of ways, word by word: walk on from the target, stay in the cycle, and stop before the next round.
+    /// What is said of ways, word by word: walk on from the target, stay in the cycle, and stop
+    /// before the next round.
     fn comes_slowly(cfg: &Cfg, cycles: &Cycles, branch: Node, target: Node, block: Node) -> bool {
         let common = cycles.common(branch, block);
         let is_next_round = |at: Node| common.is_some_and(|common| at == cycles.header(common));

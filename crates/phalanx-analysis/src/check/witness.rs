@@ -1,11 +1,13 @@
 //! Threads that decide a branch differently.
 //!
-//! Facts about divergence are upper bounds: a branch that depends on the thread's index may still go one way for all. Where what
-//! decides it is a function of nothing but the index of the thread in its workgroup, it is evaluated for one thread after the other,
-//! until two are found that go different ways. That is a proof for launches that have both threads.
+//! Facts about divergence are upper bounds: a branch that depends on the thread's index may still
+//! go one way for all. Where what decides it is a function of nothing but the index of the thread
+//! in its workgroup, it is evaluated for one thread after the other, until two are found that go
+//! different ways. That is a proof for launches that have both threads.
 //!
-//! The expression is followed through integer arithmetic and through stack slots that are written once, before they are read: unoptimized code
-//! keeps everything in such. Whatever else it depends on, and whatever is poison, ends the evaluation: there is no witness then.
+//! The expression is followed through integer arithmetic and through stack slots that are written
+//! once, before they are read: unoptimized code keeps everything in such. Whatever else it depends
+//! on, and whatever is poison, ends the evaluation: there is no witness then.
 //!
 //! O(expression × threads looked at); both are bounded.
 
@@ -36,7 +38,8 @@ const THREADS: u32 = 1024;
 /// Every launch is taken to have so many threads in a row, where nothing is known of launches.
 const USUAL: u32 = 32;
 
-/// Two threads, of which one goes from a branch to where `comes` holds and another to where `stays_away` does. Within one wave if `in_wave`.
+/// Two threads, of which one goes from a branch to where `comes` holds and another to where
+/// `stays_away` does. Within one wave if `in_wave`.
 pub(super) fn witness(
     facts: Facts<'_>,
     branch: Node,
@@ -122,7 +125,8 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
     if is_alike { answer } else { Decision::Unknown }
 }
 
-/// Whether all lanes of a mask that a wave has come from a branch to where others of the wave do, by what evaluation says of each thread.
+/// Whether all lanes of a mask that a wave has come from a branch to where others of the wave do,
+/// by what evaluation says of each thread.
 pub(super) fn named_come(
     facts: Facts<'_>,
     branch: Node,
@@ -152,7 +156,8 @@ pub(super) fn named_come(
     if is_right { answer } else { Decision::Unknown }
 }
 
-/// Threads that stand for all that a workgroup may have, as far as an expression is concerned. None if there is no bound.
+/// Threads that stand for all that a workgroup may have, as far as an expression is concerned. None
+/// if there is no bound.
 pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<Vec<[u32; 3]>> {
     if let Some(size) = exact_size(facts.launch) {
         return Some(threads(size));
@@ -454,7 +459,8 @@ pub(super) fn slot(facts: Facts<'_>, address: Value) -> Option<InstId> {
     (body.inst(own).opcode == Opcode::Alloca).then_some(own)
 }
 
-/// What a load from a stack slot gives, where the slot is written in full and before: once, or several times one after the other.
+/// What a load from a stack slot gives, where the slot is written in full and before: once, or
+/// several times one after the other.
 pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     facts.reads_slots();
     let body = facts.code.body;
@@ -473,7 +479,8 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
             }
         }
     }
-    // A slot that was not written holds nothing: then the load is of no use, or comes after the store on every way.
+    // A slot that was not written holds nothing: then the load is of no use, or comes after the
+    // store on every way.
     if !written.iter().all(|&store| is_before(facts, store, load)) {
         return None;
     }
@@ -484,7 +491,8 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     let last = written.iter().copied().find(is_last)?;
     let value = body.operands(last)[0];
     let is_whole = type_of(facts, value)? == body.inst(load).ty;
-    // What is written in rounds is another value in each, unless it is the only one, and a constant.
+    // What is written in rounds is another value in each, unless it is the only one, and a
+    // constant.
     let is_in_rounds = |&store: &InstId| {
         body.block_of(store).is_none_or(|block| facts.cycles.innermost(node_of(block)).is_some())
     };

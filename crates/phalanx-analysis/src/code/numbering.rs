@@ -1,7 +1,7 @@
 //! How arguments and instructions of a function are numbered as values of the analyses.
 //!
-//! Arguments come first, then instructions by id, unlinked ones included: the number of an instruction does not depend
-//! on the others, so facts stay in place when the function is edited.
+//! Arguments come first, then instructions by id, unlinked ones included: the number of an
+//! instruction does not depend on the others, so facts stay in place when the function is edited.
 
 use phalanx_core::affect::Value;
 use phalanx_ir::{FunctionHeader, InstId};
@@ -59,7 +59,8 @@ impl Numbering {
         }
     }
 
-    /// As [`Numbering::operand`], where facts are known of so many values; no value for an operand that is not among them.
+    /// As [`Numbering::operand`], where facts are known of so many values; no value for an operand
+    /// that is not among them.
     #[inline]
     pub fn operand_of(
         self,

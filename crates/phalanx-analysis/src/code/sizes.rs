@@ -1,11 +1,12 @@
 //! Sizes of types and offsets of addresses.
 //!
-//! What a type takes in memory follows LLVM's data layout (Language Reference, "Data Layout"): an array element stands
-//! at the next multiple of its alignment, a member of a structure likewise unless the structure is packed. A size that
-//! is not known, because a structure has no body or a vector is scalable, is `None`, and so is an offset that does not fit.
+//! What a type takes in memory follows LLVM's data layout (Language Reference, "Data Layout"): an
+//! array element stands at the next multiple of its alignment, a member of a structure likewise
+//! unless the structure is packed. A size that is not known, because a structure has no body or a
+//! vector is scalable, is `None`, and so is an offset that does not fit.
 //!
-//! Sizes are remembered by type. O(types inside) for the first question about a type, O(1) for the next; no recursion,
-//! since types nest as deep as the text says.
+//! Sizes are remembered by type. O(types inside) for the first question about a type, O(1) for the
+//! next; no recursion, since types nest as deep as the text says.
 
 use std::rc::Rc;
 
@@ -90,7 +91,8 @@ impl<'a> TypeSizes<'a> {
         self.extent(ty).map(|extent| extent.stride)
     }
 
-    /// How many bytes an element of the type takes in a vector: these are without gaps. None where that is no number of bytes.
+    /// How many bytes an element of the type takes in a vector: these are without gaps. None where
+    /// that is no number of bytes.
     #[must_use]
     pub fn lane_size(&self, ty: Type) -> Option<u64> {
         lane_size(self.context, &self.layout.layout, ty)
@@ -107,7 +109,8 @@ impl<'a> TypeSizes<'a> {
         self.layout
     }
 
-    /// Whether a store of the type writes every bit of its bytes with bits of the value, or with zeros.
+    /// Whether a store of the type writes every bit of its bytes with bits of the value, or with
+    /// zeros.
     #[must_use]
     pub fn is_scalar(&self, ty: Type) -> bool {
         self.layout.layout.bits(self.context, ty).is_some()
@@ -206,8 +209,9 @@ impl<'a> TypeSizes<'a> {
         self.offset(data.ty, data.element_type(), indices.iter().map(|index| index.as_const()))
     }
 
-    /// How far indices into a type move an address of type `pointer`, in the arithmetic of its space: as a signed number of
-    /// as many bits as an index has there. None stands for an index that is no constant.
+    /// How far indices into a type move an address of type `pointer`, in the arithmetic of its
+    /// space: as a signed number of as many bits as an index has there. None stands for an index
+    /// that is no constant.
     pub fn offset(
         &mut self,
         pointer: Type,
@@ -218,8 +222,9 @@ impl<'a> TypeSizes<'a> {
         Some(cut(self.steps(ty, indices, |_, _| false)?, bits))
     }
 
-    /// How far the indices into a type that are constants move an address. Of the others `variable` is told the position and how far each unit of
-    /// it moves the address, and says whether to go on.
+    /// How far the indices into a type that are constants move an address. Of the others `variable`
+    /// is told the position and how far each unit of it moves the address, and says whether to go
+    /// on.
     pub(crate) fn steps(
         &mut self,
         mut ty: Type,
@@ -263,8 +268,8 @@ impl<'a> TypeSizes<'a> {
         Some(offset)
     }
 
-    /// How many bits an index has in the space of an address or a vector of them: what is computed beyond is lost. None for
-    /// what is no address, and where there are more than 64.
+    /// How many bits an index has in the space of an address or a vector of them: what is computed
+    /// beyond is lost. None for what is no address, and where there are more than 64.
     #[must_use]
     pub fn index_bits(&self, pointer: Type) -> Option<u32> {
         let scalar = match *self.context.type_kind(pointer) {

@@ -2,10 +2,12 @@
 //!
 //! # What
 //!
-//! A *memory* is one of a few disjoint kinds of storage; a [`SpaceSet`] holds those that an address may lead to. It also says whether the
-//! pointer may be one that leads nowhere: null, undefined, or out of its object.
+//! A *memory* is one of a few disjoint kinds of storage; a [`SpaceSet`] holds those that an address
+//! may lead to. It also says whether the pointer may be one that leads nowhere: null, undefined, or
+//! out of its object.
 //!
-//! An address space has the addresses of one or more memories ([`SpaceModel::of`]). Spaces contain each other, so this is no partition:
+//! An address space has the addresses of one or more memories ([`SpaceModel::of`]). Spaces contain
+//! each other, so this is no partition:
 //!
 //! | target | spaces with more than one memory |
 //! |---|---|
@@ -13,9 +15,11 @@
 //! | AMDGPU | flat: device memory, constant or not, LDS, scratch; global: device memory, constant or not |
 //! | SPIR-V | Generic: private, workgroup, device memory |
 //!
-//! On AMDGPU constant memory is device memory that nobody writes, so global has its addresses; on NVPTX it is a bank of its own.
+//! On AMDGPU constant memory is device memory that nobody writes, so global has its addresses; on
+//! NVPTX it is a bank of its own.
 //!
-//! [`SpaceModel::narrowest`] is the other way round: the space with the fewest memories that has all of a set.
+//! [`SpaceModel::narrowest`] is the other way round: the space with the fewest memories that has
+//! all of a set.
 
 use std::fmt;
 
@@ -248,8 +252,9 @@ impl SpaceModel {
         }
     }
 
-    /// Whether something that one set leads to and something that another does can be the same bytes. On AMDGPU constant memory and
-    /// what descriptors describe are device memory; of spaces without a meaning nothing is known.
+    /// Whether something that one set leads to and something that another does can be the same
+    /// bytes. On AMDGPU constant memory and what descriptors describe are device memory; of spaces
+    /// without a meaning nothing is known.
     #[must_use]
     pub fn may_overlap(self, a: SpaceSet, b: SpaceSet) -> bool {
         let described = SpaceSet::BUFFER | SpaceSet::RESOURCE | SpaceSet::STRIDED;
@@ -262,8 +267,9 @@ impl SpaceModel {
         is_odd(a) || is_odd(b) || a.meets(b) || a.meets(device) && b.meets(device)
     }
 
-    /// The memories that a space has to have for an access of one of a set. On NVPTX the addresses that parameters of kernels have in the generic
-    /// space are in the window of device memory (PTX ISA, `isspacep`), so an access of one or the other is one of that.
+    /// The memories that a space has to have for an access of one of a set. On NVPTX the addresses
+    /// that parameters of kernels have in the generic space are in the window of device memory (PTX
+    /// ISA, `isspacep`), so an access of one or the other is one of that.
     #[must_use]
     pub fn accessed(self, set: SpaceSet) -> SpaceSet {
         let set = set.memories();
@@ -273,7 +279,8 @@ impl SpaceModel {
         }
     }
 
-    /// The space of fewest memories that has the addresses of all that is [accessed](Self::accessed) of a set. None if only one that has no conversion has, or none.
+    /// The space of fewest memories that has the addresses of all that is
+    /// [accessed](Self::accessed) of a set. None if only one that has no conversion has, or none.
     #[must_use]
     pub fn narrowest(self, set: SpaceSet) -> Option<u32> {
         let candidates: &[u32] = match self.architecture {
@@ -302,8 +309,9 @@ mod tests {
         (Architecture::Spirv, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
     ];
 
-    /// What the spaces of `phalanx-target` say of each other holds for the memories: whoever contains another has its memories, and who
-    /// has a memory in common with another may overlap it.
+    /// What the spaces of `phalanx-target` say of each other holds for the memories: whoever
+    /// contains another has its memories, and who has a memory in common with another may overlap
+    /// it.
     #[test]
     fn memories_agree_with_containment_and_overlap() {
         for (architecture, numbers) in ALL {
@@ -312,7 +320,8 @@ mod tests {
                 for &b in numbers {
                     let (x, y) =
                         (AddressSpace::of(architecture, a), AddressSpace::of(architecture, b));
-                    // SPIR-V's generic space has what it can be cast from, which is more than constant memory is.
+                    // SPIR-V's generic space has what it can be cast from, which is more than
+                    // constant memory is.
                     if x.contains(y) && architecture != Architecture::Spirv {
                         assert!(model.of(a).contains(model.of(b)), "{architecture:?} {a} {b}");
                     }

@@ -1,10 +1,12 @@
 //! Edges from versions of private slots: their SSA form turned round.
 //!
-//! The form says of each touch which version is before it; this says of each version what comes behind. It follows from private memory and from nothing else, so
-//! it is there as long as that is. Versions of classes of memory need no table: their form can be asked
+//! The form says of each touch which version is before it; this says of each version what comes
+//! behind. It follows from private memory and from nothing else, so it is there as long as that is.
+//! Versions of classes of memory need no table: their form can be asked
 //! ([`MemorySsa::readers`](crate::memory::MemorySsa::readers)).
 //!
-//! **Invariants.** Instructions are known by their ids, not by their numbers among all values: these move when the function gets another argument.
+//! **Invariants.** Instructions are known by their ids, not by their numbers among all values:
+//! these move when the function gets another argument.
 //!
 //! **Complexity.** O(versions + edges), with edges of one version sorted.
 

@@ -1,4 +1,5 @@
-//! Data flow by its definition: each instruction is looked at for what it reads, in one pass over the function. Slow, for tests.
+//! Data flow by its definition: each instruction is looked at for what it reads, in one pass over
+//! the function. Slow, for tests.
 
 use phalanx_ir::{InstId, Opcode};
 

@@ -1,10 +1,14 @@
-//! Why private memory holds what it does behind a call: chains inside of the function that was given its address.
+//! Why private memory holds what it does behind a call: chains inside of the function that was
+//! given its address.
 //!
-//! As [`returned`](super::returned) for results. The [summary](crate::summary::through) of a function says what it leaves in what an
-//! argument points to: it brings a source in, or an argument has it. The chain is one of the same solution, where what the argument points to is
-//! as good as a stack slot: from what is there when the function returns to what brings the source in, or to the argument.
+//! As [`returned`](super::returned) for results. The [summary](crate::summary::through) of a
+//! function says what it leaves in what an argument points to: it brings a source in, or an
+//! argument has it. The chain is one of the same solution, where what the argument points to is as
+//! good as a stack slot: from what is there when the function returns to what brings the source in,
+//! or to the argument.
 //!
-//! What was there before the call and is still there, or becomes something else, is explained in the caller.
+//! What was there before the call and is still there, or becomes something else, is explained in
+//! the caller.
 //!
 //! O(function) for each chain: made when somebody asks.
 
@@ -35,8 +39,9 @@ pub struct Left {
     pub given: Given,
 }
 
-/// What to ask the function whose call a version of private memory comes from, for a source of the version: that comes from `operand` where this has the
-/// source `before`, or else is brought in by the function. Nothing where the operand is no argument.
+/// What to ask the function whose call a version of private memory comes from, for a source of the
+/// version: that comes from `operand` where this has the source `before`, or else is brought in by
+/// the function. Nothing where the operand is no argument.
 #[must_use]
 pub fn left_by(
     code: Code<'_>,
@@ -87,11 +92,12 @@ pub fn left_by(
     found().unwrap_or_default()
 }
 
-/// One of the shortest chains from what a function leaves to what it is [`Given`], for one of `sources`, and which of its values stand for versions
-/// of memory. Empty if there is none.
+/// One of the shortest chains from what a function leaves to what it is [`Given`], for one of
+/// `sources`, and which of its values stand for versions of memory. Empty if there is none.
 ///
-/// The first link is about what is there at a return, or about a branch at which threads part for returns where something else is there. What
-/// `around` knows of the function's own arguments does not matter.
+/// The first link is about what is there at a return, or about a branch at which threads part for
+/// returns where something else is there. What `around` knows of the function's own arguments does
+/// not matter.
 #[must_use]
 pub fn left(
     code: Code<'_>,

@@ -1,8 +1,10 @@
 //! Why the result of a call depends on what it does: chains inside of the function that is called.
 //!
-//! The [summary](crate::summary) of a function says that its result depends on a source, because the function brings it in or because an
-//! argument has it. Either was found by solving the function alone, with no sources of arguments, or with those of one argument and no
-//! others; the chain is one of that solution, from what is returned to what brings the source in, or to the argument.
+//! The [summary](crate::summary) of a function says that its result depends on a source, because
+//! the function brings it in or because an argument has it. Either was found by solving the
+//! function alone, with no sources of arguments, or with those of one argument and no others; the
+//! chain is one of that solution, from what is returned to what brings the source in, or to the
+//! argument.
 //!
 //! O(function) for each chain: made when somebody asks.
 
@@ -25,10 +27,12 @@ pub enum Given {
     Argument(u32, SourceSet),
 }
 
-/// One of the shortest chains from what is returned, or from a member of it, to what is [`Given`]; for one of `sources`. Empty if there is none.
+/// One of the shortest chains from what is returned, or from a member of it, to what is [`Given`];
+/// for one of `sources`. Empty if there is none.
 ///
-/// The first link is about a return, about what is inserted into the structure that is returned, or about a branch at which threads part
-/// for different returns. What `around` knows of the function's own arguments does not matter.
+/// The first link is about a return, about what is inserted into the structure that is returned, or
+/// about a branch at which threads part for different returns. What `around` knows of the
+/// function's own arguments does not matter.
 #[must_use]
 pub fn returned(
     code: Code<'_>,

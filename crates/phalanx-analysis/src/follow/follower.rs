@@ -11,10 +11,11 @@
 //! then the tables are brought up to date, if at most an eighth of the function has changed, and
 //! solved again.
 //!
-//! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
-//! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies
-//! them. Whoever holds a follower takes it out of its place while it works and puts it back afterwards, so that work that is
-//! broken off loses it instead of leaving it half done.
+//! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is
+//! kept only changes how fast it is found. It is used only for the very inputs that it was brought
+//! up to: a [`Stamp`] identifies them. Whoever holds a follower takes it out of its place while it
+//! works and puts it back afterwards, so that work that is broken off loses it instead of leaving
+//! it half done.
 //!
 //! | what changed | what happens |
 //! |---|---|
@@ -105,8 +106,8 @@ impl Follower {
         Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }
     }
 
-    /// A follower that will keep what it finds, but no tables by themselves: of a function whose divergence was solved from scratch before, at that
-    /// position of its history.
+    /// A follower that will keep what it finds, but no tables by themselves: of a function whose
+    /// divergence was solved from scratch before, at that position of its history.
     #[must_use]
     pub fn seen(sources: Sources, position: u64) -> Self {
         let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
@@ -129,8 +130,9 @@ impl Follower {
         State::Seen(Box::new(Seen { stamp, mood, tables }))
     }
 
-    /// The tables of a function for which it was asked last, if they are at hand: by our own rules what [`full_with`](crate::lower::full_with) makes of
-    /// it, with other numbers for what stands for memory. O(values + uses).
+    /// The tables of a function for which it was asked last, if they are at hand: by our own rules
+    /// what [`full_with`](crate::lower::full_with) makes of it, with other numbers for what stands
+    /// for memory. O(values + uses).
     #[must_use]
     pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         match &self.state {
@@ -143,8 +145,9 @@ impl Follower {
 
     /// The divergence of the function as it is now.
     ///
-    /// `since` says what happened to the body since an earlier position, `None` if that is not known; `scratch` solves from
-    /// scratch by the precise rules. Where a repair changes nothing, the answer is that of before.
+    /// `since` says what happened to the body since an earlier position, `None` if that is not
+    /// known; `scratch` solves from scratch by the precise rules. Where a repair changes nothing,
+    /// the answer is that of before.
     pub fn answer<'h>(
         &mut self,
         subject: Subject<'_>,
@@ -214,7 +217,8 @@ impl Follower {
             State::Kept(kept) => subject.granted.difference(&kept.lowering.granted).len(),
             _ => 0,
         };
-        // Whoever rewrites a function as a whole is better served from scratch, and may do so again.
+        // Whoever rewrites a function as a whole is better served from scratch, and may do so
+        // again.
         let is_few = |changes: &Changes<'_>| changes.len() + granted <= most_repaired(size);
         let few_changes = changes.filter(|changes| size >= LARGE && is_few(changes));
         match (std::mem::take(&mut self.state), few_changes) {
@@ -250,7 +254,8 @@ impl Follower {
                     (Mood::Once, Some(changes)) if changes.len() > most_by_single_edits(size) => {
                         self.solve(&subject, Mood::Again, tables)
                     }
-                    // Solved from the tables of another follower, which costs less than to keep anything.
+                    // Solved from the tables of another follower, which costs less than to keep
+                    // anything.
                     (Mood::Again, Some(changes))
                         if !self.keeps_tables
                             && self.purpose == Purpose::Divergence
@@ -271,7 +276,8 @@ impl Follower {
         }
     }
 
-    /// Solves from scratch, and keeps nothing but tables: those at hand, if they can be brought up to date, or new ones.
+    /// Solves from scratch, and keeps nothing but tables: those at hand, if they can be brought up
+    /// to date, or new ones.
     fn solve(
         &mut self,
         subject: &Subject<'_>,
@@ -292,7 +298,8 @@ impl Follower {
         Answered::Solved(answer)
     }
 
-    /// Brings what is kept up to date. An error if that cannot be done: with what is expected, where nothing can be kept now.
+    /// Brings what is kept up to date. An error if that cannot be done: with what is expected,
+    /// where nothing can be kept now.
     fn follow(
         &mut self,
         mut kept: Box<Kept>,

@@ -1,18 +1,24 @@
-//! The tables of a function that is followed, lowered once and then brought up to date where it is edited.
+//! The tables of a function that is followed, lowered once and then brought up to date where it is
+//! edited.
 //!
 //! # What
 //!
-//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They are kept from the first answer on, as
-//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and hardly any time; by LLVM's rules less. After an edit they are made to be
-//! edited ([`Tables::edited`]), and what has changed is stated in them. So whoever solves anew, because too much has changed for a repair or none is
-//! worth it yet, lowers only what has changed; and whoever solves the same tables with something [granted](Granted) lowers nothing.
+//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They
+//! are kept from the first answer on, as lowering has left them: that costs their room, some 60
+//! bytes for each instruction, 100 where there are many stack slots, and hardly any time; by LLVM's
+//! rules less. After an edit they are made to be edited ([`Tables::edited`]), and what has changed
+//! is stated in them. So whoever solves anew, because too much has changed for a repair or none is
+//! worth it yet, lowers only what has changed; and whoever solves the same tables with something
+//! [granted](Granted) lowers nothing.
 //!
 //! # Invariants
 //!
-//! Tables count for the very inputs of their stamp. A [`Lowering`] that could not bring them up to date has left them half done: they are of no use any more.
+//! Tables count for the very inputs of their stamp. A [`Lowering`] that could not bring them up to
+//! date has left them half done: they are of no use any more.
 //!
-//! **Complexity.** Lowering: O(instructions). The first edit: O(values + uses), a good deal less than lowering. Each edit: O(changed
-//! instructions, and what [looks](crate::lower::Neighbours) at them). To be solved from, edited tables are copied: O(values + uses).
+//! **Complexity.** Lowering: O(instructions). The first edit: O(values + uses), a good deal less
+//! than lowering. Each edit: O(changed instructions, and what [looks](crate::lower::Neighbours) at
+//! them). To be solved from, edited tables are copied: O(values + uses).
 
 use std::borrow::Cow;
 
@@ -74,7 +80,8 @@ pub(super) struct Lowered {
 pub(super) struct Tables {
     stamp: Stamp,
     form: Form,
-    /// The graph that they are of, where there are stack slots: what an edit of it is to these is found by comparison.
+    /// The graph that they are of, where there are stack slots: what an edit of it is to these is
+    /// found by comparison.
     graph: Option<(Cfg, DomTree)>,
 }
 
@@ -85,7 +92,8 @@ enum Form {
     Edited(Box<Lowering>, Box<EditableTable>),
 }
 
-/// How many numbers are left out before the versions of memory, for instructions that are yet to come.
+/// How many numbers are left out before the versions of memory, for instructions that are yet to
+/// come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     /// For a few edits.
@@ -141,7 +149,8 @@ impl Lowered {
 }
 
 impl Lowering {
-    /// States in tables what has changed since, and what is granted now. None if that cannot be done.
+    /// States in tables what has changed since, and what is granted now. None if that cannot be
+    /// done.
     ///
     /// `before` is the graph of the tables, which is needed where there are stack slots.
     pub(super) fn restate(
@@ -162,7 +171,8 @@ impl Lowering {
         if is_other_flow {
             insts.extend(Neighbours::moved(code, blocks, table));
         }
-        // Which calls are outside of the cycle of their token depends on all tokens, and on the cycles.
+        // Which calls are outside of the cycle of their token depends on all tokens, and on the
+        // cycles.
         if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
             insts.extend(escape::controlled(code));
         }
@@ -386,8 +396,8 @@ pub(super) fn split_since(
 /// How many instructions are visited to see whether one reads itself.
 const FAR: usize = 256;
 
-/// Whether one of these instructions may read itself by way of others, without a phi: that can be where nobody comes, and then shapes hang on the order in which
-/// they are found.
+/// Whether one of these instructions may read itself by way of others, without a phi: that can be
+/// where nobody comes, and then shapes hang on the order in which they are found.
 fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
     let (body, dom) = (subject.code.body, subject.flow.dom);
     if dom.preorder().len() == dom.node_count() {

@@ -8,9 +8,11 @@
 //! | [`Through`](crate::code::calls::Through): what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers; else these are repaired ([`ThroughFollower`](super::ThroughFollower)) |
 //! | [`Results`] | solutions with the function's own sources and with its arguments | these are repaired ([`ResultFollower`]) |
 //!
-//! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are follows from the graph, from `ret` instructions, and from
-//! where what they return is computed; it is found again when one of these changes. Whether a call has a time is told by one
-//! *witness*, an instruction that is not pure: while it has not changed there is one. Where there was none, only what has changed can have become one.
+//! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are
+//! follows from the graph, from `ret` instructions, and from where what they return is computed; it
+//! is found again when one of these changes. Whether a call has a time is told by one *witness*, an
+//! instruction that is not pure: while it has not changed there is one. Where there was none, only
+//! what has changed can have become one.
 //!
 //! **Complexity.** That of the repairs, and O(returns).
 
@@ -49,7 +51,8 @@ pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     opcode.is_terminator() || opcode.is_call() || accesses || makes_address
 }
 
-/// Whether an answer that nothing is known of what is done through pointers may depend on an instruction.
+/// Whether an answer that nothing is known of what is done through pointers may depend on an
+/// instruction.
 #[must_use]
 pub fn concerns_pointers(code: Code<'_>, inst: InstId) -> bool {
     concerns_effects(code, inst) || has_pointers(code, inst)

@@ -2,17 +2,20 @@
 //!
 //! # How
 //!
-//! The [`Follower`] of the function follows it [with pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for what arguments point to, which are
-//! stated again, of the objects in question, after an edit ([`SlotFollower`](crate::memory::SlotFollower)); and beside the solution with the function's own sources
-//! it keeps those with the inputs of [`Through`] as the only ones.
+//! The [`Follower`] of the function follows it [with
+//! pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for what arguments
+//! point to, which are stated again, of the objects in question, after an edit
+//! ([`SlotFollower`](crate::memory::SlotFollower)); and beside the solution with the function's own
+//! sources it keeps those with the inputs of [`Through`] as the only ones.
 //!
-//! What is read off them follows from the SSA form of the objects ([`SlotFacts`]), which is looked at again for objects with which a changed
-//! instruction had to do, or that an edit of the control flow gave another one; and from the [`Returns`], as for results. The branches at which threads part hang
-//! on the graph as a whole, and are found again where that is another.
+//! What is read off them follows from the SSA form of the objects ([`SlotFacts`]), which is looked
+//! at again for objects with which a changed instruction had to do, or that an edit of the control
+//! flow gave another one; and from the [`Returns`], as for results. The branches at which threads
+//! part hang on the graph as a whole, and are found again where that is another.
 //!
-//! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](crate::code::calls::PARTS). While no argument is
-//! followed, memory alone is.
+//! Where an edit changes what the inputs are, or by which values they are stood for, everything is
+//! found anew: another argument is followed, an object has other slots, or there are more than
+//! [`PARTS`](crate::code::calls::PARTS). While no argument is followed, memory alone is.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 
@@ -51,7 +54,8 @@ struct Known {
 }
 
 impl ThroughFollower {
-    /// Of a function of which something may have been known before, at that position of its history.
+    /// Of a function of which something may have been known before, at that position of its
+    /// history.
     #[must_use]
     pub fn seen(position: u64) -> Self {
         Self { follower: Follower::seen_for(Purpose::Through, position), known: None }

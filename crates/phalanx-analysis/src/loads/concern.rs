@@ -2,15 +2,18 @@
 //!
 //! # What
 //!
-//! What [`classify`](super::classify) says follows from what it is given ([`Facts`](super::Facts)) and from the code. Of the code it looks at
+//! What [`classify`](super::classify) says follows from what it is given ([`Facts`](super::Facts))
+//! and from the code. Of the code it looks at
 //!
 //! - loads: their order, flags, types, alignments and addresses;
-//! - whatever reads or writes memory or may be an [acquire](crate::memory::order), and in which order these stand;
-//! - what addresses are made from, step by step: values that are pointers or vectors of them. A step by an index that is no constant is unknown whatever the index
-//!   is, so what computes it does not matter.
+//! - whatever reads or writes memory or may be an [acquire](crate::memory::order), and in which
+//!   order these stand;
+//! - what addresses are made from, step by step: values that are pointers or vectors of them. A
+//!   step by an index that is no constant is unknown whatever the index is, so what computes it
+//!   does not matter.
 //!
-//! So an instruction matters if it accesses memory, or calls, or its result is anything but numbers. That is said of the instruction alone, so of one that has not
-//! changed it stays so.
+//! So an instruction matters if it accesses memory, or calls, or its result is anything but
+//! numbers. That is said of the instruction alone, so of one that has not changed it stays so.
 //!
 //! What diverges is given, and compared by whoever keeps an answer. O(1).
 
@@ -18,7 +21,8 @@ use phalanx_ir::{Context, InstId, Opcode, Type, TypeKind};
 
 use crate::code::Code;
 
-/// Whether classes of loads may be others after an instruction was inserted, removed, moved or changed that is, or was, like this.
+/// Whether classes of loads may be others after an instruction was inserted, removed, moved or
+/// changed that is, or was, like this.
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);

@@ -2,8 +2,10 @@
 //!
 //! # How
 //!
-//! Each load has its class by itself, so it is enough to classify those again whose class may be another. For most of them that follows from the load, from
-//! what its address is made from, where that leads and whether it diverges, and from what is done with the arguments and variables it is based on.
+//! Each load has its class by itself, so it is enough to classify those again whose class may be
+//! another. For most of them that follows from the load, from what its address is made from, where
+//! that leads and whether it diverges, and from what is done with the arguments and variables it is
+//! based on.
 //!
 //! | what changed | what happens |
 //! |---|---|
@@ -12,16 +14,17 @@
 //! | what is done with an argument or a variable | from scratch |
 //! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are; which instructions are acquires is kept |
 //!
-//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; to the
-//! others it does not matter what stores and calls come and go, as long as the rest is the same.
+//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function.
+//! Loads of which that was asked are remembered; to the others it does not matter what stores and
+//! calls come and go, as long as the rest is the same.
 //!
 //! # Invariants
 //!
 //! - The answer is that of [`classify`](super::classify).
 //! - Whatever is not told here is the same: who keeps a follower sees to that.
 //!
-//! **Complexity.** O(loads), a look-up each, where a pointer has changed, and O(sinks) per root; classifying again may cost O(instructions) once, if it
-//! matters what happens before a load.
+//! **Complexity.** O(loads), a look-up each, where a pointer has changed, and O(sinks) per root;
+//! classifying again may cost O(instructions) once, if it matters what happens before a load.
 
 use std::sync::Arc;
 
@@ -107,7 +110,8 @@ impl LoadFollower {
         &self.classes
     }
 
-    /// Brings the classes up to date with an edit. Whether a load was classified again; none if all are to be.
+    /// Brings the classes up to date with an edit. Whether a load was classified again; none if all
+    /// are to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -197,7 +201,8 @@ impl LoadFollower {
         self.roots.extend(new);
     }
 
-    /// Whether an instruction that may have changed neither writes nor acquires, nor has done so: a plain load of numbers, or a step of an address.
+    /// Whether an instruction that may have changed neither writes nor acquires, nor has done so: a
+    /// plain load of numbers, or a step of an address.
     fn is_only_read(&self, code: Code<'_>, inst: InstId) -> bool {
         let data = code.body.inst(inst);
         match data.opcode {
@@ -215,7 +220,8 @@ impl LoadFollower {
         }
     }
 
-    /// Loads whose addresses are based on something else; none if something else is said of what they are based on.
+    /// Loads whose addresses are based on something else; none if something else is said of what
+    /// they are based on.
     fn based_on_others(
         &self,
         code: Code<'_>,
@@ -236,7 +242,8 @@ impl LoadFollower {
         Some(self.classes.loads().iter().filter(is_other).map(|load| load.inst).collect())
     }
 
-    /// Whether something else is done with what addresses are based on: it may happen before a load. They are the same as before.
+    /// Whether something else is done with what addresses are based on: it may happen before a
+    /// load. They are the same as before.
     fn is_used_otherwise(&self, facts: Facts<'_>) -> bool {
         let (old, now) = (&*self.pointers, facts.writers.pointers);
         let passed = facts.writers.passed;
@@ -246,7 +253,8 @@ impl LoadFollower {
         now.all_roots().iter().any(|&root| old.uses(root, passed) != now.uses(root, passed))
     }
 
-    /// Loads that read an address about which something else is said than before, where they read it.
+    /// Loads that read an address about which something else is said than before, where they read
+    /// it.
     fn that_diverge_otherwise(&self, code: Code<'_>, now: &Divergence) -> Vec<InstId> {
         let numbering = Numbering::new(code.header);
         let mut found = Vec::new();

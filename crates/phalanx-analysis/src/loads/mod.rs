@@ -10,42 +10,53 @@
 //!
 //! The claims, as they are checked by execution:
 //!
-//! - *one address for the wave*: threads of a wave that are converged at the load read the same address;
-//! - *no store happens before it*: of the bytes that it reads none was written in this launch by a store that happens before the
-//!   load, by any thread. A store that neither happens before nor after is a data race, and may be missed;
-//! - *nobody writes*: of these bytes none is written in the whole launch, before or after the load, by any thread.
+//! - *one address for the wave*: threads of a wave that are converged at the load read the same
+//!   address;
+//! - *no store happens before it*: of the bytes that it reads none was written in this launch by a
+//!   store that happens before the load, by any thread. A store that neither happens before nor
+//!   after is a data race, and may be missed;
+//! - *nobody writes*: of these bytes none is written in the whole launch, before or after the load,
+//!   by any thread.
 //!
 //! # Why they hold
 //!
-//! What a thread may see of other threads it sees by an acquire ([`order`](crate::memory::order)). So *no store happens before the
-//! load* if no acquire is on a way from the entry of the kernel to the load, and the thread itself has not stored there: the memory is in
-//! the version that it has at the entry (`liveOnEntry`), over definitions that do not alias ([`clobbers`]). Barriers and fences are
-//! acquires. A function all of whose callers are known begins like a kernel if nothing of that comes before its calls. LLVM's own mark (`!amdgpu.noclobber`) passes over them, which is wrong: another wave may have written before the barrier.
+//! What a thread may see of other threads it sees by an acquire ([`order`](crate::memory::order)).
+//! So *no store happens before the load* if no acquire is on a way from the entry of the kernel to
+//! the load, and the thread itself has not stored there: the memory is in the version that it has
+//! at the entry (`liveOnEntry`), over definitions that do not alias ([`clobbers`]). Barriers and
+//! fences are acquires. A function all of whose callers are known begins like a kernel if nothing
+//! of that comes before its calls. LLVM's own mark (`!amdgpu.noclobber`) passes over them, which is
+//! wrong: another wave may have written before the barrier.
 //!
-//! Where a load and a store may lead is known from [`spaces`](crate::spaces): what goes to memory of the workgroup or of a thread writes
-//! no device memory, here or in what is called.
+//! Where a load and a store may lead is known from [`spaces`](crate::spaces): what goes to memory
+//! of the workgroup or of a thread writes no device memory, here or in what is called.
 //!
-//! *Nobody writes* follows from what the address is made from ([`pointers`], [`unchanged`]). All of these must be
+//! *Nobody writes* follows from what the address is made from ([`pointers`], [`unchanged`]). All of
+//! these must be
 //!
 //! - constant: a constant variable, or constant memory;
-//! - an argument of the kernel that is `noalias` and through which the kernel, with all that it calls, writes nothing: `readonly`
-//!   says so, or [`PointerFlow::uses`] finds it. On an argument of a kernel `noalias` is a statement about the launch, which all threads
-//!   are part of; on one of another function it is about the call only, and is not used;
+//! - an argument of the kernel that is `noalias` and through which the kernel, with all that it
+//!   calls, writes nothing: `readonly` says so, or [`PointerFlow::uses`] finds it. On an argument
+//!   of a kernel `noalias` is a statement about the launch, which all threads are part of; on one
+//!   of another function it is about the call only, and is not used;
 //! - an argument of a function all of whose callers are known, and pass nothing but such;
-//! - a variable that nobody outside of the module can name, through which nothing in the module writes;
+//! - a variable that nobody outside of the module can name, through which nothing in the module
+//!   writes;
 //!
-//! or the load is marked `!invariant.load`. Whatever cannot be shown is refused, with the first reason that was found
-//! ([`Refusal`]).
+//! or the load is marked `!invariant.load`. Whatever cannot be shown is refused, with the first
+//! reason that was found ([`Refusal`]).
 //!
 //! # Sources
 //!
-//! Kong, *Variance Analysis on SSA-based Intermediate Representation* (2009), for LDU: constant memory, memory marked read-only, or loads
-//! reached from the entry only. That is not enough for LDU by itself: a later store, or one by another thread, is not excluded.
-//! PTX ISA, `ld.global.nc` and `ldu`. LLVM, *User Guide for AMDGPU Backend*, memory model.
+//! Kong, *Variance Analysis on SSA-based Intermediate Representation* (2009), for LDU: constant
+//! memory, memory marked read-only, or loads reached from the entry only. That is not enough for
+//! LDU by itself: a later store, or one by another thread, is not excluded. PTX ISA, `ld.global.nc`
+//! and `ldu`. LLVM, *User Guide for AMDGPU Backend*, memory model.
 //!
 //! # Cost
 //!
-//! O(instructions) once per function; per load a walk over at most [`clobbers::LIMIT`] definitions of memory, where its address is uniform.
+//! O(instructions) once per function; per load a walk over at most [`clobbers::LIMIT`] definitions
+//! of memory, where its address is uniform.
 
 mod classes;
 mod classify;

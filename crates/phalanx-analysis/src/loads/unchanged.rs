@@ -1,7 +1,8 @@
 //! Whether somebody writes memory while the kernel runs: by what its address is made from.
 //!
-//! [`loads`](super) has the argument. An argument of a function that is no kernel stands for what its callers pass, all of whom must be
-//! known: it does not change if none of these does. What the function does itself with the pointer counts for the kernel that passes it.
+//! [`loads`](super) has the argument. An argument of a function that is no kernel stands for what
+//! its callers pass, all of whom must be known: it does not change if none of these does. What the
+//! function does itself with the pointer counts for the kernel that passes it.
 //!
 //! O(sinks) per root, once.
 

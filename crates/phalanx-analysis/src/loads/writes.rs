@@ -1,7 +1,8 @@
 //! Which memories a function may write, with all that it calls.
 //!
-//! The union over its stores of what their addresses may lead to ([`MemoryKinds`]), and of what is known of its callees. A barrier and a
-//! fence write nothing themselves; what they make visible is an [`order`](crate::memory::order) of its own. O(instructions).
+//! The union over its stores of what their addresses may lead to ([`MemoryKinds`]), and of what is
+//! known of its callees. A barrier and a fence write nothing themselves; what they make visible is
+//! an [`order`](crate::memory::order) of its own. O(instructions).
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
@@ -50,8 +51,9 @@ pub fn written_at(
     }
 }
 
-/// Whether [`written_memories`] may be others after an instruction was inserted, removed, moved or changed that is, or was, like this. Where addresses
-/// lead, and what callees write, is heard of otherwise.
+/// Whether [`written_memories`] may be others after an instruction was inserted, removed, moved or
+/// changed that is, or was, like this. Where addresses lead, and what callees write, is heard of
+/// otherwise.
 #[must_use]
 pub fn may_write(code: Code<'_>, inst: InstId) -> bool {
     let opcode = code.body.inst(inst).opcode;

@@ -1,4 +1,5 @@
-//! Calls of functions of the module, and arguments of functions whose callers are known, by [summaries](crate::summary).
+//! Calls of functions of the module, and arguments of functions whose callers are known, by
+//! [summaries](crate::summary).
 
 use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::InstId;
@@ -11,9 +12,11 @@ use crate::{
     memory::Looked,
 };
 
-/// The rule of a call of a function, or of a member of what it returns. None when nothing is known of it.
+/// The rule of a call of a function, or of a member of what it returns. None when nothing is known
+/// of it.
 ///
-/// Of what is read of private `memory` the rule says what becomes of its sources; who reads what is stated with the versions.
+/// Of what is read of private `memory` the rule says what becomes of its sources; who reads what is
+/// stated with the versions.
 pub(super) fn rule(
     code: Code<'_>,
     facts: &dyn CallFacts,
@@ -75,7 +78,8 @@ pub(super) fn rule(
     })
 }
 
-/// Whether all of the structure that a call returns tells more of a member than what is known of that by itself, which can be made of private `memory`.
+/// Whether all of the structure that a call returns tells more of a member than what is known of
+/// that by itself, which can be made of private `memory`.
 pub(super) fn is_known_as_whole(
     code: Code<'_>,
     facts: &dyn CallFacts,
@@ -94,9 +98,10 @@ pub(super) fn is_known_as_whole(
 
 /// A rule that knows of all uses that matter.
 ///
-/// Operands that the result does not depend on are not read. But threads may have left a cycle with values of different rounds, so
-/// what they read of another block is not what was computed there, and that is known of uses only. Such an operand, unless it is
-/// computed in the entry, which is in no cycle, is read after all, as if it mattered as much as the others; where none matters, it is
+/// Operands that the result does not depend on are not read. But threads may have left a cycle with
+/// values of different rounds, so what they read of another block is not what was computed there,
+/// and that is known of uses only. Such an operand, unless it is computed in the entry, which is in
+/// no cycle, is read after all, as if it mattered as much as the others; where none matters, it is
 /// read without effect, unless more is read than operands.
 pub(super) fn with_uses(code: Code<'_>, call: InstId, mut rule: Rule, reads_more: bool) -> Rule {
     let Reads::Some(reads) = rule.reads else { return rule };
@@ -119,7 +124,8 @@ pub(super) fn with_uses(code: Code<'_>, call: InstId, mut rule: Rule, reads_more
     rule
 }
 
-/// The sources of an argument of a function that is called. A scalar register holds one value per wave.
+/// The sources of an argument of a function that is called. A scalar register holds one value per
+/// wave.
 pub(super) fn argument(
     facts: &dyn CallFacts,
     position: u32,

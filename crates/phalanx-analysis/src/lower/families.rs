@@ -1,7 +1,8 @@
 //! Rules by family, to see what each gains.
 //!
-//! A table without a family holds what the others say: what the family knows is unknown, or is what the operands give. Only
-//! the function itself is seen so; what is known of its callees was found with all rules.
+//! A table without a family holds what the others say: what the family knows is unknown, or is what
+//! the operands give. Only the function itself is seen so; what is known of its callees was found
+//! with all rules.
 //!
 //! O(one lowering).
 

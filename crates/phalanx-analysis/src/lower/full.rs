@@ -1,12 +1,14 @@
-//! What we hold to be true of each instruction: sound first, then as precise as one antecedent allows.
+//! What we hold to be true of each instruction: sound first, then as precise as one antecedent
+//! allows.
 //!
 //! Intrinsics follow the tables of `phalanx-target`. Besides them:
 //!
-//! - arguments of kernels are launch constants; of other functions they are unknown, except that AMDGPU passes `inreg`
-//!   arguments in scalar registers, one value per wave;
-//! - a plain load gives a converged group one value when its address is uniform and the memory is not private to the
-//!   thread, and another wave may read another value at another time;
-//! - a call whose convergence token comes from a cycle that it is outside of gives anything ([`escape`]);
+//! - arguments of kernels are launch constants; of other functions they are unknown, except that
+//!   AMDGPU passes `inreg` arguments in scalar registers, one value per wave;
+//! - a plain load gives a converged group one value when its address is uniform and the memory is
+//!   not private to the thread, and another wave may read another value at another time;
+//! - a call whose convergence token comes from a cycle that it is outside of gives anything
+//!   ([`escape`]);
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 mod loads;
@@ -59,7 +61,8 @@ pub struct FullRules<'a> {
     without_part: Option<OmittedPart>,
     /// Of what controls convergence, once a call was met.
     tokens: OnceCell<Tokens>,
-    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
+    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was
+    /// met.
     escaping: OnceCell<FxHashSet<InstId>>,
 }
 
@@ -161,7 +164,8 @@ impl<'a> FullRules<'a> {
         intrinsic
     }
 
-    /// What is known of the operands of a call. Whether they point to private memory matters if it loads.
+    /// What is known of the operands of a call. Whether they point to private memory matters if it
+    /// loads.
     fn operand_facts(&self, operands: &[Value], loads: bool) -> SmallVec<[OperandFacts; 8]> {
         operands
             .iter()
@@ -236,7 +240,8 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// The rule of a call that may unwind. Its result is there for threads that return, and is what a call would give.
+    /// The rule of a call that may unwind. Its result is there for threads that return, and is what
+    /// a call would give.
     fn invoke(&mut self, invoke: InstId) -> Rule {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         match self.code.body.const_callee(invoke) {
@@ -292,7 +297,8 @@ impl<'a> FullRules<'a> {
                 .first()
                 .is_some_and(|count| count.as_const().is_some())
             && !data.flags.contains(InstFlags::IN_ALLOCA);
-        // The frame of a kernel is at one place for all threads, that of a function where its callers left the stack.
+        // The frame of a kernel is at one place for all threads, that of a function where its
+        // callers left the stack.
         let seed = match (is_static, self.is_kernel()) {
             (true, true) => SourceSet::EMPTY,
             (true, false) if self.around.lockstep => SourceSet::OPAQUE_WAVE,
@@ -347,10 +353,11 @@ impl<'a> FullRules<'a> {
         false
     }
 
-    /// A member of a call's result has the rule of that member; of anything else it is a pure function.
+    /// A member of a call's result has the rule of that member; of anything else it is a pure
+    /// function.
     ///
-    /// Only in the block of the call: further on threads may hold the results of different executions, and the
-    /// use of the call's result is what tells that.
+    /// Only in the block of the call: further on threads may hold the results of different
+    /// executions, and the use of the call's result is what tells that.
     fn extract_value(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
@@ -380,8 +387,8 @@ fn is_by_content(attributes: &AttrSetData) -> bool {
     attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef)
 }
 
-/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are pure functions of their
-/// operands. A phi has a rule of its own elsewhere.
+/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them
+/// are pure functions of their operands. A phi has a rule of its own elsewhere.
 #[inline]
 const fn has_rule(opcode: Opcode) -> bool {
     matches!(

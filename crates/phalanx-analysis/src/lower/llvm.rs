@@ -1,8 +1,10 @@
-//! What LLVM 22 takes for granted of each instruction, so that our answers can be compared with its, value by value.
+//! What LLVM 22 takes for granted of each instruction, so that our answers can be compared with
+//! its, value by value.
 //!
-//! LLVM knows three classes: a source of divergence, always uniform, and as uniform as the operands. Sources are lumped
-//! into [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in [`phalanx_target::llvm_rules`]; here instructions are matched
-//! to them. None of this is a claim about what is true.
+//! LLVM knows three classes: a source of divergence, always uniform, and as uniform as the
+//! operands. Sources are lumped into [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in
+//! [`phalanx_target::llvm_rules`]; here instructions are matched to them. None of this is a claim
+//! about what is true.
 
 use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{
@@ -301,7 +303,8 @@ impl<'a> LlvmRules<'a> {
                 let known = self.known(inst).and_then(|known| known.uniformity);
                 known.unwrap_or_else(|| self.call(inst))
             }
-            // Where scratch memory has global addresses, one offset is another address in each lane.
+            // Where scratch memory has global addresses, one offset is another address in each
+            // lane.
             Opcode::AddrSpaceCast
                 if is_amdgpu
                     && self.around.scratch_is_global
@@ -340,8 +343,8 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    /// A member of a call's result, in the block of the call. LLVM does not look at the block, and is wrong where the member
-    /// is taken after a cycle that threads left in different iterations.
+    /// A member of a call's result, in the block of the call. LLVM does not look at the block, and
+    /// is wrong where the member is taken after a cycle that threads left in different iterations.
     fn extracted(&self, inst: InstId) -> LlvmUniformity {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
@@ -367,7 +370,8 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    /// Whether the result is a function of the operands alone, which makes it invariant where they are.
+    /// Whether the result is a function of the operands alone, which makes it invariant where they
+    /// are.
     #[inline(always)]
     fn is_pure(&mut self, inst: InstId, opcode: Opcode) -> bool {
         match opcode {
@@ -390,8 +394,8 @@ impl<'a> LlvmRules<'a> {
     }
 }
 
-/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are as uniform as their operands,
-/// or not all are pure. A phi has a rule of its own elsewhere.
+/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them
+/// are as uniform as their operands, or not all are pure. A phi has a rule of its own elsewhere.
 #[inline]
 const fn has_rule(opcode: Opcode) -> bool {
     matches!(

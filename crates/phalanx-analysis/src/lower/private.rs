@@ -1,6 +1,7 @@
 //! Versions of private memory as values of the analyses.
 //!
-//! What a load of a private slot gives is what the version that reaches it holds. A version is one of
+//! What a load of a private slot gives is what the version that reaches it holds. A version is one
+//! of
 //!
 //! | version | value |
 //! |---|---|
@@ -9,16 +10,18 @@
 //! | another definition | a value that reads what is written, where, and the version before |
 //! | a memory phi | a phi of versions |
 //!
-//! so the rules for values, joins and cycles apply as they are (Kong, *Variance Analysis on SSA-based IR*, 2009: content
-//! travels over chi and memory phi to the loads). Where in an object is accessed counts as an operand unless it is a constant: of
-//! the address only the indices that are no constants, since where the object itself is does not matter.
+//! so the rules for values, joins and cycles apply as they are (Kong, *Variance Analysis on
+//! SSA-based IR*, 2009: content travels over chi and memory phi to the loads). Where in an object
+//! is accessed counts as an operand unless it is a constant: of the address only the indices that
+//! are no constants, since where the object itself is does not matter.
 //!
-//! A row is made for each of the last two kinds. Rows are named by what they stand for ([`RowKey`]), so that those of an edited
-//! function can be matched with what they were.
+//! A row is made for each of the last two kinds. Rows are named by what they stand for
+//! ([`RowKey`]), so that those of an edited function can be matched with what they were.
 //!
 //! What is done by functions that are called is in [`calls`].
 //!
-//! **Complexity.** O(touches + entries of memory phis + steps of address chains, at most [`CHAIN`] per touch).
+//! **Complexity.** O(touches + entries of memory phis + steps of address chains, at most [`CHAIN`]
+//! per touch).
 
 mod calls;
 mod contents;
@@ -55,7 +58,8 @@ use crate::memory::{
     ssa::{EventKind, MemoryPhi, Version},
 };
 
-/// How many steps from an address to its object are looked at for indices; beyond that the address itself counts.
+/// How many steps from an address to its object are looked at for indices; beyond that the address
+/// itself counts.
 const CHAIN: usize = 16;
 
 /// All rows of a function, and what loads read.
@@ -302,8 +306,8 @@ impl Make<'_, '_> {
         reads.extend(self.pointees.loaded(self.memory.object(touch)));
     }
 
-    /// Rows about what arguments point to: what is there at the entry, what stands for it wherever it is loaded, what is there at the
-    /// returns.
+    /// Rows about what arguments point to: what is there at the entry, what stands for it wherever
+    /// it is loaded, what is there at the returns.
     fn add_pointees(&self, made: &mut MemoryRows) {
         let Some(entry) = self.code.flow.entry().map(node_of) else { return };
         let mut known: Vec<(u32, u32)> =

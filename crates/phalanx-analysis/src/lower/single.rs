@@ -1,7 +1,8 @@
 //! What single instructions contribute, where nobody wants the tables of the whole function.
 //!
-//! The same rules as in [`full`](super::full), without private memory: what is read there is not looked into. O(1) for each instruction,
-//! and its [shape](crate::shape) where a rule asks for that.
+//! The same rules as in [`full`](super::full), without private memory: what is read there is not
+//! looked into. O(1) for each instruction, and its [shape](crate::shape) where a rule asks for
+//! that.
 
 use phalanx_core::{
     affect::Value,
@@ -53,7 +54,8 @@ impl<'a> Single<'a> {
         Contribution { seed: definition.seed, is_pure: definition.is_pure, is_fixed }
     }
 
-    /// The values that an instruction's definition reads. None for a terminator that is no call: what it reads decides where it goes.
+    /// The values that an instruction's definition reads. None for a terminator that is no call:
+    /// what it reads decides where it goes.
     pub(crate) fn reads(&mut self, inst: InstId, mut call: impl FnMut(Value)) {
         let Code { context, body, .. } = self.code;
         match body.inst(inst).opcode {

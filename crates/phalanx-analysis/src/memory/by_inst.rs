@@ -1,8 +1,8 @@
 //! Tables by instruction that do not tell how many instructions there are.
 //!
-//! Facts about memory are kept while instructions that have nothing to do with memory come and go, and must equal those from
-//! scratch, which know of more instructions. So what is said of nothing is not stored: a set may end early, and a table ends with its last
-//! entry that says something.
+//! Facts about memory are kept while instructions that have nothing to do with memory come and go,
+//! and must equal those from scratch, which know of more instructions. So what is said of nothing
+//! is not stored: a set may end early, and a table ends with its last entry that says something.
 
 use phalanx_ir::InstId;
 

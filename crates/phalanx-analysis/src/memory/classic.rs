@@ -2,18 +2,22 @@
 //!
 //! # What
 //!
-//! Every instruction that may write is a *MemoryDef*, every other one that reads a *MemoryUse*, and where definitions meet there
-//! is a *MemoryPhi*. Each names the definition before it; the first one is `liveOnEntry`, which is also that of loads of memory that
-//! never changes. Other uses are not optimised: they name the definition before them, not the one that they may read from. That is what the walker is for
-//! ([`ClassicMemorySsa::clobber`]), which needs to know what aliases.
+//! Every instruction that may write is a *MemoryDef*, every other one that reads a *MemoryUse*, and
+//! where definitions meet there is a *MemoryPhi*. Each names the definition before it; the first
+//! one is `liveOnEntry`, which is also that of loads of memory that never changes. Other uses are
+//! not optimised: they name the definition before them, not the one that they may read from. That
+//! is what the walker is for ([`ClassicMemorySsa::clobber`]), which needs to know what aliases.
 //!
 //! # How
 //!
-//! A [form](super::form) of two variables, with all phis at iterated dominance frontiers, used or not. The one is memory; the other
-//! is memory that never changes, which has no definitions. Definitions are known by their instructions; the numbers that LLVM gives them are only made in order to be
-//! printed ([`ClassicMemorySsa::numbers`]). Instructions in blocks that cannot be reached have `liveOnEntry` before them.
+//! A [form](super::form) of two variables, with all phis at iterated dominance frontiers, used or
+//! not. The one is memory; the other is memory that never changes, which has no definitions.
+//! Definitions are known by their instructions; the numbers that LLVM gives them are only made in
+//! order to be printed ([`ClassicMemorySsa::numbers`]). Instructions in blocks that cannot be
+//! reached have `liveOnEntry` before them.
 //!
-//! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it passes.
+//! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it
+//! passes.
 
 mod follow;
 
@@ -49,8 +53,8 @@ pub struct ClassicMemorySsa {
 }
 
 impl ClassicMemorySsa {
-    /// That of a function. `never_changes` says of a load that what it reads is the same whenever it is read; such a use names
-    /// `liveOnEntry`.
+    /// That of a function. `never_changes` says of a load that what it reads is the same whenever
+    /// it is read; such a use names `liveOnEntry`.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -90,7 +94,8 @@ impl ClassicMemorySsa {
         (definitions, all - definitions, self.form.phis(MEMORY).len())
     }
 
-    /// The numbers of definitions as LLVM has them: from 1 in the order of blocks, then phis by block. O(function).
+    /// The numbers of definitions as LLVM has them: from 1 in the order of blocks, then phis by
+    /// block. O(function).
     #[must_use]
     pub fn numbers(&self, flow: &Flow, body: &Body) -> FxHashMap<Version, u32> {
         let insts = flow.order().iter().flat_map(|&block| body.block_insts(block));
@@ -99,11 +104,13 @@ impl ClassicMemorySsa {
         definitions.chain(self.form.phis(MEMORY).map(Version::Phi)).zip(1..).collect()
     }
 
-    /// The nearest definition before an instruction that may write what it is asked about: the walker.
+    /// The nearest definition before an instruction that may write what it is asked about: the
+    /// walker.
     ///
-    /// `may_clobber` says so of a definition. The walk goes up over definitions that do not, and over a phi if all ways into it come
-    /// to one and the same definition; else the answer is the phi. At most `limit` definitions are passed, beyond that the
-    /// answer is the one that was reached: further down than need be, never wrong.
+    /// `may_clobber` says so of a definition. The walk goes up over definitions that do not, and
+    /// over a phi if all ways into it come to one and the same definition; else the answer is the
+    /// phi. At most `limit` definitions are passed, beyond that the answer is the one that was
+    /// reached: further down than need be, never wrong.
     pub fn clobber(
         &self,
         inst: InstId,
@@ -139,7 +146,8 @@ impl ClassicMemorySsa {
                 }
             }
             match single {
-                // What stopped for want of steps is no clobber, and must not be taken for the only way in.
+                // What stopped for want of steps is no clobber, and must not be taken for the only
+                // way in.
                 Some(version) if is_one && left > 0 => at = version,
                 _ => break,
             }

@@ -1,8 +1,9 @@
 //! Which instructions read and write memory.
 //!
-//! What a call does follows from the attributes of the call and of the function that it names (`memory(..)`, `readonly`
-//! and the like are one attribute by now) and, for intrinsics, from the tables of `phalanx-target`. Whatever has no promise
-//! may read and write anything. A volatile or ordered access counts as a write: nothing may be moved across it (LLVM's MemorySSA does the
+//! What a call does follows from the attributes of the call and of the function that it names
+//! (`memory(..)`, `readonly` and the like are one attribute by now) and, for intrinsics, from the
+//! tables of `phalanx-target`. Whatever has no promise may read and write anything. A volatile or
+//! ordered access counts as a write: nothing may be moved across it (LLVM's MemorySSA does the
 //! same). O(1) per instruction.
 
 use phalanx_ir::{

@@ -2,21 +2,26 @@
 //!
 //! # What
 //!
-//! What [`private`](super::private) cannot take apart falls into classes by who shares it ([`MemoryClass`]). An access
-//! touches every class that its address may lead to, by the type of the address and by what is known of where it leads ([`Reach`], for which
-//! [`MemoryKinds`](crate::spaces::MemoryKinds) are made): a generic pointer to memory of the workgroup touches that class alone. A call touches
-//! every class that its promises and what is known of its code leave open. A fence or barrier
-//! defines the classes that other threads write: what is read after it may be another.
+//! What [`private`](super::private) cannot take apart falls into classes by who shares it
+//! ([`MemoryClass`]). An access touches every class that its address may lead to, by the type of
+//! the address and by what is known of where it leads ([`Reach`], for which
+//! [`MemoryKinds`](crate::spaces::MemoryKinds) are made): a generic pointer to memory of the
+//! workgroup touches that class alone. A call touches every class that its promises and what is
+//! known of its code leave open. A fence or barrier defines the classes that other threads write:
+//! what is read after it may be another.
 //!
-//! Each touch of a class is a mu (a use) or a chi (a may-definition) of its variable; no class is ever defined as a whole.
-//! Constant memory has no definitions. Instructions that access private slots alone touch no class.
+//! Each touch of a class is a mu (a use) or a chi (a may-definition) of its variable; no class is
+//! ever defined as a whole. Constant memory has no definitions. Instructions that access private
+//! slots alone touch no class.
 //!
-//! **Why that is sound.** Two accesses that touch a common byte have a class in common, unless it is of memory that nobody writes: the
-//! class of the memory that the byte is in is among those of each address, whichever of type and kinds says so.
+//! **Why that is sound.** Two accesses that touch a common byte have a class in common, unless it
+//! is of memory that nobody writes: the class of the memory that the byte is in is among those of
+//! each address, whichever of type and kinds says so.
 //!
 //! # How
 //!
-//! A [form](super::form) of five variables, pruned. O(instructions + blocks + edges); after an edit what [`follow`] says.
+//! A [form](super::form) of five variables, pruned. O(instructions + blocks + edges); after an edit
+//! what [`follow`] says.
 
 mod follow;
 
@@ -268,7 +273,8 @@ impl MemorySsa {
         self.form.phis(class as u8)
     }
 
-    /// What comes into the phi of a class of a block from each distinct predecessor, in their order; none if the block has none.
+    /// What comes into the phi of a class of a block from each distinct predecessor, in their
+    /// order; none if the block has none.
     #[must_use]
     pub fn phi(
         &self,
@@ -278,8 +284,8 @@ impl MemorySsa {
         self.form.incoming(class as u8, block)
     }
 
-    /// Calls for all that reads a version of a class. Nobody is named for [`Version::Entry`]. O(touches of the blocks in which it is read), and
-    /// O(blocks + edges) the first time.
+    /// Calls for all that reads a version of a class. Nobody is named for [`Version::Entry`].
+    /// O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
     pub fn readers(&self, class: MemoryClass, version: Version, mut call: impl FnMut(ClassReader)) {
         self.form.readers(class as u8, version, |reader| {
             call(match reader {
@@ -384,7 +390,8 @@ impl Scan<'_> {
         self.code.context.param_attrs(attributes, position).has(AttrKind::ByVal)
     }
 
-    /// Positions of the arguments of a call that are addresses, but for private slots: these are touches of their own.
+    /// Positions of the arguments of a call that are addresses, but for private slots: these are
+    /// touches of their own.
     fn pointers(&self, call: InstId) -> impl Iterator<Item = usize> {
         let Code { context, body, .. } = self.code;
         let touched = self.private.of(call);
@@ -433,8 +440,9 @@ impl Scan<'_> {
         (reads, writes)
     }
 
-    /// The classes that an address may lead to: by its type, and by what is known of the operand. Both are right, so what one leaves out is
-    /// not touched; where they have nothing in common, the kinds know that global memory is constant.
+    /// The classes that an address may lead to: by its type, and by what is known of the operand.
+    /// Both are right, so what one leaves out is not touched; where they have nothing in common,
+    /// the kinds know that global memory is constant.
     fn at(&self, inst: InstId, position: u32) -> Classes {
         let by_type = match self.code.body.operands(inst).get(position as usize) {
             Some(&address) => self.of_type(address).unwrap_or(Classes::ALL),

@@ -2,12 +2,13 @@
 //!
 //! # What
 //!
-//! An *acquire* is what a thread has to do to read, without a race, what another thread wrote during the launch: an atomic
-//! operation with acquire ordering, a fence with one, a barrier, or a call that may contain one of these. A thread that has executed none
-//! reads, wherever there is no race, what memory was when the launch began, or what it wrote itself.
+//! An *acquire* is what a thread has to do to read, without a race, what another thread wrote
+//! during the launch: an atomic operation with acquire ordering, a fence with one, a barrier, or a
+//! call that may contain one of these. A thread that has executed none reads, wherever there is no
+//! race, what memory was when the launch began, or what it wrote itself.
 //!
-//! Everything that is not known not to be one counts as an acquire. Volatile accesses are none: they order nothing (LLVM
-//! Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
+//! Everything that is not known not to be one counts as an acquire. Volatile accesses are none:
+//! they order nothing (LLVM Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
 
 use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering};
@@ -55,7 +56,8 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
     let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
     let name = match callee {
         Some(&ConstKind::Global(name)) => name,
-        // Code that is not seen, assembly for one; what it promises of memory says nothing of barriers.
+        // Code that is not seen, assembly for one; what it promises of memory says nothing of
+        // barriers.
         _ => return true,
     };
     if let Some(intrinsic) = code.called_intrinsic(call) {

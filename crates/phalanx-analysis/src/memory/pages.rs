@@ -1,12 +1,15 @@
 //! Tables by number of which a copy shares all that is not changed.
 //!
-//! A table consists of groups of pages. A copy takes the groups as they are, a change copies the group and the page that it touches, and
-//! two tables that share a group or a page are compared without looking into it.
+//! A table consists of groups of pages. A copy takes the groups as they are, a change copies the
+//! group and the page that it touches, and two tables that share a group or a page are compared
+//! without looking into it.
 //!
-//! What is not there has the default value, and two tables are equal if they say the same, however far they reach: a table by instruction does not tell
-//! how many instructions there are ([`by_inst`](super::by_inst)).
+//! What is not there has the default value, and two tables are equal if they say the same, however
+//! far they reach: a table by instruction does not tell how many instructions there are
+//! ([`by_inst`](super::by_inst)).
 //!
-//! **Complexity.** Reading: O(1). Changing an entry: O(page + group), and nothing if it is what it was. Copying: O(groups), one for 8192 entries.
+//! **Complexity.** Reading: O(1). Changing an entry: O(page + group), and nothing if it is what it
+//! was. Copying: O(groups), one for 8192 entries.
 
 use std::sync::Arc;
 
@@ -71,7 +74,8 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
 }
 
 impl<T: Default> Pages<T> {
-    /// Whether `is_same` holds of the values of each number of which either table tells; what one does not tell of has the default value there.
+    /// Whether `is_same` holds of the values of each number of which either table tells; what one
+    /// does not tell of has the default value there.
     pub(crate) fn agrees(&self, other: &Self, is_same: impl Fn(&T, &T) -> bool) -> bool {
         let nothing = T::default();
         (0..self.groups.len().max(other.groups.len())).all(|number| {

@@ -2,20 +2,23 @@
 //!
 //! # What
 //!
-//! What is in SSA form follows from the order of accesses within each block, and not from what stands between them. An edit that moves an
-//! access, or changes it and leaves it where it is, is told from the accesses next to it: the instructions that were not changed are in the
-//! order in which they were, so if every changed access has the same neighbours as before, all of them have.
+//! What is in SSA form follows from the order of accesses within each block, and not from what
+//! stands between them. An edit that moves an access, or changes it and leaves it where it is, is
+//! told from the accesses next to it: the instructions that were not changed are in the order in
+//! which they were, so if every changed access has the same neighbours as before, all of them have.
 //!
 //! # How
 //!
-//! Instructions that do nothing are stepped over, a bounded number of them; beyond that nothing is known. O(1).
+//! Instructions that do nothing are stepped over, a bounded number of them; beyond that nothing is
+//! known. O(1).
 
 use phalanx_ir::{Body, InstId};
 
 /// How many instructions that touch nothing are stepped over.
 const NEIGHBOURS: usize = 256;
 
-/// The next instructions before and behind one in its block that touch something; none if they are too far away.
+/// The next instructions before and behind one in its block that touch something; none if they are
+/// too far away.
 pub(super) fn neighbours(
     body: &Body,
     inst: InstId,

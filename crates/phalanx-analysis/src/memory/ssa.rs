@@ -2,25 +2,29 @@
 //!
 //! # What
 //!
-//! A *memory variable* stands for a set of locations. Instructions *use* it (may read it), *may define* it (some of it may be
-//! another afterwards) or *must define* it (all of it is). Each definition makes a new *version*; where different versions meet
-//! there is a *memory phi*. For every use and definition, [`Ssa::reaching`] is the version before it.
+//! A *memory variable* stands for a set of locations. Instructions *use* it (may read it), *may
+//! define* it (some of it may be another afterwards) or *must define* it (all of it is). Each
+//! definition makes a new *version*; where different versions meet there is a *memory phi*. For
+//! every use and definition, [`Ssa::reaching`] is the version before it.
 //!
-//! This is the form of Chow and others, *Effective Representation of Aliases and Indirect Memory Operations in SSA Form* (HSSA,
-//! 1996): a may-use is a mu, a may-definition a chi, whose second operand is the version before it.
+//! This is the form of Chow and others, *Effective Representation of Aliases and Indirect Memory
+//! Operations in SSA Form* (HSSA, 1996): a may-use is a mu, a may-definition a chi, whose second
+//! operand is the version before it.
 //!
 //! # How
 //!
-//! Phis are placed at the iterated dominance frontiers of the definitions (Cytron and others, 1991), and versions are named
-//! in one walk down the dominator tree. Variables of which every use has a definition before it in its block get no phi at
-//! all (semi-pruned form: Briggs and others, 1998). With [`Pruning::Live`] phis are dropped afterwards from which no use is
-//! reached over phis and may-definitions: what is left is the pruned form.
+//! Phis are placed at the iterated dominance frontiers of the definitions (Cytron and others,
+//! 1991), and versions are named in one walk down the dominator tree. Variables of which every use
+//! has a definition before it in its block get no phi at all (semi-pruned form: Briggs and others,
+//! 1998). With [`Pruning::Live`] phis are dropped afterwards from which no use is reached over phis
+//! and may-definitions: what is left is the pruned form.
 //!
-//! **Invariants.** Phis are sorted by block and variable, and dense. A phi has an entry for each distinct predecessor, sorted;
-//! those that cannot be reached give [`Version::Entry`]. Events in blocks that cannot be reached have [`Version::Entry`] before them.
+//! **Invariants.** Phis are sorted by block and variable, and dense. A phi has an entry for each
+//! distinct predecessor, sorted; those that cannot be reached give [`Version::Entry`]. Events in
+//! blocks that cannot be reached have [`Version::Entry`] before them.
 //!
-//! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for each variable the
-//! part of the dominance frontiers that is looked at, at most O(blocks + edges).
+//! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for
+//! each variable the part of the dominance frontiers that is looked at, at most O(blocks + edges).
 
 mod disturbed;
 mod divide;
@@ -68,7 +72,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of blocks; each list in the order of execution. `by_block` may give blocks in any order.
+    /// Events of blocks; each list in the order of execution. `by_block` may give blocks in any
+    /// order.
     #[must_use]
     pub fn new(blocks: usize, by_block: &[(Node, Event)]) -> (Self, Vec<u32>) {
         let mut start = vec![0u32; blocks + 1];
@@ -119,7 +124,8 @@ impl Events {
     }
 }
 
-/// Drops the blocks behind the last one with events: so the rest does not tell how many blocks there are.
+/// Drops the blocks behind the last one with events: so the rest does not tell how many blocks
+/// there are.
 fn trim(start: &mut Vec<u32>) {
     while let [.., last, end] = start.as_slice()
         && last == end
@@ -260,7 +266,8 @@ impl Ssa {
         }
     }
 
-    /// Which blocks define variables that may need phis, by variable. Blocks with their events come in the tree's preorder.
+    /// Which blocks define variables that may need phis, by variable. Blocks with their events come
+    /// in the tree's preorder.
     fn definitions(
         dom: &DomTree,
         events: &Events,
@@ -334,7 +341,8 @@ impl Ssa {
         self.rename(cfg, dom, events, variables, blocks, phis_of);
     }
 
-    /// Names versions in a walk over the blocks in which something happens, with their events, in the tree's preorder.
+    /// Names versions in a walk over the blocks in which something happens, with their events, in
+    /// the tree's preorder.
     fn rename(
         &mut self,
         cfg: &Cfg,
@@ -346,7 +354,8 @@ impl Ssa {
     ) {
         let mut current = vec![Version::Entry; variables as usize];
         let mut undo: Vec<(u32, Version)> = Vec::new();
-        // Where the subtrees end that the walk is in, and how much had been recorded when they were entered.
+        // Where the subtrees end that the walk is in, and how much had been recorded when they were
+        // entered.
         let mut open: Vec<(u32, usize)> = Vec::new();
         for (block, numbers) in blocks {
             let (Some(at), Some(end)) = (dom.tin(block), dom.tout(block)) else { continue };
@@ -496,8 +505,9 @@ impl Search {
 
     /// The iterated frontier of some nodes, in no order.
     ///
-    /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be quadratic; then the
-    /// search that is linear in the graph takes over, once what it costs has been spent.
+    /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be
+    /// quadratic; then the search that is linear in the graph takes over, once what it costs has
+    /// been spent.
     pub(super) fn iterated(
         &mut self,
         frontier: &DominanceFrontier,

@@ -1,7 +1,8 @@
 //! The algebra of forms: what an operation makes of two of them.
 //!
-//! A form is a function of the thread plus a rest that all threads have in common ([`Form`]). Each function here gives the
-//! form of a result, or `None` where the sum of the two parts does not survive the operation.
+//! A form is a function of the thread plus a rest that all threads have in common ([`Form`]). Each
+//! function here gives the form of a result, or `None` where the sum of the two parts does not
+//! survive the operation.
 
 use phalanx_ir::{Opcode, inst::IntPredicate};
 
@@ -176,7 +177,8 @@ pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Opt
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a >> by`, of which a form tells nothing but how the rest begins: zeros or copies of its sign come in.
+/// `a >> by`, of which a form tells nothing but how the rest begins: zeros or copies of its sign
+/// come in.
 pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
     if !shapes.is_apart(a) {
         return None;
@@ -195,8 +197,8 @@ fn of_index(shapes: &mut Shapes, a: &Form) -> Option<Form> {
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a >> by`, with copies of the sign, of what was shifted to the left before: `(i << 32) >> 30` is an
-/// index of 32 bits times four, if it does not wrap.
+/// `a >> by`, with copies of the sign, of what was shifted to the left before: `(i << 32) >> 30` is
+/// an index of 32 bits times four, if it does not wrap.
 fn narrowed(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
     let zeros = shapes.exprs.zeros(a.thread).min(a.rest.zeros);
     if shapes.trust != Trust::Indices || width != 64 || zeros < by {
@@ -255,8 +257,9 @@ pub(super) fn compare(
     by_high_bits(shapes, predicate, a, b, width)
 }
 
-/// Where the low bits of one side are the thread's and its high bits are the atoms', and the other side has the same low
-/// bits in all threads: the low bits matter only where the high ones are equal.
+/// Where the low bits of one side are the thread's and its high bits are the atoms', and the other
+/// side has the same low bits in all threads: the low bits matter only where the high ones are
+/// equal.
 pub(super) fn by_high_bits(
     shapes: &mut Shapes,
     predicate: IntPredicate,

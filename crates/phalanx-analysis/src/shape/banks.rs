@@ -1,14 +1,16 @@
 //! Bank conflicts of shared memory.
 //!
-//! Shared memory is divided into [`BANKS`] banks of [`WORD`] bytes, and consecutive words are in consecutive banks. Lanes are served
-//! together, in their order, as long as what they access is not more than one word per bank: a wave of 32 lanes for words, half of it for 8
-//! bytes, a quarter for 16. Lanes that read one word are served at once; different words of one bank one after the other.
+//! Shared memory is divided into [`BANKS`] banks of [`WORD`] bytes, and consecutive words are in
+//! consecutive banks. Lanes are served together, in their order, as long as what they access is not
+//! more than one word per bank: a wave of 32 lanes for words, half of it for 8 bytes, a quarter
+//! for 16. Lanes that read one word are served at once; different words of one bank one after the
+//! other.
 //!
-//! The *degree* is the largest number of different words of one bank that lanes served together touch: one if there is no conflict. It
-//! holds for the full wave; fewer lanes touch no more.
+//! The *degree* is the largest number of different words of one bank that lanes served together
+//! touch: one if there is no conflict. It holds for the full wave; fewer lanes touch no more.
 //!
-//! Source: NVIDIA, *CUDA C++ Programming Guide*, shared memory of compute capability 5 and later; AMD, *RDNA 3 Instruction Set
-//! Architecture*, local data share.
+//! Source: NVIDIA, *CUDA C++ Programming Guide*, shared memory of compute capability 5 and later;
+//! AMD, *RDNA 3 Instruction Set Architecture*, local data share.
 //!
 //! O(lanes) for each place that the base of the address can have in a word.
 
@@ -24,7 +26,8 @@ pub fn served_together(size: u32) -> u32 {
     (BANKS * WORD / u64::from(size.max(1))).clamp(1, BANKS) as u32
 }
 
-/// The degree of lanes at these offsets, which access so many bytes each, from a base that is a multiple of `align`.
+/// The degree of lanes at these offsets, which access so many bytes each, from a base that is a
+/// multiple of `align`.
 #[must_use]
 pub fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
     let together = served_together(size) as usize;

@@ -1,10 +1,12 @@
 //! Functions of the thread's indices: expressions over x, y, z and the lane, without anything else.
 //!
-//! What is linear is kept as coefficients; anything else is a small tree whose leaves are linear. Expressions are interned:
-//! equal numbers are equal functions, and what is known of one (range, low zero bits, how it varies) is found once.
-//! Values are the low bits of the number, `width` of them, as the IR computes them; arithmetic wraps.
+//! What is linear is kept as coefficients; anything else is a small tree whose leaves are linear.
+//! Expressions are interned: equal numbers are equal functions, and what is known of one (range,
+//! low zero bits, how it varies) is found once. Values are the low bits of the number, `width` of
+//! them, as the IR computes them; arithmetic wraps.
 //!
-//! A tree has at most [`LARGEST`] nodes, which bounds both the recursion of [`Exprs::value`] and its cost.
+//! A tree has at most [`LARGEST`] nodes, which bounds both the recursion of [`Exprs::value`] and
+//! its cost.
 
 use phalanx_ir::{Opcode, inst::IntPredicate};
 use phalanx_target::SourceSet;
@@ -167,7 +169,8 @@ impl Exprs {
         }
     }
 
-    /// Whether two functions whose difference is a constant in the arithmetic of their width differ by one constant as signed integers.
+    /// Whether two functions whose difference is a constant in the arithmetic of their width differ
+    /// by one constant as signed integers.
     pub(crate) fn differ_as_integers(&self, a: Expr, b: Expr) -> bool {
         let both = [a, b];
         let half = 1u64 << (self.width(a) - 1);
@@ -176,7 +179,8 @@ impl Exprs {
             || both.iter().all(|&e| self.range(e).1 < half)
     }
 
-    /// Whether the function is `offset + coefs . (x, y, z, lane)`: coefficients and offset, as signed numbers.
+    /// Whether the function is `offset + coefs . (x, y, z, lane)`: coefficients and offset, as
+    /// signed numbers.
     pub(crate) fn linear(&self, expr: Expr) -> Option<([i64; 4], i64)> {
         let info = self.info(expr);
         match info.node {
@@ -378,7 +382,8 @@ impl Exprs {
         Some(Info { node, width, size, zeros, sources, range, integer, variation })
     }
 
-    /// Least and largest of a linear expression as an integer; none if it can leave the width, as signed or unsigned numbers.
+    /// Least and largest of a linear expression as an integer; none if it can leave the width, as
+    /// signed or unsigned numbers.
     fn integer_range(&self, node: Node, width: u8) -> Option<(i128, i128)> {
         let Node::Linear { coefs, offset } = node else { return None };
         let (mut least, mut largest) = (i128::from(signed(offset, width)), 0);

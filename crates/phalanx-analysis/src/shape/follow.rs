@@ -1,13 +1,15 @@
 //! Shapes after an edit.
 //!
-//! The form of a value is a function of its operands' forms, and nothing goes round: a changed instruction is found again, and
-//! whoever reads it if it has become another, until nothing does. The order does not matter to the result. What nobody has asked for
-//! yet has been read by nobody.
+//! The form of a value is a function of its operands' forms, and nothing goes round: a changed
+//! instruction is found again, and whoever reads it if it has become another, until nothing does.
+//! The order does not matter to the result. What nobody has asked for yet has been read by nobody.
 //!
-//! Whether a value can be poison in some threads only follows from the atoms of its form, which it may have by way of operands that are no atoms. So where
-//! that becomes otherwise of an atom, whoever has the atom in its form counts as another one.
+//! Whether a value can be poison in some threads only follows from the atoms of its form, which it
+//! may have by way of operands that are no atoms. So where that becomes otherwise of an atom,
+//! whoever has the atom in its form counts as another one.
 //!
-//! O(values whose form changes and their users). Gives up after as many steps as there are instructions.
+//! O(values whose form changes and their users). Gives up after as many steps as there are
+//! instructions.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -30,7 +32,8 @@ pub(crate) struct Followed {
 }
 
 impl Shapes {
-    /// Brings the shapes up to date with instructions that changed, were moved, inserted or removed. None if it is better to start anew.
+    /// Brings the shapes up to date with instructions that changed, were moved, inserted or
+    /// removed. None if it is better to start anew.
     pub(crate) fn follow(&mut self, place: Place<'_>, changed: &[InstId]) -> Option<Followed> {
         if self.is_circular {
             return None;

@@ -12,8 +12,8 @@ pub(crate) const ATOMS: usize = 4;
 /// A function of values that are not looked into, its *atoms*.
 #[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Rest {
-    /// The atoms in order, each with the number that it is multiplied with where the sum of these products is what the
-    /// function is. Empty: there is no function, that is, zero.
+    /// The atoms in order, each with the number that it is multiplied with where the sum of these
+    /// products is what the function is. Empty: there is no function, that is, zero.
     pub(crate) atoms: SmallVec<[(Value, u64); ATOMS]>,
     /// Whether it is that sum; else some function of the atoms.
     pub(crate) is_sum: bool,

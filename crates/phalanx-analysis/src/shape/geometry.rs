@@ -1,12 +1,14 @@
 //! The threads of a workgroup, one by one.
 //!
-//! A function of thread indices is judged by looking at all threads: it is equal in a wave when it is in each wave of the
-//! workgroup. That is exact, needs no theory of carries and borrows, and costs at most as many steps as a workgroup has
-//! threads; most functions that vary do so in the first two lanes.
+//! A function of thread indices is judged by looking at all threads: it is equal in a wave when it
+//! is in each wave of the workgroup. That is exact, needs no theory of carries and borrows, and
+//! costs at most as many steps as a workgroup has threads; most functions that vary do so in the
+//! first two lanes.
 //!
-//! **Which threads.** All extents known: these. All but the last known, and that bounded: those of the largest workgroup, since
-//! the waves of a smaller one are the first of them, the last perhaps cut short. Rows of whole waves: one row is enough for
-//! functions of x. Otherwise nothing is looked at.
+//! **Which threads.** All extents known: these. All but the last known, and that bounded: those of
+//! the largest workgroup, since the waves of a smaller one are the first of them, the last perhaps
+//! cut short. Rows of whole waves: one row is enough for functions of x. Otherwise nothing is
+//! looked at.
 //!
 //! Threads are numbered `x + dx * (y + dy * z)` and cut into waves of consecutive numbers.
 
@@ -139,8 +141,9 @@ impl Geometry {
         }
     }
 
-    /// The waves whose lanes stand for all that there are, as far as functions of these sources are concerned, those together
-    /// in which the threads follow each other in the same way. None if they are not known.
+    /// The waves whose lanes stand for all that there are, as far as functions of these sources are
+    /// concerned, those together in which the threads follow each other in the same way. None if
+    /// they are not known.
     pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Waves>> {
         let extents = self.extents(sources)?;
         let width = self.wave? as usize;
@@ -160,7 +163,8 @@ impl Geometry {
         Some(found)
     }
 
-    /// How a function varies that has these sources. `value` gives nothing where the function has no value.
+    /// How a function varies that has these sources. `value` gives nothing where the function has
+    /// no value.
     pub(crate) fn variation(
         &self,
         sources: SourceSet,

@@ -2,46 +2,54 @@
 //!
 //! # What
 //!
-//! `value = thread(x, y, z, lane) + rest(atoms)` in the arithmetic of its width, where `thread` is a function of the thread's
-//! indices alone, held as an expression that can be evaluated for each thread, and `rest` is a function of at most four other
-//! values, a sum of multiples of them if that is known, with a number of low bits that are zero. Values that have no such form are
+//! `value = thread(x, y, z, lane) + rest(atoms)` in the arithmetic of its width, where `thread` is
+//! a function of the thread's indices alone, held as an expression that can be evaluated for each
+//! thread, and `rest` is a function of at most four other values, a sum of multiples of them if
+//! that is known, with a number of low bits that are zero. Values that have no such form are
 //! *atoms*: phis, loads, calls, and whatever does not depend on the thread's indices.
 //!
-//! Beside it: zero bits at both ends of a value, and whether it can be poison in some threads and not in others.
+//! Beside it: zero bits at both ends of a value, and whether it can be poison in some threads and
+//! not in others.
 //!
-//! This is the affine shape of Karrenberg and Hack (*Improving Performance of OpenCL on CPUs*, CC 2012) and of RV (Moll and
-//! Hack, *Partial Control-Flow Linearization*, PLDI 2018), with exact functions of the indices where these have strides.
+//! This is the affine shape of Karrenberg and Hack (*Improving Performance of OpenCL on CPUs*,
+//! CC 2012) and of RV (Moll and Hack, *Partial Control-Flow Linearization*, PLDI 2018), with exact
+//! functions of the indices where these have strides.
 //!
 //! # What for
 //!
-//! - [`dependence`](Shapes::dependence): what a value depends on, where that is less than its operands do: `tid >> 5`,
-//!   `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. How a function of the indices varies is decided by
-//!   looking at all threads ([`geometry`]), so it is right for rows that are not whole waves.
+//! - [`dependence`](Shapes::dependence): what a value depends on, where that is less than its
+//!   operands do: `tid >> 5`, `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. How a
+//!   function of the indices varies is decided by looking at all threads ([`geometry`]), so it is
+//!   right for rows that are not whole waves.
 //! - [`are_congruent`](Shapes::are_congruent): incoming values of a phi, arms of a select.
 //! - [`access`]: what the lanes of a wave touch.
 //!
 //! # Why it is right
 //!
-//! An atom of a value dominates it, and no atom is executed again between the value and who reads it without the
-//! value being so too (else there were a way around the value). So at each execution of `v`, in each thread, the equation holds
-//! with the atoms as they are then. What `v` depends on beside the indices is what its atoms depend on *where `v` is*:
-//! they are read there, so threads that left a cycle of an atom in different iterations are seen to.
+//! An atom of a value dominates it, and no atom is executed again between the value and who reads
+//! it without the value being so too (else there were a way around the value). So at each execution
+//! of `v`, in each thread, the equation holds with the atoms as they are then. What `v` depends on
+//! beside the indices is what its atoms depend on *where `v` is*: they are read there, so threads
+//! that left a cycle of an atom in different iterations are seen to.
 //!
-//! **Poison.** `v` may be poison where the right side is not. A value in some threads and poison in others are
-//! the same to everybody but `freeze`. So nothing is dropped that may be poison: in [`Trust::Nothing`] an operation whose
-//! flags can be violated, as far as ranges tell, makes an atom, and an atom is dropped only if it is never poison in some threads only.
-//! [`Trust::Flags`] takes flags for granted: for addresses, which must not be poison where they are used. What somebody freezes need not be used so.
+//! **Poison.** `v` may be poison where the right side is not. A value in some threads and poison in
+//! others are the same to everybody but `freeze`. So nothing is dropped that may be poison: in
+//! [`Trust::Nothing`] an operation whose flags can be violated, as far as ranges tell, makes an
+//! atom, and an atom is dropped only if it is never poison in some threads only. [`Trust::Flags`]
+//! takes flags for granted: for addresses, which must not be poison where they are used. What
+//! somebody freezes need not be used so.
 //!
 //! # Invariants
 //!
-//! - The form of a value depends on the definitions of its operands only, and these are defined before it: no fixpoint. Phis
-//!   are atoms. In code that is not reached values can depend on themselves; there anything is right.
+//! - The form of a value depends on the definitions of its operands only, and these are defined
+//!   before it: no fixpoint. Phis are atoms. In code that is not reached values can depend on
+//!   themselves; there anything is right.
 //! - Expressions are interned: equal numbers are equal functions. Each value has a form of its own.
 //!
 //! # Cost
 //!
-//! O(1) for each instruction; a function of the indices that has not been met is evaluated for the threads of a workgroup, until
-//! it is seen to vary.
+//! O(1) for each instruction; a function of the indices that has not been met is evaluated for the
+//! threads of a workgroup, until it is seen to vary.
 
 pub mod access;
 mod algebra;
@@ -258,7 +266,8 @@ impl Shapes {
                         fact.progress = Progress::Entered;
                         stack.push(next);
                     }
-                    // In code that nobody executes values can depend on themselves. Then the order matters.
+                    // In code that nobody executes values can depend on themselves. Then the order
+                    // matters.
                     _ => {
                         *fact = Fact::UNKNOWN;
                         self.is_circular = true;

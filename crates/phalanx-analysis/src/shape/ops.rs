@@ -171,7 +171,8 @@ fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstDat
     Fact { zeros: fact.zeros.max(atom.zeros), bits: fact.bits.min(atom.bits), ..fact }
 }
 
-/// The fact of a value with a form that an operation makes of operands. It `is_sure` if it gives no poison where these are none.
+/// The fact of a value with a form that an operation makes of operands. It `is_sure` if it gives no
+/// poison where these are none.
 fn with_form_from(
     shapes: &mut Shapes,
     place: Place<'_>,
@@ -180,7 +181,8 @@ fn with_form_from(
     is_sure: bool,
 ) -> Fact {
     let fact = shapes.with_form(form);
-    // Where flags are taken for granted the atoms do not tell: what is made of them may be poison nevertheless.
+    // Where flags are taken for granted the atoms do not tell: what is made of them may be poison
+    // nevertheless.
     let is_defined = match shapes.trust {
         Trust::Nothing => fact.is_defined,
         Trust::Flags | Trust::Indices => {
@@ -269,7 +271,8 @@ fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form)
     })
 }
 
-/// The form of a result, and whether the operation gives no poison where its operands are none. None if it has none.
+/// The form of a result, and whether the operation gives no poison where its operands are none.
+/// None if it has none.
 fn form(
     shapes: &mut Shapes,
     place: Place<'_>,
@@ -320,7 +323,8 @@ fn form(
     }
 }
 
-/// Whether an operation gives no poison, as far as is known: its flags hold, and nothing is shifted by as much as the width.
+/// Whether an operation gives no poison, as far as is known: its flags hold, and nothing is shifted
+/// by as much as the width.
 fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, result: &Form) -> bool {
     let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
     if is_shift && !(b.rest.is_none() && shapes.exprs.range(b.thread).1 < width.into()) {
@@ -404,8 +408,8 @@ fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) 
     }
 }
 
-/// Whether the thread's part of a result is what the operation makes of those of its operands as integers, signed and unsigned, but for a constant:
-/// factors may wrap to others that fit as well.
+/// Whether the thread's part of a result is what the operation makes of those of its operands as
+/// integers, signed and unsigned, but for a constant: factors may wrap to others that fit as well.
 fn is_of_integers(shapes: &Shapes, opcode: Opcode, [a, b, result]: [&Form; 3]) -> [bool; 2] {
     let exprs = &shapes.exprs;
     let width = exprs.width(result.thread);

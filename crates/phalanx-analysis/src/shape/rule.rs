@@ -65,10 +65,12 @@ impl Shapes {
         Some(found)
     }
 
-    /// What a comparison depends on that says that both sides have one sign, where all but the thread's low bits decide.
+    /// What a comparison depends on that says that both sides have one sign, where all but the
+    /// thread's low bits decide.
     ///
-    /// It is poison where the signs are others, so it has no form: whoever drops its atoms would not see that. But signs are high bits. Threads that
-    /// agree on the atoms agree on them, so they have poison together, too.
+    /// It is poison where the signs are others, so it has no form: whoever drops its atoms would
+    /// not see that. But signs are high bits. Threads that agree on the atoms agree on them, so
+    /// they have poison together, too.
     fn of_same_sign(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
         let data = place.code.body.inst(compare);
         if !data.flags.contains(InstFlags::SAME_SIGN) {
@@ -109,8 +111,9 @@ impl Shapes {
 
     /// Whether operands need not be read by the analysis although they are by the instruction.
     ///
-    /// An operand from another block can be another one in threads that left a cycle on the way in different iterations; that is
-    /// asked of what is read only. In the same block it is what it was.
+    /// An operand from another block can be another one in threads that left a cycle on the way in
+    /// different iterations; that is asked of what is read only. In the same block it is what it
+    /// was.
     fn may_skip(
         &self,
         place: Place<'_>,
@@ -135,7 +138,8 @@ impl Shapes {
         is_here || is_pure()
     }
 
-    /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their atoms are.
+    /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their
+    /// atoms are.
     pub(crate) fn are_congruent(&mut self, place: Place<'_>, a: Operand, b: Operand) -> bool {
         if a == b {
             return true;
@@ -161,7 +165,8 @@ impl Shapes {
     }
 }
 
-/// Whether the result is a function of the operands, all of which are in the list, and of the words.
+/// Whether the result is a function of the operands, all of which are in the list, and of the
+/// words.
 pub(crate) const fn is_function(opcode: Opcode) -> bool {
     opcode.is_binary()
         || opcode.is_cast()
@@ -186,8 +191,9 @@ fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
     values.any(|value| value == constant & mask(width))
 }
 
-/// Whether the rule of such an instruction depends on what its operands are. Others can have less than their operands only
-/// where an operand is the reverse of another, or bits are shifted out: optimised code has none of these.
+/// Whether the rule of such an instruction depends on what its operands are. Others can have less
+/// than their operands only where an operand is the reverse of another, or bits are shifted out:
+/// optimised code has none of these.
 #[inline]
 pub(crate) const fn asks(opcode: Opcode) -> bool {
     matches!(

@@ -6,22 +6,28 @@
 //!
 //! # What
 //!
-//! A *stride* is a phi of two entries that begins with a function of the thread and other values, `thread + rest`, and grows in each round by a step that is
-//! the same in all rounds and for all threads that agree on its atoms. After `k` rounds it is `thread + (rest + k * step)`, in the arithmetic of its width. If `step` and `rest` are multiples of a power
-//! of two and the function of the thread stays below that, the sum has the bits of both side by side: nothing is carried, whatever wraps.
-//! So has a number that it is compared with, if its own rest is such a multiple. Then the low bits, the thread's, count only where
-//! the high bits are equal, and of the thread's part what is beyond the power of two counts as well.
+//! A *stride* is a phi of two entries that begins with a function of the thread and other values,
+//! `thread + rest`, and grows in each round by a step that is the same in all rounds and for all
+//! threads that agree on its atoms. After `k` rounds it is `thread + (rest + k * step)`, in the
+//! arithmetic of its width. If `step` and `rest` are multiples of a power of two and the function
+//! of the thread stays below that, the sum has the bits of both side by side: nothing is carried,
+//! whatever wraps. So has a number that it is compared with, if its own rest is such a multiple.
+//! Then the low bits, the thread's, count only where the high bits are equal, and of the thread's
+//! part what is beyond the power of two counts as well.
 //!
 //! # Why it is right
 //!
-//! Threads that execute the comparison together are in the same round `k`: it is in the header of the loop or in the block that leads back to it,
-//! so it is in every cycle that the header is in. The phi has one way in from outside, and one back that its next value comes by; so
-//! the header dominates the block of the latter, and heads a cycle in each hierarchy that a search can find. What the stride begins with is
-//! computed outside of that cycle, and the atoms of it are what they were there, as they are read beside the comparison.
-//! The comparison is another one in each round, though all that it is said to depend on may be none: it is no pure function of that.
+//! Threads that execute the comparison together are in the same round `k`: it is in the header of
+//! the loop or in the block that leads back to it, so it is in every cycle that the header is in.
+//! The phi has one way in from outside, and one back that its next value comes by; so the header
+//! dominates the block of the latter, and heads a cycle in each hierarchy that a search can find.
+//! What the stride begins with is computed outside of that cycle, and the atoms of it are what they
+//! were there, as they are read beside the comparison. The comparison is another one in each round,
+//! though all that it is said to depend on may be none: it is no pure function of that.
 //!
-//! **Poison.** Flags of the sum that is the next value are violated by the high bits alone. So the value is poison in all threads that agree on
-//! what the high bits are made of, or in none. A number that is added to the stride besides is a multiple too, or has no flags.
+//! **Poison.** Flags of the sum that is the next value are violated by the high bits alone. So the
+//! value is poison in all threads that agree on what the high bits are made of, or in none. A
+//! number that is added to the stride besides is a multiple too, or has no flags.
 //!
 //! O(1) for each comparison of a stride.
 
@@ -61,7 +67,8 @@ struct Stride {
 }
 
 impl Shapes {
-    /// What a comparison depends on that is made of a stride, where that is less than the stride does.
+    /// What a comparison depends on that is made of a stride, where that is less than the stride
+    /// does.
     pub(super) fn of_stride(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
         let &[left, right] = place.code.body.operands(compare) else { return None };
         self.compared(place, compare, [left, right], false)
@@ -179,7 +186,8 @@ impl Shapes {
             };
             let (_, back) = body.phi_incoming(phi).nth(position)?;
             let (_, enters) = body.phi_incoming(phi).nth(1 - position)?;
-            // What is the same in all rounds: a number, an argument, or what is computed where no round has begun.
+            // What is the same in all rounds: a number, an argument, or what is computed where no
+            // round has begun.
             let is_outside = |inst: InstId| {
                 let block = body.block_of(inst);
                 block == Some(enters) || block == place.code.flow.entry()
@@ -222,8 +230,9 @@ impl Shapes {
     }
 }
 
-/// Adds comparisons that may be made of strides which an instruction has to do with: of phis that it comes in by, at once or as what
-/// is added in a round. One that is edited may have counted up to now; whatever else is edited is asked about by itself.
+/// Adds comparisons that may be made of strides which an instruction has to do with: of phis that
+/// it comes in by, at once or as what is added in a round. One that is edited may have counted up
+/// to now; whatever else is edited is asked about by itself.
 pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl FnMut(InstId)) {
     let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
     let is_sum = |inst: InstId| matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub);

@@ -1,6 +1,8 @@
-//! What comes round loops: of each phi, what its backward inputs have and its forward inputs have not.
+//! What comes round loops: of each phi, what its backward inputs have and its forward inputs have
+//! not.
 //!
-//! Why a repair keeps these apart is told in [`retained`](super::retained). O(1) each, but for the numbers of versions, which are O(extras).
+//! Why a repair keeps these apart is told in [`retained`](super::retained). O(1) each, but for the
+//! numbers of versions, which are O(extras).
 
 use rustc_hash::FxHashMap;
 
@@ -10,9 +12,10 @@ use crate::memory::private::{compare::Renumbered, readers::Place};
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     by_phi: FxHashMap<Place, u64>,
-    /// All that any of them has, or had since there last was none: kept as they come, so that an edit does not go through all of them.
-    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so more extras may be
-    /// forgotten than need be, and found again, and none is left that had to be forgotten.
+    /// All that any of them has, or had since there last was none: kept as they come, so that an
+    /// edit does not go through all of them. It is only asked which ways could have carried an
+    /// extra. What has gone by now makes more ways count, so more extras may be forgotten than need
+    /// be, and found again, and none is left that had to be forgotten.
     pub(super) any: u64,
 }
 
@@ -32,7 +35,8 @@ impl Extras {
         }
     }
 
-    /// The same by the numbers that versions have now. Gives whether a version is gone of which there was one.
+    /// The same by the numbers that versions have now. Gives whether a version is gone of which
+    /// there was one.
     pub(super) fn renumber(&mut self, memory: &Renumbered) -> bool {
         if self.by_phi.keys().all(|place| matches!(place, Place::Value(_))) {
             return false;

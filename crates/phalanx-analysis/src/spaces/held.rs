@@ -1,8 +1,10 @@
 //! What constants lead to, and what constant memory holds.
 //!
-//! The address of a variable leads to a memory of its space; a constant expression leads where its base does. A constant variable that nobody
-//! replaces holds its initial value, in which the very member is looked up where the offset is known, and all of it where not. Into
-//! constant memory and the parameters of kernels only the host writes, and what it knows of are addresses of device memory.
+//! The address of a variable leads to a memory of its space; a constant expression leads where its
+//! base does. A constant variable that nobody replaces holds its initial value, in which the very
+//! member is looked up where the offset is known, and all of it where not. Into constant memory and
+//! the parameters of kernels only the host writes, and what it knows of are addresses of device
+//! memory.
 //!
 //! Constants are looked at once each, and so are initial values that are read at an unknown offset.
 //! O(parts of an initial value); of a load at a known offset from an array O(elements that it
@@ -112,7 +114,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether memory at an address is what the host put there: what it knows of are addresses of device memory.
+    /// Whether memory at an address is what the host put there: what it knows of are addresses of
+    /// device memory.
     pub(super) fn is_written_by_host(&self, address: Value) -> bool {
         let space =
             self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
@@ -123,7 +126,8 @@ impl Rules<'_> {
         }
     }
 
-    /// What a constant variable holds where it is read; none if the address is not of one, or what it holds is not known.
+    /// What a constant variable holds where it is read; none if the address is not of one, or what
+    /// it holds is not known.
     pub(super) fn initial(&mut self, ty: Type, mut address: Value) -> Option<SpaceSet> {
         if !matches!(self.class(ty), Class::Pointer(_)) {
             return None;
@@ -173,7 +177,8 @@ impl Rules<'_> {
         None
     }
 
-    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or the very member that is read.
+    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or
+    /// the very member that is read.
     fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
         if offset.is_some() {
             return self.look_up(initial, offset, wanted);

@@ -49,7 +49,8 @@ impl MemoryKinds {
         known.unwrap_or(SpaceSet::ALL)
     }
 
-    /// What an operand may lead to where an instruction reads it: less than its value may, where tests of the address say so.
+    /// What an operand may lead to where an instruction reads it: less than its value may, where
+    /// tests of the address say so.
     #[must_use]
     pub fn at(&self, body: &Body, user: InstId, index: u32) -> SpaceSet {
         let key = (number(user), index);
@@ -62,8 +63,9 @@ impl MemoryKinds {
         }
     }
 
-    /// Instructions of whose results this says something else than `old`; none if they differ in anything else: arguments, constants,
-    /// what tests say. O(entries / 4096) where they share what they say, and O(4096) for each difference.
+    /// Instructions of whose results this says something else than `old`; none if they differ in
+    /// anything else: arguments, constants, what tests say. O(entries / 4096) where they share what
+    /// they say, and O(4096) for each difference.
     #[must_use]
     pub fn other_results(&self, old: &Self) -> Option<Vec<InstId>> {
         let is_same = self.arguments == old.arguments

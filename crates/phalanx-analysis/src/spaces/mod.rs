@@ -2,13 +2,15 @@
 //!
 //! # What
 //!
-//! A generic pointer may lead anywhere. [`MemoryKinds`] says for each pointer which *memories* ([`SpaceSet`]) it may lead to: a set that
-//! holds every memory that an access through it can touch, in any execution. An access of anything else is undefined. From
-//! this follow the instruction to use (`ld.shared` rather than `ld`), that two accesses cannot meet, and that a load is of memory that
-//! all threads see alike.
+//! A generic pointer may lead anywhere. [`MemoryKinds`] says for each pointer which *memories*
+//! ([`SpaceSet`]) it may lead to: a set that holds every memory that an access through it can
+//! touch, in any execution. An access of anything else is undefined. From this follow the
+//! instruction to use (`ld.shared` rather than `ld`), that two accesses cannot meet, and that a
+//! load is of memory that all threads see alike.
 //!
-//! The lattice is that of Kong's memory-space analysis: sets of memories, ordered by inclusion, from nothing upwards. LLVM's
-//! `InferAddressSpaces` has one space or all of them instead, and so loses what two spaces have in common ("not private").
+//! The lattice is that of Kong's memory-space analysis: sets of memories, ordered by inclusion,
+//! from nothing upwards. LLVM's `InferAddressSpaces` has one space or all of them instead, and so
+//! loses what two spaces have in common ("not private").
 //!
 //! | module | what |
 //! |---|---|
@@ -27,19 +29,21 @@
 //!
 //! # Across calls
 //!
-//! [`Returned`] says which memories a function's result may lead to: some of its own, and those of some of its arguments. It is
-//! found by solving once more with a bit for each parameter. The other way round [`SpaceFacts::argument`] says what a function all of
-//! whose callers are known is passed. Both are least fixpoints over the call graph, which queries go through.
+//! [`Returned`] says which memories a function's result may lead to: some of its own, and those of
+//! some of its arguments. It is found by solving once more with a bit for each parameter. The other
+//! way round [`SpaceFacts::argument`] says what a function all of whose callers are known is
+//! passed. Both are least fixpoints over the call graph, which queries go through.
 //!
 //! # Through memory
 //!
-//! What is loaded from a private object that nobody else can reach is what was stored: see [`memory::private`](crate::memory::private).
-//! Constant variables hold their initial values.
+//! What is loaded from a private object that nobody else can reach is what was stored: see
+//! [`memory::private`](crate::memory::private). Constant variables hold their initial values.
 //!
 //! # What is taken for granted
 //!
 //! - A pointer made from another by steps is used for the object of that other.
-//! - The host passes kernels no addresses of shared or private memory, and puts none into constant memory.
+//! - The host passes kernels no addresses of shared or private memory, and puts none into constant
+//!   memory.
 //! - An access through a pointer leads to one of the memories that its address space has.
 
 mod extras;

@@ -1,6 +1,7 @@
 //! Sets by number, cheap to copy and to compare with what they were.
 //!
-//! A copy shares all pages, and two tables that share a page are compared without a look into it. Copying: O(entries / 4096).
+//! A copy shares all pages, and two tables that share a page are compared without a look into it.
+//! Copying: O(entries / 4096).
 
 use std::sync::Arc;
 

@@ -2,19 +2,24 @@
 //!
 //! # What
 //!
-//! `llvm.nvvm.isspacep.*` and `llvm.amdgcn.is.shared`, `is.private` tell whether a generic address is in a space. Where a branch has gone the way of
-//! such a test, or `llvm.assume` has taken it for granted, the address is in the space or is not:
+//! `llvm.nvvm.isspacep.*` and `llvm.amdgcn.is.shared`, `is.private` tell whether a generic address
+//! is in a space. Where a branch has gone the way of such a test, or `llvm.assume` has taken it for
+//! granted, the address is in the space or is not:
 //!
-//! - in blocks that are dominated by an edge of the branch: the edge leads to a block with no other way in;
+//! - in blocks that are dominated by an edge of the branch: the edge leads to a block with no other
+//!   way in;
 //! - after an `llvm.assume`, in its block and in those that the block dominates.
 //!
-//! Conjunctions, disjunctions and negations of tests are taken apart. What is said of an address holds of everything it is made from by
-//! steps and casts and of everything that is made from it so, since a step stays in its object: facts are kept by the *root* of the
-//! chain. The root and the address are those of one time: a definition on every way to the use is not passed again after the edge.
+//! Conjunctions, disjunctions and negations of tests are taken apart. What is said of an address
+//! holds of everything it is made from by steps and casts and of everything that is made from it
+//! so, since a step stays in its object: facts are kept by the *root* of the chain. The root and
+//! the address are those of one time: a definition on every way to the use is not passed again
+//! after the edge.
 //!
 //! # How
 //!
-//! Branches and assumptions that may say something are found from the tests down, by users; what one says, from its condition up.
+//! Branches and assumptions that may say something are found from the tests down, by users; what
+//! one says, from its condition up.
 //!
 //! # Cost
 //!
@@ -55,7 +60,8 @@ struct Fact {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refinements {
     by_root: FxHashMap<Value, SmallVec<[Fact; 2]>>,
-    /// Where each instruction is in its block, in blocks in which something is known from the middle on.
+    /// Where each instruction is in its block, in blocks in which something is known from the
+    /// middle on.
     order: FxHashMap<InstId, u32>,
 }
 
@@ -64,13 +70,15 @@ pub(super) struct Refinements {
 pub(super) struct Support {
     /// Tests, and conditions that are made of them.
     pub(super) conditions: FxHashSet<InstId>,
-    /// These, the branches and assumptions that read them, and the steps from tested addresses to their roots.
+    /// These, the branches and assumptions that read them, and the steps from tested addresses to
+    /// their roots.
     pub(super) all: FxHashSet<InstId>,
     /// Blocks in which something is known from the middle on.
     pub(super) ordered: FxHashSet<BlockId>,
 }
 
-/// The memories that a test asks for: it holds for addresses of these, and for none of others but those that [`may_pass`] adds.
+/// The memories that a test asks for: it holds for addresses of these, and for none of others but
+/// those that [`may_pass`] adds.
 #[must_use]
 pub fn tested(code: Code<'_>, inst: InstId) -> Option<SpaceSet> {
     let Code { context, body, .. } = code;
@@ -134,7 +142,8 @@ fn is_vector(code: Code<'_>, inst: InstId) -> bool {
 /// What a condition says of addresses when it holds.
 type Said = SmallVec<[(Value, SpaceSet); 4]>;
 
-/// What a condition says when it is `truth`. Only what is made of tests is looked at: nothing else says anything, nor does it count as a step.
+/// What a condition says when it is `truth`. Only what is made of tests is looked at: nothing else
+/// says anything, nor does it count as a step.
 fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Said {
     let mut all = Said::new();
     let mut work: SmallVec<[(Value, bool); 4]> = SmallVec::from_slice(&[(condition, truth)]);
@@ -175,8 +184,9 @@ fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Sai
     all
 }
 
-/// The memories for addresses of which a test for some, as [`tested`] has them, may hold. The window of the parameters of kernels is inside
-/// that of device memory (PTX ISA, `isspacep`); processors that have none leave open what the test says of them.
+/// The memories for addresses of which a test for some, as [`tested`] has them, may hold. The
+/// window of the parameters of kernels is inside that of device memory (PTX ISA, `isspacep`);
+/// processors that have none leave open what the test says of them.
 #[must_use]
 pub fn may_pass(space: SpaceSet) -> SpaceSet {
     match space.contains(SpaceSet::GLOBAL) {
@@ -185,7 +195,8 @@ pub fn may_pass(space: SpaceSet) -> SpaceSet {
     }
 }
 
-/// What is left when a test for a space has this result. Null is in no space but that of device memory, if the target likes.
+/// What is left when a test for a space has this result. Null is in no space but that of device
+/// memory, if the target likes.
 fn bound(space: SpaceSet, truth: bool) -> SpaceSet {
     match truth {
         true if space.contains(SpaceSet::GLOBAL) => may_pass(space) | SpaceSet::NOWHERE,
@@ -215,7 +226,8 @@ fn boolean(code: Code<'_>, value: Value) -> Option<bool> {
 }
 
 impl Support {
-    /// What is made of the results of tests. Gives the branches and assumptions that read one of them, sorted.
+    /// What is made of the results of tests. Gives the branches and assumptions that read one of
+    /// them, sorted.
     fn new(code: Code<'_>, tests: &[InstId]) -> (Self, Vec<InstId>) {
         let body = code.body;
         let mut support = Support::default();
@@ -258,7 +270,8 @@ impl Support {
 }
 
 impl Refinements {
-    /// Those of a function, and what they follow from. `tests` are the calls that [`tested`] knows; without any, nothing is looked at.
+    /// Those of a function, and what they follow from. `tests` are the calls that [`tested`] knows;
+    /// without any, nothing is looked at.
     #[must_use]
     pub(super) fn new(
         code: Code<'_>,
@@ -340,7 +353,8 @@ impl Refinements {
         self.by_root.is_empty()
     }
 
-    /// What is known of an address where an instruction reads it; for a phi, at the end of the block that the value comes from.
+    /// What is known of an address where an instruction reads it; for a phi, at the end of the
+    /// block that the value comes from.
     #[must_use]
     pub(super) fn at(
         &self,

@@ -2,21 +2,25 @@
 //!
 //! # What
 //!
-//! The set of a value follows from those of its inputs, which mostly are its operands. Two rules of [`rules`](super::rules) look
-//! further up:
+//! The set of a value follows from those of its inputs, which mostly are its operands. Two rules of
+//! [`rules`](super::rules) look further up:
 //!
-//! * a member that is taken out of a structure is looked up where it was put in, through a chain of `insertvalue`;
-//! * a load of a constant variable gives what stands at its offset, which a chain of steps and casts adds up to.
+//! * a member that is taken out of a structure is looked up where it was put in, through a chain of
+//!   `insertvalue`;
+//! * a load of a constant variable gives what stands at its offset, which a chain of steps and
+//!   casts adds up to.
 //!
-//! Who is at the lower end of such a chain has to be evaluated again when an instruction of the chain has changed, even though the sets in
-//! between are as they were: neither a member that is put in elsewhere nor a step to another entry of a table changes any of them.
+//! Who is at the lower end of such a chain has to be evaluated again when an instruction of the
+//! chain has changed, even though the sets in between are as they were: neither a member that is
+//! put in elsewhere nor a step to another entry of a table changes any of them.
 //!
 //! # How
 //!
-//! Downwards, by users, as many steps as the rules look up. `insertvalue` is always followed, since few instructions read one. An
-//! address may have very many users, of which few read constant variables; so steps and casts are followed only from those
-//! that stand between a constant and a load, now or at any time since all was found from scratch ([`Tables`]). What was erased had its users
-//! changed, so nothing has to be found from there.
+//! Downwards, by users, as many steps as the rules look up. `insertvalue` is always followed, since
+//! few instructions read one. An address may have very many users, of which few read constant
+//! variables; so steps and casts are followed only from those that stand between a constant and a
+//! load, now or at any time since all was found from scratch ([`Tables`]). What was erased had its
+//! users changed, so nothing has to be found from there.
 //!
 //! **Complexity.** O(users of the chains), which are given up when they are more than a limit.
 
@@ -41,7 +45,8 @@ impl Tables {
         }
     }
 
-    /// Instructions that were changed, and those that read one of them from afar; none if there are more than the limit.
+    /// Instructions that were changed, and those that read one of them from afar; none if there are
+    /// more than the limit.
     pub(super) fn with_readers(
         &self,
         code: Code<'_>,
@@ -86,7 +91,8 @@ pub(super) fn takers(
     below(code, value, limit, (is_link, |opcode| opcode == Opcode::ExtractValue), tell)
 }
 
-/// The steps and casts that make an address of a constant; none if it is made from something else, or by too many.
+/// The steps and casts that make an address of a constant; none if it is made from something else,
+/// or by too many.
 fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[InstId; 8]>> {
     let mut steps = SmallVec::new();
     for _ in 0..=STEPS {
@@ -103,7 +109,8 @@ fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[Ins
 /// Some instructions, by what they do.
 type Choice = fn(Opcode) -> bool;
 
-/// Tells which users of an instruction are ends, and which users of links among its users, and so on. Whether these were all.
+/// Tells which users of an instruction are ends, and which users of links among its users, and so
+/// on. Whether these were all.
 fn below(
     code: Code<'_>,
     from: InstId,

@@ -2,26 +2,31 @@
 //!
 //! # What
 //!
-//! [`Refinements`] say what is known of an address where tests of it have held. [`Tests`] keeps the tests of a function, finds again what they say when that may
-//! be something else, and tells which instructions may then see other sets in what they read.
+//! [`Refinements`] say what is known of an address where tests of it have held. [`Tests`] keeps the
+//! tests of a function, finds again what they say when that may be something else, and tells which
+//! instructions may then see other sets in what they read.
 //!
 //! # How
 //!
-//! What tests say follows from the tests, from conditions that are made of them, from branches and assumptions that read these, from the steps between the tested
-//! addresses and their roots, and from the graph. These instructions are remembered. If none of them has changed, no changed one is a test or reads one of the
-//! conditions, and blocks and edges are the same, everything is said that was said. Otherwise all of it is found again, from the tests on.
+//! What tests say follows from the tests, from conditions that are made of them, from branches and
+//! assumptions that read these, from the steps between the tested addresses and their roots, and
+//! from the graph. These instructions are remembered. If none of them has changed, no changed one
+//! is a test or reads one of the conditions, and blocks and edges are the same, everything is said
+//! that was said. Otherwise all of it is found again, from the tests on.
 //!
 //! An instruction sees another set in an operand, although the operand has the set that it had, if
 //!
-//! - something else is said of a root: all that read the root or what is made of it by steps, where blocks or edges are others those of every root;
+//! - something else is said of a root: all that read the root or what is made of it by steps, where
+//!   blocks or edges are others those of every root;
 //! - the same is said, by an assumption that was moved within its block: likewise;
-//! - the operand is made by steps of something that has changed: all that read this, or what is made of it;
+//! - the operand is made by steps of something that has changed: all that read this, or what is
+//!   made of it;
 //! - it was moved or is new, and so has changed itself.
 //!
 //! Not followed: something else that is said of a constant, of whose uses there is no list.
 //!
-//! **Complexity.** O(changed instructions and those who read what is made of them), and where tests say something else O(tests and who reads what is made of
-//! the tested).
+//! **Complexity.** O(changed instructions and those who read what is made of them), and where tests
+//! say something else O(tests and who reads what is made of the tested).
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Value};
@@ -50,8 +55,8 @@ impl Tests {
         Tests { calls: calls.iter().copied().collect(), refinements, support }
     }
 
-    /// Brings what is said up to date. Which instructions may see other sets besides those that have changed, sorted; none if that is not known, or there are
-    /// more than a limit.
+    /// Brings what is said up to date. Which instructions may see other sets besides those that
+    /// have changed, sorted; none if that is not known, or there are more than a limit.
     pub(super) fn follow(
         &mut self,
         code: Code<'_>,
@@ -110,7 +115,8 @@ impl Tests {
     }
 }
 
-/// Operands of which tests say more than is known of their values, after these instructions have seen or got other sets.
+/// Operands of which tests say more than is known of their values, after these instructions have
+/// seen or got other sets.
 pub(super) fn refined_uses(
     solver: &mut Solver<'_>,
     mut told: Vec<InstId>,
@@ -137,7 +143,8 @@ fn is_linked(code: Code<'_>, inst: InstId) -> bool {
     code.body.block_of(inst).is_some()
 }
 
-/// Who reads one of these or what is made of it by some steps. None for a constant, or if there are more than a limit.
+/// Who reads one of these or what is made of it by some steps. None for a constant, or if there are
+/// more than a limit.
 fn readers(code: Code<'_>, mut roots: Vec<Value>, limit: usize) -> Option<Vec<InstId>> {
     roots.sort_unstable();
     roots.dedup();

@@ -2,42 +2,55 @@
 //!
 //! # What
 //!
-//! [`RetainedKinds`] holds the solver's sets, the private memory they were found with, and the answer. After instructions were changed it
-//! evaluates these again, then whoever reads a set that has become another, and so on.
+//! [`RetainedKinds`] holds the solver's sets, the private memory they were found with, and the
+//! answer. After instructions were changed it evaluates these again, then whoever reads a set that
+//! has become another, and so on.
 //!
 //! # Why that is the least fixpoint
 //!
-//! Edges between nodes are *forward* or *backward* by the reverse postorder of their blocks; only phis, of values and of memory, have
-//! backward inputs. Forward edges have no cycle. For each phi its *extra* is kept: what its backward inputs have in the least
-//! fixpoint and its forward inputs have not. With the extras fixed the sets are the only solution of equations without a cycle, and
+//! Edges between nodes are *forward* or *backward* by the reverse postorder of their blocks; only
+//! phis, of values and of memory, have backward inputs. Forward edges have no cycle. For each phi
+//! its *extra* is kept: what its backward inputs have in the least fixpoint and its forward inputs
+//! have not. With the extras fixed the sets are the only solution of equations without a cycle, and
 //! evaluating in any order whatever reads something that has changed comes to it.
 //!
-//! 1. **An extra still holds** if it cannot have been derived through an instruction that was changed. That is so if there is no way along
-//!    edges, through nodes that share something with any extra, from a changed instruction to its phi. All others are forgotten, together, and what
-//!    followed from them is evaluated again; none of those that are left was derived through them, for then there would be a way to its phi as well.
-//!    Where no pointer gains anything round a loop, there are no extras and nothing to ask.
-//! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's backward inputs have in addition becomes part of its
-//!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so. What was forgotten and holds all the
-//!    same is found again.
+//! 1. **An extra still holds** if it cannot have been derived through an instruction that was
+//!    changed. That is so if there is no way along edges, through nodes that share something with
+//!    any extra, from a changed instruction to its phi. All others are forgotten, together, and
+//!    what followed from them is evaluated again; none of those that are left was derived through
+//!    them, for then there would be a way to its phi as well. Where no pointer gains anything round
+//!    a loop, there are no extras and nothing to ask.
+//! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's
+//!    backward inputs have in addition becomes part of its extra, and its readers are evaluated
+//!    again. From then on sets only grow, so all that was derived stays so. What was forgotten and
+//!    holds all the same is found again.
 //!
-//! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
-//! reads what is changed from there.
+//! The sets that a node is evaluated from are those of its operands, or of what they are made from
+//! some steps up; [`readers`](super::readers) finds who reads what is changed from there.
 //!
-//! What a private object holds is a node as well. Where private memory is another than it was, nodes are given the numbers that their versions have now
-//! ([`Renumbered`]), and what touches something else, or what other versions reach, counts as changed.
+//! What a private object holds is a node as well. Where private memory is another than it was,
+//! nodes are given the numbers that their versions have now ([`Renumbered`]), and what touches
+//! something else, or what other versions reach, counts as changed.
 //!
-//! Of the graph it matters which blocks are reached, and instructions of which that is otherwise count as changed; and which edges are backward. Where blocks or edges
-//! are others, the order is another one, and so are the extras of phis that have not changed: these are found again, from sets as they were. Phis that have changed begin without,
-//! for extras may be too small at the beginning.
+//! Of the graph it matters which blocks are reached, and instructions of which that is otherwise
+//! count as changed; and which edges are backward. Where blocks or edges are others, the order is
+//! another one, and so are the extras of phis that have not changed: these are found again, from
+//! sets as they were. Phis that have changed begin without, for extras may be too small at the
+//! beginning.
 //!
-//! What tests of addresses say is followed by [`refined`](super::refined), which tells who sees something else in what it reads; these instructions count as changed.
+//! What tests of addresses say is followed by [`refined`](super::refined), which tells who sees
+//! something else in what it reads; these instructions count as changed.
 //!
-//! An integer of which nothing is known, as after a multiplication, has no set, and who reads it sees anything. Another operation can make it one of which something is
-//! known, or the other way round: so who reads an integer that has changed is evaluated whatever its set is, and it counts as having had anything.
+//! An integer of which nothing is known, as after a multiplication, has no set, and who reads it
+//! sees anything. Another operation can make it one of which something is known, or the other way
+//! round: so who reads an integer that has changed is evaluated whatever its set is, and it counts
+//! as having had anything.
 //!
-//! What is not followed: the first or last integer that becomes a pointer; the end of a phi of memory that had an extra; more nodes than a bound. Then everything is found anew.
+//! What is not followed: the first or last integer that becomes a pointer; the end of a phi of
+//! memory that had an extra; more nodes than a bound. Then everything is found anew.
 //!
-//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
+//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read
+//! them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
 //! phis) besides.
 
 mod repair;
@@ -161,8 +174,9 @@ impl RetainedKinds {
         &self.answer
     }
 
-    /// Brings the kinds up to date; everything around the function is the same, and `memory` is that of objects with addresses as it is now. How many nodes were
-    /// looked at; none if they have to be found anew, after which this is of no more use.
+    /// Brings the kinds up to date; everything around the function is the same, and `memory` is
+    /// that of objects with addresses as it is now. How many nodes were looked at; none if they
+    /// have to be found anew, after which this is of no more use.
     pub fn repair(
         &mut self,
         code: Code<'_>,
@@ -295,7 +309,8 @@ impl RetainedKinds {
 }
 
 impl RetainedKinds {
-    /// Gives nodes the numbers that their versions have in private memory as it is now: what is otherwise there. None if that is not known.
+    /// Gives nodes the numbers that their versions have in private memory as it is now: what is
+    /// otherwise there. None if that is not known.
     fn renumber(&mut self, memory: &Arc<PrivateMemory>) -> Option<Renumbered> {
         if Arc::ptr_eq(&self.memory, memory) {
             return Some(Renumbered::default());

@@ -1,7 +1,8 @@
 //! What the spaces of a value follow from: the transfer rules.
 //!
-//! A value's set is the union of those of its *inputs*, clamped by its type. Inputs are other values, versions of private memory, and
-//! fixed sets. Everything else about the analysis, the order of evaluation included, is in [`solve`](super::solve).
+//! A value's set is the union of those of its *inputs*, clamped by its type. Inputs are other
+//! values, versions of private memory, and fixed sets. Everything else about the analysis, the
+//! order of evaluation included, is in [`solve`](super::solve).
 //!
 //! | value | inputs |
 //! |---|---|
@@ -18,15 +19,15 @@
 //! | a call | what the summary of the callee says, or a `returned` argument |
 //! | anything else | all that its type can address |
 //!
-//! **Null is an address** in every address space but number 0 (LLVM's `NullPointerIsDefined`), and in
-//! space 0 where the function is marked `null_pointer_is_valid`: a pointer that may be null leads to
-//! all that its type can address there.
+//! **Null is an address** in every address space but number 0 (LLVM's `NullPointerIsDefined`), and
+//! in space 0 where the function is marked `null_pointer_is_valid`: a pointer that may be null
+//! leads to all that its type can address there.
 //!
-//! **A cast is a bound, not evidence**: `addrspacecast` to a space keeps of the set what the space has, and says nothing of the
-//! operand.
+//! **A cast is a bound, not evidence**: `addrspacecast` to a space keeps of the set what the space
+//! has, and says nothing of the operand.
 //!
-//! Sets are words of 64 bits: 16 are memories, the others stand for parameters while a summary is made (see
-//! [`summary`](super::summary)).
+//! Sets are words of 64 bits: 16 are memories, the others stand for parameters while a summary is
+//! made (see [`summary`](super::summary)).
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -170,7 +171,8 @@ impl<'a> Rules<'a> {
         class
     }
 
-    /// What pointers of a type can lead to when nothing else is known; of everything else, anything.
+    /// What pointers of a type can lead to when nothing else is known; of everything else,
+    /// anything.
     pub(super) fn all_of(&mut self, ty: Type) -> u64 {
         match (self.class(ty), self.generic_of(ty)) {
             (_, true) => u64::from((self.generic_set() | SpaceSet::NOWHERE).bits()),
@@ -230,8 +232,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Whether the null pointer of a type is an address like others: in all spaces but number 0, and
-    /// there in functions that are marked `null_pointer_is_valid`.
+    /// Whether the null pointer of a type is an address like others: in all spaces but number 0,
+    /// and there in functions that are marked `null_pointer_is_valid`.
     pub(super) fn null_is_address(&self, ty: Type) -> bool {
         let context = self.code.context;
         let scalar = match context.type_kind(ty) {
@@ -261,7 +263,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The set of an argument or a constant, and of what is not tracked; none for the result of a tracked instruction.
+    /// The set of an argument or a constant, and of what is not tracked; none for the result of a
+    /// tracked instruction.
     pub(super) fn fixed(&mut self, value: Value) -> Option<u64> {
         match value.kind() {
             ValueKind::Inst(inst) => {

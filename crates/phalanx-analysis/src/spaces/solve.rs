@@ -2,13 +2,14 @@
 //!
 //! # Algorithm
 //!
-//! 1. One sweep over the blocks in reverse postorder evaluates every node once: definitions come before uses, but for what comes round
-//!    a loop.
+//! 1. One sweep over the blocks in reverse postorder evaluates every node once: definitions come
+//!    before uses, but for what comes round a loop.
 //! 2. Phis, of values and of memory, are evaluated again. If none has grown, that was the fixpoint.
 //! 3. Otherwise the edges between nodes are collected and a worklist runs from the phis that grew.
 //!
-//! The rules are unions and intersections with fixed bounds, so they are monotone and distributive: the least fixpoint is the union over
-//! all ways from a seed to the value. Each node grows at most 64 times, in practice two or three.
+//! The rules are unions and intersections with fixed bounds, so they are monotone and distributive:
+//! the least fixpoint is the union over all ways from a seed to the value. Each node grows at most
+//! 64 times, in practice two or three.
 //!
 //! **Complexity.** O(instructions + operands), times the height of the lattice in the worst case.
 
@@ -283,7 +284,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The same by rounds over all nodes, last ones first, until nothing grows: slow, and plainly the least fixpoint.
+    /// The same by rounds over all nodes, last ones first, until nothing grows: slow, and plainly
+    /// the least fixpoint.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn solve_by_rounds(&mut self) {
         self.sweep();
@@ -374,7 +376,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Constants of which an instruction wants to know where they lead: addresses that it accesses, compares or passes on.
+/// Constants of which an instruction wants to know where they lead: addresses that it accesses,
+/// compares or passes on.
 pub(super) fn constant_addresses(code: Code<'_>, inst: InstId) -> impl Iterator<Item = Const> {
     let Code { context, body, .. } = code;
     let addresses: &[Value] = match body.inst(inst).opcode {

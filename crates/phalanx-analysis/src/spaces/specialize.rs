@@ -1,8 +1,9 @@
 //! Which copies of a function would access through narrower spaces.
 //!
-//! A function that is called with pointers into different memories has generic accesses, though each of its calls may say which memory it is. A
-//! copy for those calls that agree has none. Calls are grouped by the narrowest space of each generic argument whose union over all calls
-//! has no narrower one; a call that narrows none stays with the function as it is. O(calls x arguments).
+//! A function that is called with pointers into different memories has generic accesses, though
+//! each of its calls may say which memory it is. A copy for those calls that agree has none. Calls
+//! are grouped by the narrowest space of each generic argument whose union over all calls has no
+//! narrower one; a call that narrows none stays with the function as it is. O(calls x arguments).
 
 use rustc_hash::FxHashMap;
 
@@ -11,14 +12,15 @@ use crate::code::{SpaceModel, SpaceSet};
 /// A copy of a function, for some of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specialization<C> {
-    /// Positions of arguments, with the memories that these calls pass and the space that has them; sorted.
+    /// Positions of arguments, with the memories that these calls pass and the space that has them;
+    /// sorted.
     pub arguments: Vec<(u32, SpaceSet, u32)>,
     /// The calls, in the order in which they were given.
     pub calls: Vec<C>,
 }
 
-/// The copies that would help, by the first of their calls. `is_generic` says of a position whether the argument is a generic pointer; calls come
-/// with what they pass.
+/// The copies that would help, by the first of their calls. `is_generic` says of a position whether
+/// the argument is a generic pointer; calls come with what they pass.
 #[must_use]
 pub fn specializations<C: Copy>(
     model: SpaceModel,

@@ -1,8 +1,9 @@
 //! What a function says of memories to those who call it and whom it calls.
 //!
-//! [`returned`] solves the function with a bit for each generic parameter in place of what the parameter may lead to. Sets only ever
-//! grow by union, so the bits that reach a `ret` are the parameters whose memories the result may lead to. Where a cast or a test bounds
-//! a parameter, the bound takes its place.
+//! [`returned`] solves the function with a bit for each generic parameter in place of what the
+//! parameter may lead to. Sets only ever grow by union, so the bits that reach a `ret` are the
+//! parameters whose memories the result may lead to. Where a cast or a test bounds a parameter, the
+//! bound takes its place.
 //!
 //! [`passed`] reads off the arguments of calls.
 

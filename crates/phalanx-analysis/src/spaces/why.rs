@@ -1,17 +1,21 @@
-//! Why an address may lead to a memory: the shortest chain of rules from it to where the memory comes in.
+//! Why an address may lead to a memory: the shortest chain of rules from it to where the memory
+//! comes in.
 //!
 //! # What
 //!
-//! A [`SpaceChain`] begins at an address and ends at an *origin*: a stack slot, the address of a variable, an argument, a value of which
-//! nothing is known. Each [`SpaceLink`] is one rule of [`rules`](super::rules): its place may lead to the memory because the next one may.
+//! A [`SpaceChain`] begins at an address and ends at an *origin*: a stack slot, the address of a
+//! variable, an argument, a value of which nothing is known. Each [`SpaceLink`] is one rule of
+//! [`rules`](super::rules): its place may lead to the memory because the next one may.
 //!
 //! # How
 //!
-//! Sets are least fixpoints of unions, cut down by fixed bounds, so a memory is in a set exactly if there is a way along inputs from an
-//! origin, on which no bound takes it out: the same argument as for the solver. A breadth-first search backwards from the address finds a
-//! shortest one. Ways of equal length are decided by the order of operands.
+//! Sets are least fixpoints of unions, cut down by fixed bounds, so a memory is in a set exactly if
+//! there is a way along inputs from an origin, on which no bound takes it out: the same argument as
+//! for the solver. A breadth-first search backwards from the address finds a shortest one. Ways of
+//! equal length are decided by the order of operands.
 //!
-//! Only who asks pays: nothing of it is kept by the solver. O(analysis + edges looked at) per question.
+//! Only who asks pays: nothing of it is kept by the solver. O(analysis + edges looked at) per
+//! question.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, attributes::AttrKind};
@@ -48,7 +52,8 @@ pub enum SpacePlace {
 /// Why a place may lead to a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpaceCause {
-    /// It is made from the next place: by a step, a cast, a selection, a call that returns what it is passed.
+    /// It is made from the next place: by a step, a cast, a selection, a call that returns what it
+    /// is passed.
     Made,
     /// A phi has the next place for threads that come from this block.
     From(Node),
@@ -140,8 +145,8 @@ impl SpaceSubject {
     }
 }
 
-/// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Memories to which it does not
-/// lead have none.
+/// Why an address may lead to each of some memories: a shortest chain for each, one for all that
+/// have the same. Memories to which it does not lead have none.
 #[must_use]
 pub fn space_chains(
     code: Code<'_>,
@@ -331,7 +336,8 @@ impl Solver<'_> {
     }
 }
 
-/// Whether every link of a chain holds by itself, and the whole of it for a memory: the slow and plain check that tests use.
+/// Whether every link of a chain holds by itself, and the whole of it for a memory: the slow and
+/// plain check that tests use.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn chain_holds(

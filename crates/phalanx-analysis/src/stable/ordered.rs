@@ -9,24 +9,31 @@
 //!
 //! # What
 //!
-//! The executions of barriers of the whole workgroup cut the run of a kernel into *intervals*. A load of workgroup memory is *ordered* if no interval may have
-//! both the load and a write of what it reads, by any thread. Then it is [stable](super) in the workgroup: nothing is taken for granted of races.
+//! The executions of barriers of the whole workgroup cut the run of a kernel into *intervals*. A
+//! load of workgroup memory is *ordered* if no interval may have both the load and a write of what
+//! it reads, by any thread. Then it is [stable](super) in the workgroup: nothing is taken for
+//! granted of races.
 //!
 //! # Why it holds
 //!
-//! Threads that are together have executed the same barriers, all of them, up to now: that is the case until the first of them parts from others on the way to a barrier,
-//! and whoever asks is about to find out whether one does. Let converged threads `s` and `t` read different values at one address, behind the `k`th barrier both.
-//! Then a thread `u` has written there after `s` read it, and before `t` did. As `s` is behind the `k`th barrier, `u` has come to it; as `t` has not come to the next
-//! one, `u` has not gone beyond that. So the write of `u` is in the interval in which the load is, and a way leads from the one barrier to each
-//! of them that passes no other.
+//! Threads that are together have executed the same barriers, all of them, up to now: that is the
+//! case until the first of them parts from others on the way to a barrier, and whoever asks is
+//! about to find out whether one does. Let converged threads `s` and `t` read different values at
+//! one address, behind the `k`th barrier both. Then a thread `u` has written there after `s` read
+//! it, and before `t` did. As `s` is behind the `k`th barrier, `u` has come to it; as `t` has not
+//! come to the next one, `u` has not gone beyond that. So the write of `u` is in the interval in
+//! which the load is, and a way leads from the one barrier to each of them that passes no other.
 //!
-//! A barrier counts that makes visible what was written before it: on AMD GPUs one between a fence that releases and one that acquires. Barriers
-//! of some threads only and split ones cut nothing. After a call that may have a barrier an interval may begin, and none ends with it.
-//! Where something else may write memory of the workgroup (a function that is called, a copy that goes on by itself, another workgroup of the cluster) no load is ordered.
+//! A barrier counts that makes visible what was written before it: on AMD GPUs one between a fence
+//! that releases and one that acquires. Barriers of some threads only and split ones cut nothing.
+//! After a call that may have a barrier an interval may begin, and none ends with it. Where
+//! something else may write memory of the workgroup (a function that is called, a copy that goes on
+//! by itself, another workgroup of the cluster) no load is ordered.
 //!
 //! # Complexity
 //!
-//! O(barriers × (blocks + edges + accesses of workgroup memory)), and for each interval O(loads × writes) in it; gives up beyond [`LIMIT`].
+//! O(barriers × (blocks + edges + accesses of workgroup memory)), and for each interval O(loads ×
+//! writes) in it; gives up beyond [`LIMIT`].
 
 use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, Value, inst::Ordering};
@@ -212,7 +219,8 @@ fn interval(
     Some(found)
 }
 
-/// Whether an instruction is a barrier of the whole workgroup that orders what is before and behind it.
+/// Whether an instruction is a barrier of the whole workgroup that orders what is before and behind
+/// it.
 fn is_barrier(facts: Facts<'_>, inst: InstId) -> bool {
     let Facts { code, around, .. } = facts;
     if !is_of_all(code, inst) {

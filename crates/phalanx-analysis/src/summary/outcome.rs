@@ -15,7 +15,8 @@ const PASSES: usize = 4;
 /// How parameters are told apart when a function is solved with them as the only sources.
 #[derive(Debug)]
 pub(crate) struct Tokens {
-    /// Bits per parameter: one that stands for all its sources, or one for each part of a [`Dependence`].
+    /// Bits per parameter: one that stands for all its sources, or one for each part of a
+    /// [`Dependence`].
     width: usize,
     wave: SourceSet,
     parameters: usize,
@@ -96,8 +97,8 @@ impl Tokens {
         })
     }
 
-    /// What an image does to tokens, if these tell it: not where there is one token for all that may become of a parameter, or where something is
-    /// made of other sources without condition.
+    /// What an image does to tokens, if these tell it: not where there is one token for all that
+    /// may become of a parameter, or where something is made of other sources without condition.
     pub(crate) fn followed_image(
         &self,
         image: &[SourceSet; SourceSet::COUNT],
@@ -120,8 +121,8 @@ impl Tokens {
         rest.map(|s| image[s.bits().trailing_zeros() as usize] - s).collect()
     }
 
-    /// Operations that make something else of sources that do not vary within a wave do so without any, if there are such
-    /// operations: they are rare (the number of a barrier).
+    /// Operations that make something else of sources that do not vary within a wave do so without
+    /// any, if there are such operations: they are rare (the number of a barrier).
     pub(crate) fn unconditional(&self, table: &ValueTable) -> Option<ValueTable> {
         let gained: Vec<SourceSet> =
             table.images().iter().map(|image| self.gained_anyway(image)).collect();

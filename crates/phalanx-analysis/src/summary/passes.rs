@@ -1,13 +1,15 @@
-//! Solutions of a function with its arguments as the only sources, or with other inputs, which follow its edits.
+//! Solutions of a function with its arguments as the only sources, or with other inputs, which
+//! follow its edits.
 //!
-//! The function itself is followed with its own sources ([`Retained`]); for each [`Pass`] there is another solution beside that, whose tables are the same
-//! but for sources and images. What has been edited in the first is restated in the others, which are then repaired for themselves.
+//! The function itself is followed with its own sources ([`Retained`]); for each [`Pass`] there is
+//! another solution beside that, whose tables are the same but for sources and images. What has
+//! been edited in the first is restated in the others, which are then repaired for themselves.
 //!
-//! **Equality.** Inputs are told apart as from scratch. There, one token per input does where no operation makes something else of
-//! sources, and four are needed elsewhere. With four the outcome is the same where one would do, as
-//! long as no input has to share them. The solutions are made anew where one would not do any more
-//! ([`Tokens::followed_image`]), and where one would do again and inputs share the four
-//! ([`Tokens::are_those_of`]).
+//! **Equality.** Inputs are told apart as from scratch. There, one token per input does where no
+//! operation makes something else of sources, and four are needed elsewhere. With four the outcome
+//! is the same where one would do, as long as no input has to share them. The solutions are made
+//! anew where one would not do any more ([`Tokens::followed_image`]), and where one would do again
+//! and inputs share the four ([`Tokens::are_those_of`]).
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
 
@@ -110,7 +112,8 @@ impl Passes {
         Ok(())
     }
 
-    /// Repairs all of them, after an edit of the control flow if that is given. What `outcome` was for the function itself becomes that for all.
+    /// Repairs all of them, after an edit of the control flow if that is given. What `outcome` was
+    /// for the function itself becomes that for all.
     ///
     /// # Errors
     /// When the function can be followed no longer.

@@ -1,8 +1,9 @@
 //! What a function returns to threads that are converged at a call.
 //!
-//! Returns are told apart by what they return: equal constants, and values that are computed once per call, are the same wherever
-//! they are returned. The *parting* branches are those from which returns of different things are reached, and that no single
-//! block follows through which all threads come once; see [the module above](super#returns) for why these are all that count.
+//! Returns are told apart by what they return: equal constants, and values that are computed once
+//! per call, are the same wherever they are returned. The *parting* branches are those from which
+//! returns of different things are reached, and that no single block follows through which all
+//! threads come once; see [the module above](super#returns) for why these are all that count.
 //! O(blocks + edges).
 
 use phalanx_core::{
@@ -94,8 +95,8 @@ impl Returns {
         returned.chain(self.parted(answer)).collect()
     }
 
-    /// What [`Returns::whole`], or [`Returns::member`] of a member, is the union of: the returns first, then the branches that part
-    /// threads for different ones.
+    /// What [`Returns::whole`], or [`Returns::member`] of a member, is the union of: the returns
+    /// first, then the branches that part threads for different ones.
     #[must_use]
     pub fn facts(&self, code: Code<'_>, numbering: Numbering, member: Option<u32>) -> Vec<Fact> {
         let returned = self.returns.iter().filter_map(|&(node, value)| {
@@ -114,8 +115,8 @@ impl Returns {
         self.parting.iter().map(|node| answer.terminator(*node))
     }
 
-    /// Sources of one member of a structure that is returned: those of what was put in for it, where that was done in the
-    /// block of the return.
+    /// Sources of one member of a structure that is returned: those of what was put in for it,
+    /// where that was done in the block of the return.
     #[must_use]
     pub fn member(
         &self,
@@ -140,7 +141,8 @@ impl Returns {
     }
 }
 
-/// What is put in for a member of a structure, and by whom, looking up from a return in its own block.
+/// What is put in for a member of a structure, and by whom, looking up from a return in its own
+/// block.
 fn inserted(code: Code<'_>, node: Node, mut value: Value, member: u32) -> Option<(Value, InstId)> {
     // A chain in a block goes upwards, so this ends; long ones are not worth it.
     for _ in 0..64 {
@@ -179,8 +181,9 @@ fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
     }
 }
 
-/// The branches at which threads part for blocks that give different things, as [`Returns`] has them for what is returned. `given` has the blocks
-/// and what they give, and whether that is one thing per call.
+/// The branches at which threads part for blocks that give different things, as [`Returns`] has
+/// them for what is returned. `given` has the blocks and what they give, and whether that is one
+/// thing per call.
 pub(super) fn parting_for<T: PartialEq + Copy>(
     flow: Flow<'_>,
     postdom: &PostDomTree,

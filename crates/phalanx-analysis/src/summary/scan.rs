@@ -1,11 +1,13 @@
 //! What a call does besides computing a result.
 //!
-//! One pass over the instructions; the effects of the functions that are called are known. Everything here is an upper bound.
+//! One pass over the instructions; the effects of the functions that are called are known.
+//! Everything here is an upper bound.
 //!
-//! Memory is told apart in two ways. By LLVM's *locations* (`memory(argmem: read)`): what arguments point to, what the
-//! program cannot address, the rest. An address is followed to what it was made from: a slot of the function's own
-//! frame is nobody else's memory, a variable of the module is no argument's, an unknown pointer may be either. And by
-//! *space*: which kinds of address spaces are read and written ([`Spaces`]).
+//! Memory is told apart in two ways. By LLVM's *locations* (`memory(argmem: read)`): what arguments
+//! point to, what the program cannot address, the rest. An address is followed to what it was made
+//! from: a slot of the function's own frame is nobody else's memory, a variable of the module is no
+//! argument's, an unknown pointer may be either. And by *space*: which kinds of address spaces are
+//! read and written ([`Spaces`]).
 
 use phalanx_graph::Cycles;
 use phalanx_ir::{
@@ -34,7 +36,8 @@ impl Effects {
         // Decided for the instruction as a whole; its parts say nothing of that.
         effects.acquires = acquires(code, around, inst);
         let opcode = code.body.inst(inst).opcode;
-        // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread got there is.
+        // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread
+        // got there is.
         let goes_on =
             matches!(opcode, Opcode::Ret | Opcode::Br | Opcode::Switch | Opcode::Unreachable);
         effects.may_not_return |= opcode.is_terminator() && !goes_on;
@@ -100,9 +103,11 @@ impl Scan<'_> {
         let is_volatile = data.flags.contains(InstFlags::VOLATILE);
         match ordering {
             Ordering::NotAtomic | Ordering::Unordered if !is_volatile => self.at(address, access),
-            // What comes of it depends on when it is, so two of them are not one: a read and a write in LLVM.
+            // What comes of it depends on when it is, so two of them are not one: a read and a
+            // write in LLVM.
             Ordering::Monotonic if !is_volatile => self.at(address, Access::ReadWrite),
-            // What is ordered makes visible what others wrote, and what is volatile may be anything.
+            // What is ordered makes visible what others wrote, and what is volatile may be
+            // anything.
             _ => Effects { reads: Spaces::ALL, writes: Spaces::ALL, ..Effects::NONE }
                 .touching(MemoryEffects::UNKNOWN),
         }
@@ -122,7 +127,8 @@ impl Scan<'_> {
         };
         let spaces = self.spaces(address);
         let constant = Spaces::of(SpaceKind::Constant);
-        // Nobody writes constant memory while a kernel runs, so reading it is no effect, as in LLVM.
+        // Nobody writes constant memory while a kernel runs, so reading it is no effect, as in
+        // LLVM.
         if !access.writes() && spaces == constant {
             return Effects::NONE;
         }
@@ -188,7 +194,8 @@ impl Scan<'_> {
                     .filter(|s| s.ty == Some(info.function_type))
                     .map(|summary| {
                         let mut effects = self.seen_from_here(call, summary.effects);
-                        // Code says more than the mark of a call, which says more than other attributes.
+                        // Code says more than the mark of a call, which says more than other
+                        // attributes.
                         effects.convergent |=
                             !summary.is_from_code && site.has(AttrKind::Convergent);
                         effects
@@ -265,8 +272,8 @@ impl Scan<'_> {
             .is_some_and(|flag| flag == self.code.context.const_bool(true))
     }
 
-    /// The effects of a callee, its argument memory being what the arguments here point to. What it reaches otherwise may be what
-    /// arguments of the caller point to.
+    /// The effects of a callee, its argument memory being what the arguments here point to. What it
+    /// reaches otherwise may be what arguments of the caller point to.
     fn seen_from_here(&self, call: InstId, effects: Effects) -> Effects {
         let (of_arguments, elsewhere) = [MemoryLocation::ArgMem, MemoryLocation::Other]
             .map(|l| effects.memory.access(l))

@@ -2,30 +2,33 @@
 //!
 //! # What
 //!
-//! A uniform value is equal for the threads that compute it together. Whoever moves a computation to a place where other threads are
-//! active asks for more: would those get the same?
+//! A uniform value is equal for the threads that compute it together. Whoever moves a computation
+//! to a place where other threads are active asks for more: would those get the same?
 //!
 //! # Definition
 //!
-//! A value is *truly uniform* when there is one value of it for each wave of a launch: whichever of the wave's threads computes it, whenever and
-//! however often, gets that value; and so would any other thread from operands that it holds. It is the largest set such that each member is
+//! A value is *truly uniform* when there is one value of it for each wave of a launch: whichever of
+//! the wave's threads computes it, whenever and however often, gets that value; and so would any
+//! other thread from operands that it holds. It is the largest set such that each member is
 //!
 //! 1. an argument of a kernel that is a launch constant; or
-//! 2. computed in a kernel, outside of all cycles, in a block that all threads of a wave execute or none, and uniform in the wave: a load
-//!    in the entry block; or
-//! 3. a pure function of members, or of nothing, whose own sources are known and do not vary in a wave: the workgroup's index, a sum of
-//!    members; or a phi that selects nothing, of a member. Not a load from private memory: other threads have other memory there.
+//! 2. computed in a kernel, outside of all cycles, in a block that all threads of a wave execute or
+//!    none, and uniform in the wave: a load in the entry block; or
+//! 3. a pure function of members, or of nothing, whose own sources are known and do not vary in a
+//!    wave: the workgroup's index, a sum of members; or a phi that selects nothing, of a member.
+//!    Not a load from private memory: other threads have other memory there.
 //!
-//! In a function that is not a kernel the threads that were active at the call are all that there are, so only 3 applies there, and to things that
-//! are no arguments.
+//! In a function that is not a kernel the threads that were active at the call are all that there
+//! are, so only 3 applies there, and to things that are no arguments.
 //!
 //! Largest or least makes no difference but for phis that select themselves.
 //!
 //! # Algorithm
 //!
-//! Whoever asks has one value in mind, so nothing is found for the others: from the value back through what it is a function of, until
-//! all of that rests on 1 and 2, or something is none. O(instructions behind the value up to those), after divergence and control
-//! divergence, which are kept up to date.
+//! Whoever asks has one value in mind, so nothing is found for the others: from the value back
+//! through what it is a function of, until all of that rests on 1 and 2, or something is none.
+//! O(instructions behind the value up to those), after divergence and control divergence, which are
+//! kept up to date.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
@@ -41,7 +44,8 @@ use rustc_hash::FxHashSet;
 use crate::code::{Code, Definition, Numbering, Surroundings};
 use crate::lower::Single;
 
-/// Sources that any thread can name by itself; the others are unknown but equal among those who are there.
+/// Sources that any thread can name by itself; the others are unknown but equal among those who are
+/// there.
 const NAMED: SourceSet = SourceSet::BLOCK_XYZ
     .union(SourceSet::CLUSTER)
     .union(SourceSet::THREAD_XYZ)

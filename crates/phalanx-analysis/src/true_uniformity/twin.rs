@@ -1,4 +1,5 @@
-//! True uniformity of all values at once, from the tables of the function: the definition as it stands, to compare with.
+//! True uniformity of all values at once, from the tables of the function: the definition as it
+//! stands, to compare with.
 //!
 //! All values are members until shown otherwise; who is none tells its readers. O(values + uses).
 
@@ -13,7 +14,8 @@ use phalanx_target::{AddressSpace, Architecture};
 use super::{Known, NAMED};
 use crate::code::{Code, Definition, Numbering};
 
-/// The values that are equal over all lanes of a wave, active or not, by number. `table` is that of the function.
+/// The values that are equal over all lanes of a wave, active or not, by number. `table` is that of
+/// the function.
 #[must_use]
 pub fn truly_uniform(
     code: Code<'_>,
@@ -87,8 +89,8 @@ pub fn truly_uniform(
     members
 }
 
-/// Whether an instruction is a load of anything but constant memory, by the type of the address: the rest is told apart where it matters,
-/// and this leaves out a little more.
+/// Whether an instruction is a load of anything but constant memory, by the type of the address:
+/// the rest is told apart where it matters, and this leaves out a little more.
 fn may_read_private(code: Code<'_>, architecture: Architecture, inst: InstId) -> bool {
     let Code { context, header, body, .. } = code;
     if body.inst(inst).opcode != Opcode::Load {

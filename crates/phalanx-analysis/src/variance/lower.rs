@@ -6,7 +6,8 @@ use phalanx_target::{Scope, intrinsics::Family};
 
 use crate::code::Code;
 
-/// The blocks with an aligned barrier of all threads of a workgroup, in order of the function: see [`is_whole_barrier`]. O(instructions).
+/// The blocks with an aligned barrier of all threads of a workgroup, in order of the function: see
+/// [`is_whole_barrier`]. O(instructions).
 #[must_use]
 pub fn barrier_blocks(code: Code<'_>) -> Vec<Node> {
     let has_barrier =
@@ -14,7 +15,8 @@ pub fn barrier_blocks(code: Code<'_>) -> Vec<Node> {
     code.flow.order().iter().copied().filter(has_barrier).map(node_of).collect()
 }
 
-/// Whether an instruction is an aligned barrier of all threads of a workgroup. A numbered barrier counts when its number is a constant.
+/// Whether an instruction is an aligned barrier of all threads of a workgroup. A numbered barrier
+/// counts when its number is a constant.
 #[must_use]
 pub fn is_whole_barrier(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;

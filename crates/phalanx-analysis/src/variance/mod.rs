@@ -1,10 +1,12 @@
-//! The variance of Kong's analysis: along which dimensions of the thread index things differ within a workgroup.
+//! The variance of Kong's analysis: along which dimensions of the thread index things differ within
+//! a workgroup.
 //!
 //! # What
 //!
-//! Kong (*Variance Analysis on SSA-based Intermediate Representation*, 2009) gives every value a subset of {x, y, z}: threads of a
-//! workgroup that agree on these coordinates agree on the value; so does every statement, stores included; and the control
-//! variance of a block says along which dimensions threads differ in whether they execute it. This is that interface on top of
+//! Kong (*Variance Analysis on SSA-based Intermediate Representation*, 2009) gives every value a
+//! subset of {x, y, z}: threads of a workgroup that agree on these coordinates agree on the value;
+//! so does every statement, stores included; and the control variance of a block says along which
+//! dimensions threads differ in whether they execute it. This is that interface on top of
 //! [`divergence`](phalanx_core::divergence), whose sources are finer. What differs from the paper:
 //!
 //! | paper | here |
@@ -15,10 +17,11 @@
 //!
 //! # How
 //!
-//! A state is the projection of a set of sources: x, y, z stand for themselves; what depends on the lane, the wave, or anything
-//! unknown that can differ between threads of a workgroup, can differ along every dimension; what is equal in a workgroup has none. A
-//! dimension along which every launch has one thread is left out. Nothing is kept but what divergence and control divergence keep; each
-//! answer is projected when it is asked for.
+//! A state is the projection of a set of sources: x, y, z stand for themselves; what depends on the
+//! lane, the wave, or anything unknown that can differ between threads of a workgroup, can differ
+//! along every dimension; what is equal in a workgroup has none. A dimension along which every
+//! launch has one thread is left out. Nothing is kept but what divergence and control divergence
+//! keep; each answer is projected when it is asked for.
 
 mod lower;
 
@@ -54,8 +57,9 @@ impl Variance<'_> {
         state_of(self.divergence.value(value), self.launch)
     }
 
-    /// Along which dimensions threads differ in what an instruction that is no terminator does: what it reads, and whether it is
-    /// executed. Of a call that is given private memory this is what it may read, whatever is in there. O(operands).
+    /// Along which dimensions threads differ in what an instruction that is no terminator does:
+    /// what it reads, and whether it is executed. Of a call that is given private memory this is
+    /// what it may read, whatever is in there. O(operands).
     #[must_use]
     pub fn statement(
         &self,
@@ -68,8 +72,8 @@ impl Variance<'_> {
         if let Some(block) = code.body.block_of(statement) {
             sources |= self.control[node_of(block).index()];
         }
-        // What it reads decides what it does, even where its result is always uniform. The result of a load has what its address has, where that
-        // matters.
+        // What it reads decides what it does, even where its result is always uniform. The result
+        // of a load has what its address has, where that matters.
         if code.body.inst(statement).opcode != Opcode::Load {
             Single::new(code, around).reads(statement, |read| {
                 sources |= self.divergence.at_use(read, User::value(value));
@@ -91,7 +95,8 @@ impl Variance<'_> {
     }
 }
 
-/// The dimensions along which something that depends on these sources can differ within a workgroup.
+/// The dimensions along which something that depends on these sources can differ within a
+/// workgroup.
 #[must_use]
 pub fn state_of(sources: SourceSet, launch: &LaunchFacts) -> SourceSet {
     let numbers = SourceSet::LANE | SourceSet::QUAD | SourceSet::WAVE;

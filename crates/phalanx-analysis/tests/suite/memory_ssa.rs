@@ -1,5 +1,5 @@
-//! SSA form of memory variables against its definition: the definitions that reach an event are those from which a way leads
-//! to it on which no other definition of the variable replaces them.
+//! SSA form of memory variables against its definition: the definitions that reach an event are
+//! those from which a way leads to it on which no other definition of the variable replaces them.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ fn case(seed: u64) -> Option<Case> {
     Some(Case { cfg, dom, events, variables })
 }
 
-/// The last definitions before each event of one variable, by data flow until nothing changes. A may-definition counts as
-/// the definition of what is there after it, and reads what was before.
+/// The last definitions before each event of one variable, by data flow until nothing changes. A
+/// may-definition counts as the definition of what is there after it, and reads what was before.
 fn twin(case: &Case, variable: u32) -> Vec<(u32, BTreeSet<Definition>)> {
     let Case { cfg, dom, events, .. } = case;
     let mut out: Vec<BTreeSet<Definition>> = vec![BTreeSet::new(); cfg.node_count()];
@@ -120,7 +120,8 @@ fn versions_are_the_definitions_that_reach() {
             phis += ssa.phis().len();
             for variable in 0..case.variables {
                 for (event, expected) in twin(&case, variable) {
-                    // Who defines all of it does not read, and pruning may leave nothing for who defines for nobody.
+                    // Who defines all of it does not read, and pruning may leave nothing for who
+                    // defines for nobody.
                     if case.events.event(event).kind != EventKind::Use {
                         continue;
                     }
@@ -169,7 +170,8 @@ fn the_sparse_form_is_the_same() {
     assert!(reached > 10_000 && phis > 1_000, "{reached} {phis}");
 }
 
-/// Every phi that is kept is read in the end, by a use; and where versions differ at a join and the variable is live, there is one.
+/// Every phi that is kept is read in the end, by a use; and where versions differ at a join and the
+/// variable is live, there is one.
 #[test]
 fn pruned_phis_are_read() {
     let mut dropped = 0;
@@ -207,7 +209,8 @@ fn pruned_phis_are_read() {
     assert!(dropped > 1000, "{dropped}");
 }
 
-/// Many variables of which each lives in a small part of a long function: the form is as large as the function.
+/// Many variables of which each lives in a small part of a long function: the form is as large as
+/// the function.
 #[test]
 fn many_variables_in_a_long_function() {
     let blocks = 30_000;

@@ -1,7 +1,8 @@
-//! Findings that are known and not reported again: for a program that had some before it was checked.
+//! Findings that are known and not reported again: for a program that had some before it was
+//! checked.
 //!
-//! A JSON list of fingerprints with codes and functions, for people who read it. A fingerprint stands for as many findings as
-//! there were: one more of the same is reported.
+//! A JSON list of fingerprints with codes and functions, for people who read it. A fingerprint
+//! stands for as many findings as there were: one more of the same is reported.
 
 use std::{collections::BTreeMap, path::Path};
 

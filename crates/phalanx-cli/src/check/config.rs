@@ -10,8 +10,9 @@
 //! pages = "https://example.org/rules"  # where the pages of rules are published: for SARIF
 //! ```
 //!
-//! The file is `phalanx.toml` in the current folder or the nearest one above that has it, or what `--config` names. For one rule the command line
-//! counts before the file; within one of them, `deny` counts before `warn`, and `warn` before `allow`.
+//! The file is `phalanx.toml` in the current folder or the nearest one above that has it, or what
+//! `--config` names. For one rule the command line counts before the file; within one of them,
+//! `deny` counts before `warn`, and `warn` before `allow`.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -139,7 +139,8 @@ impl<'a> Parameters<'a> {
         Parameters { program, architecture, function }
     }
 
-    /// Refuses an argument whose type is not the parameter's. What is too many is refused by the launch.
+    /// Refuses an argument whose type is not the parameter's. What is too many is refused by the
+    /// launch.
     fn check(&self, position: usize, given: Given) -> anyhow::Result<()> {
         let Some(number) = self.function else { return Ok(()) };
         let function = self.program.code(number);
@@ -277,7 +278,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads an argument of `@f`, which has this parameter; `@g` has none, so that nothing has to fit.
+    /// Reads an argument of `@f`, which has this parameter; `@g` has none, so that nothing has to
+    /// fit.
     fn read(
         function: &str,
         parameter: &str,

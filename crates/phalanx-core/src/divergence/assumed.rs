@@ -3,7 +3,8 @@
 use crate::SourceSet;
 use phalanx_graph::{CycleId, Cycles};
 
-/// Cycles that are assumed divergent, in order, without sources for which one around them is. `O(n log n)` in their number.
+/// Cycles that are assumed divergent, in order, without sources for which one around them is.
+/// `O(n log n)` in their number.
 pub(crate) fn outermost(
     assumed: &[(CycleId, SourceSet)],
     cycles: &Cycles,

@@ -1,24 +1,25 @@
 //! Which values cannot change while a thread stays inside a cycle.
 //!
 //! **Definition.** A value is *invariant* in a cycle when it is a pure function of values that are
-//! defined outside of it: no matter in which iteration it was computed, it is the same. A phi counts when
-//! it selects nothing, that is, when all its incoming values are known to be one.
+//! defined outside of it: no matter in which iteration it was computed, it is the same. A phi
+//! counts when it selects nothing, that is, when all its incoming values are known to be one.
 //!
-//! **Use.** Threads that leave a cycle in different iterations hold the same value of something invariant,
-//! so such a use is not temporally divergent; and threads that run apart in an irreducible cycle compute
-//! the same value of it.
+//! **Use.** Threads that leave a cycle in different iterations hold the same value of something
+//! invariant, so such a use is not temporally divergent; and threads that run apart in an
+//! irreducible cycle compute the same value of it.
 //!
-//! **Representation.** Invariance in a cycle implies invariance in the cycles nested in it. So one number
-//! per value suffices: the least depth of a cycle around the definition in which it is invariant. An
-//! operand that is defined outside some of these cycles matters only to those that contain it too:
+//! **Representation.** Invariance in a cycle implies invariance in the cycles nested in it. So one
+//! number per value suffices: the least depth of a cycle around the definition in which it is
+//! invariant. An operand that is defined outside some of these cycles matters only to those that
+//! contain it too:
 //!
 //! ```text
 //!   least(v) = max over operands o of  min(least(o), 1 + depth of the smallest cycle around both)
 //!   least(v) = infinite when v is not pure
 //! ```
 //!
-//! The least solution is found by a worklist that starts at what is not pure; every value is raised at
-//! most as often as cycles are nested around it.
+//! The least solution is found by a worklist that starts at what is not pure; every value is raised
+//! at most as often as cycles are nested around it.
 
 use phalanx_graph::{CycleId, Cycles, Node};
 
@@ -113,8 +114,8 @@ impl Invariance {
             || self.values[value.index()] <= cycles.depth(cycle)
     }
 
-    /// Whether the terminator of a block of the cycle goes the same way each time while a thread stays in
-    /// the cycle.
+    /// Whether the terminator of a block of the cycle goes the same way each time while a thread
+    /// stays in the cycle.
     pub(crate) fn is_invariant_terminator(
         &self,
         cycles: &Cycles,
@@ -124,8 +125,8 @@ impl Invariance {
         self.terminators[block.index()] <= cycles.depth(cycle)
     }
 
-    /// Whether a use outside some cycles around the definition sees the same value in whatever iterations
-    /// of them the value was computed.
+    /// Whether a use outside some cycles around the definition sees the same value in whatever
+    /// iterations of them the value was computed.
     pub(crate) fn survives(
         &self,
         cycles: &Cycles,

@@ -1,11 +1,12 @@
 //! Uses outside of cycles of what is computed inside.
 //!
-//! For each canonical cycle the uses that leave it, sorted by where they read, so that "everything that is
-//! reached from this divergent exit" is an interval. A phi reads at the end of the predecessor. If that
-//! is still inside the cycle, the phi reads on the exit edge itself; such uses are listed by edge.
+//! For each canonical cycle the uses that leave it, sorted by where they read, so that "everything
+//! that is reached from this divergent exit" is an interval. A phi reads at the end of the
+//! predecessor. If that is still inside the cycle, the phi reads on the exit edge itself; such uses
+//! are listed by edge.
 //!
-//! Uses of values that are invariant in the outermost cycle left are not listed: they see the same value,
-//! whatever iterations the threads left in.
+//! Uses of values that are invariant in the outermost cycle left are not listed: they see the same
+//! value, whatever iterations the threads left in.
 //!
 //! A use that leaves `k` nested cycles is listed `k` times.
 
@@ -36,8 +37,8 @@ pub(crate) struct LiveOuts {
     on_edges: Vec<(LeavingEdge, Value, User)>,
 }
 
-/// A use outside of the canonical cycle `inner` around the definition. It stands in `block` and reads at the end of `place`, which is
-/// the same unless the user is a phi.
+/// A use outside of the canonical cycle `inner` around the definition. It stands in `block` and
+/// reads at the end of `place`, which is the same unless the user is a phi.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     inner: CycleId,

@@ -1,17 +1,18 @@
 //! LLVM's rules, on sets of sources, with each of LLVM 22's known faults repairable.
 //!
-//! For a terminator that is new in a set of sources, label propagation gives the joins and the divergent
-//! exits of its branch ([`LabelPropagation`]). Then:
+//! For a terminator that is new in a set of sources, label propagation gives the joins and the
+//! divergent exits of its branch ([`LabelPropagation`]). Then:
 //!
-//! - **join** `J` of the branch of `B`: if an irreducible cycle around `J` is unreliable, it is *assumed
-//!   divergent* and everything in it depends on the sources; else every phi of `J` that selects anything
-//!   does. A cycle is unreliable when `B` is outside and `J` inside (*outside divergence*), or both are
-//!   inside and neither `B` nor the header lies on every path to `J` (*diverged entry*): then threads
-//!   that meet in `J` may count rounds of the cycle differently.
-//! - **divergent exit** `X`: let `D` be the outermost cycle that the exit leaves. Every use outside `D` of
-//!   a value from inside `D` sees the value of another iteration in each thread.
+//! - **join** `J` of the branch of `B`: if an irreducible cycle around `J` is unreliable, it is
+//!   *assumed divergent* and everything in it depends on the sources; else every phi of `J` that
+//!   selects anything does. A cycle is unreliable when `B` is outside and `J` inside (*outside
+//!   divergence*), or both are inside and neither `B` nor the header lies on every path to `J`
+//!   (*diverged entry*): then threads that meet in `J` may count rounds of the cycle differently.
+//! - **divergent exit** `X`: let `D` be the outermost cycle that the exit leaves. Every use outside
+//!   `D` of a value from inside `D` sees the value of another iteration in each thread.
 //!
-//! With [`LlvmFixes::NONE`] values and terminators are LLVM 22.1.8's wherever one source is concerned.
+//! With [`LlvmFixes::NONE`] values and terminators are LLVM 22.1.8's wherever one source is
+//! concerned.
 
 use crate::SourceSet;
 use phalanx_fixpoint::interrupt;
@@ -40,7 +41,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) flow: Flow<'a>,
     pub(crate) marks: Marks<'a>,
     fixes: LlvmFixes,
-    /// Values that assumed-divergent cycles do not touch because they are the same in each iteration.
+    /// Values that assumed-divergent cycles do not touch because they are the same in each
+    /// iteration.
     invariance: Option<Invariance>,
     labels: LabelPropagation<'a>,
     sync: Cached,
@@ -246,8 +248,8 @@ impl<'a> Rules<'a> {
 
     /// Every use outside a cycle of what is computed inside.
     ///
-    /// Listed are, as in LLVM, the values that are computed on every way to some exit of the cycle: what
-    /// is not can only be read by a phi in an exit block.
+    /// Listed are, as in LLVM, the values that are computed on every way to some exit of the cycle:
+    /// what is not can only be read by a phi in an exit block.
     pub(crate) fn uses_outside(&mut self, cycle: CycleId, sources: SourceSet) {
         let Flow { dom, cycles, .. } = self.flow;
         let table = self.marks.table;

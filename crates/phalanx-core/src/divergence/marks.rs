@@ -20,7 +20,8 @@ pub(crate) struct Marks<'a> {
     scratch: Scratch,
 }
 
-/// What is used on the way only. It is kept for the next analysis, unless it is large: then everything pending is empty.
+/// What is used on the way only. It is kept for the next analysis, unless it is large: then
+/// everything pending is empty.
 #[derive(Debug, Default)]
 struct Scratch {
     pending: Vec<SourceSet>,

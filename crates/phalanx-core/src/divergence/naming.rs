@@ -1,8 +1,9 @@
 //! Which cycle a temporal use is blamed on.
 //!
-//! A use that lies outside of several cycles around the definition is found at the outermost of them. Threads need not
-//! leave that one in different iterations: the divergent exit may be that of a cycle within, and then a reader is told
-//! that one, which is in the list of cycles with divergent exits. Sources are not touched.
+//! A use that lies outside of several cycles around the definition is found at the outermost of
+//! them. Threads need not leave that one in different iterations: the divergent exit may be that of
+//! a cycle within, and then a reader is told that one, which is in the list of cycles with
+//! divergent exits. Sources are not touched.
 //!
 //! O(1) per use that is named well already, else O(listed cycles around the definition).
 
@@ -52,8 +53,8 @@ pub(crate) fn name_cycles(
     *temporal = merge(std::mem::take(temporal));
 }
 
-/// Of cycles from the inside out with the sources of their divergent exits: the outermost that leaves nothing of a use
-/// unsaid, or else that says something.
+/// Of cycles from the inside out with the sources of their divergent exits: the outermost that
+/// leaves nothing of a use unsaid, or else that says something.
 pub(crate) fn choose(
     cycles: impl Iterator<Item = (CycleId, SourceSet)>,
     sources: SourceSet,

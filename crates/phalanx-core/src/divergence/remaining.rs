@@ -1,8 +1,8 @@
 //! Which edges out of cycles are not known to be divergent yet, per source.
 //!
-//! A consequence can say "every edge in this range that leaves cycles of that depth". Ranges of different
-//! branches overlap, so what is known must be skipped without looking at it: a tree of minima over the
-//! depths, in which an edge is struck out once it is known.
+//! A consequence can say "every edge in this range that leaves cycles of that depth". Ranges of
+//! different branches overlap, so what is known must be skipped without looking at it: a tree of
+//! minima over the depths, in which an edge is struck out once it is known.
 
 /// Numbers with keys, from which the ones with small keys in a range can be taken out.
 #[derive(Clone, Debug)]

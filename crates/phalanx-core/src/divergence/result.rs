@@ -72,8 +72,8 @@ impl Divergence {
         }
     }
 
-    /// Values of which another answer says something else, where they are computed or at some use; in order. O(what the answers do not share), and
-    /// O(temporal uses) if these are not the same.
+    /// Values of which another answer says something else, where they are computed or at some use;
+    /// in order. O(what the answers do not share), and O(temporal uses) if these are not the same.
     #[must_use]
     pub fn values_that_differ(&self, other: &Self) -> Vec<Value> {
         let mut found = Vec::new();
@@ -108,8 +108,8 @@ impl Divergence {
         self.terminators[block.index()]
     }
 
-    /// The sources that a value depends on where a given user reads it: those of the value itself and of
-    /// the moment at which threads left the cycles around it.
+    /// The sources that a value depends on where a given user reads it: those of the value itself
+    /// and of the moment at which threads left the cycles around it.
     #[must_use]
     pub fn at_use(&self, value: Value, user: User) -> SourceSet {
         let listed = self.temporal_at(value, user);
@@ -124,8 +124,8 @@ impl Divergence {
         self.temporal.of(value, user)
     }
 
-    /// All uses with temporal divergence, sorted by value, user and cycle. By LLVM's rules: those that LLVM
-    /// lists, which are not those of phis behind a cycle that need not be entered.
+    /// All uses with temporal divergence, sorted by value, user and cycle. By LLVM's rules: those
+    /// that LLVM lists, which are not those of phis behind a cycle that need not be entered.
     #[must_use]
     pub fn temporal_uses(&self) -> &TemporalUses {
         &self.temporal
@@ -137,15 +137,17 @@ impl Divergence {
         &self.unlisted
     }
 
-    /// The irreducible cycles in which threads must be assumed to run apart, and why; in order, if found by the precise
-    /// rules. A cycle nested in one of them is not listed for the same sources.
+    /// The irreducible cycles in which threads must be assumed to run apart, and why; in order, if
+    /// found by the precise rules. A cycle nested in one of them is not listed for the same
+    /// sources.
     #[must_use]
     pub fn assumed_divergent_cycles(&self) -> &[(CycleId, SourceSet)] {
         &self.assumed
     }
 
     /// The cycles that threads leave in different iterations: of each divergent exit, the outermost
-    /// cycle that it leaves. By the precise rules in the order of their numbers, else in order of discovery.
+    /// cycle that it leaves. By the precise rules in the order of their numbers, else in order of
+    /// discovery.
     #[must_use]
     pub fn cycles_with_divergent_exit(&self) -> &[(CycleId, SourceSet)] {
         &self.divergent_exits
@@ -170,8 +172,8 @@ impl Divergence {
         &self.terminators
     }
 
-    /// Whether nothing depends on any of the given sources: "all values uniform" at the scope at which
-    /// these vary.
+    /// Whether nothing depends on any of the given sources: "all values uniform" at the scope at
+    /// which these vary.
     #[must_use]
     pub fn is_uniform(&self, varying: SourceSet) -> bool {
         let hit = |s: &SourceSet| s.intersects(varying);

@@ -1,14 +1,15 @@
 //! Whether a phi can tell threads apart that reach it over some of its edges.
 //!
-//! If threads come to a join with different labels over a set of edges, and the values that the phi takes on
-//! these edges are not all equal, then two edges with different labels and different values exist: given
-//! two different values on edges with equal labels, an edge with another label differs from one of them.
-//! So labels need not be remembered, only which edges are reached; and of the values on these edges it
-//! only matters whether there is none, one or more ([`Keys`]).
+//! If threads come to a join with different labels over a set of edges, and the values that the phi
+//! takes on these edges are not all equal, then two edges with different labels and different
+//! values exist: given two different values on edges with equal labels, an edge with another label
+//! differs from one of them. So labels need not be remembered, only which edges are reached; and of
+//! the values on these edges it only matters whether there is none, one or more ([`Keys`]).
 //!
-//! A phi with few edges is looked at directly. For the others a [`KeyRow`] lists the keys in the order of
-//! the edges, with the distance to the next different one, which answers for a range of edges in constant
-//! time. "All edges back that are reached from this node" is answered per node and kept.
+//! A phi with few edges is looked at directly. For the others a [`KeyRow`] lists the keys in the
+//! order of the edges, with the distance to the next different one, which answers for a range of
+//! edges in constant time. "All edges back that are reached from this node" is answered per node
+//! and kept.
 
 use phalanx_graph::sync::{EnteringEdges, SyncView};
 use phalanx_graph::{CycleId, Node};
@@ -22,8 +23,8 @@ const FEW: u32 = 16;
 
 /// How many different values there are, undef not counted.
 ///
-/// The phi itself counts: a thread that keeps the value of the last iteration differs from one that takes
-/// another.
+/// The phi itself counts: a thread that keeps the value of the last iteration differs from one that
+/// takes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
     None,

@@ -1,14 +1,16 @@
 //! Sources by number, in a table that is cheap to copy and to compare with what it was.
 //!
-//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one before: its entries are in
-//! pages, the pages in groups, and these in blocks. A copy takes the blocks as they are, and a change copies what it touches on each level.
-//! Two tables that share a block, a group or a page are compared without looking into it. What is empty altogether is not there, and
-//! neither is what lies behind the end: a table grows by its length alone.
+//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one
+//! before: its entries are in pages, the pages in groups, and these in blocks. A copy takes the
+//! blocks as they are, and a change copies what it touches on each level. Two tables that share a
+//! block, a group or a page are compared without looking into it. What is empty altogether is not
+//! there, and neither is what lies behind the end: a table grows by its length alone.
 //!
-//! Each level is small, since to copy it counts one more owner of each of its parts, and those are far from each other in memory.
+//! Each level is small, since to copy it counts one more owner of each of its parts, and those are
+//! far from each other in memory.
 //!
-//! Reading: a comparison more than a vector when flat, four indirections more when shared. Copying: O(1); the first change of a copy O(blocks), 62 of them for
-//! a million values.
+//! Reading: a comparison more than a vector when flat, four indirections more when shared. Copying:
+//! O(1); the first change of a copy O(blocks), 62 of them for a million values.
 
 use std::ops::Index;
 use std::sync::Arc;
@@ -178,7 +180,8 @@ impl SourceSets {
         flat.iter().chain(shared.into_iter().flatten().flatten())
     }
 
-    /// Calls for each number with other sources than in another table, or that is in one of them only. O(what they do not share).
+    /// Calls for each number with other sources than in another table, or that is in one of them
+    /// only. O(what they do not share).
     pub fn each_that_differs(&self, other: &Self, mut call: impl FnMut(usize)) {
         let both = self.len().min(other.len());
         match (&self.0, &other.0) {

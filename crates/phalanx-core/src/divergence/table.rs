@@ -1,8 +1,9 @@
 //! What the divergence analysis needs to know of a function body, as dense tables.
 //!
-//! A [`ValueTable`] says for every value where it is defined, which sources of divergence it introduces
-//! by itself and what it does with those of its operands; for every phi, what comes in from where; and
-//! who uses what. It knows neither opcodes nor targets, so any IR can be analysed by filling one in.
+//! A [`ValueTable`] says for every value where it is defined, which sources of divergence it
+//! introduces by itself and what it does with those of its operands; for every phi, what comes in
+//! from where; and who uses what. It knows neither opcodes nor targets, so any IR can be analysed
+//! by filling one in.
 
 mod builder;
 
@@ -20,9 +21,9 @@ pub enum Transfer {
     /// It depends on every source that an operand depends on. The rule for ordinary operations.
     #[default]
     Propagate,
-    /// It depends on its own sources only, whatever its operands are and wherever it is computed: what
-    /// LLVM calls always uniform. With sources of its own, say "unknown but equal in a wave" for a
-    /// ballot, these are all.
+    /// It depends on its own sources only, whatever its operands are and wherever it is computed:
+    /// what LLVM calls always uniform. With sources of its own, say "unknown but equal in a wave"
+    /// for a ballot, these are all.
     Fixed,
     /// Each source of an operand is replaced by a set of sources, see [`ValueTableBuilder::image`].
     Image(u8),
@@ -35,8 +36,8 @@ pub struct Definition {
     pub seed: SourceSet,
     /// What it makes of its operands.
     pub transfer: Transfer,
-    /// Whether its result is a function of its operands alone: no memory, no effect, no thread or time
-    /// dependence. A phi is judged by its incoming values instead, whatever is said here.
+    /// Whether its result is a function of its operands alone: no memory, no effect, no thread or
+    /// time dependence. A phi is judged by its incoming values instead, whatever is said here.
     pub is_pure: bool,
 }
 
@@ -164,8 +165,8 @@ pub struct Phi<'a> {
     pub value: Value,
     /// Its entries in their own order, repeated for parallel edges as the IR has them.
     pub incoming: &'a [Incoming],
-    /// Whether it selects anything: at least two incoming values differ, not counting the phi itself and
-    /// undef.
+    /// Whether it selects anything: at least two incoming values differ, not counting the phi
+    /// itself and undef.
     pub is_joinable: bool,
 }
 
@@ -182,7 +183,8 @@ impl ValueTable {
         self.block.is_empty()
     }
 
-    /// Which values stand for versions of memory, if any do. Facts about them are no part of an answer.
+    /// Which values stand for versions of memory, if any do. Facts about them are no part of an
+    /// answer.
     #[must_use]
     pub fn memory(&self) -> Option<MemoryValues> {
         self.memory
@@ -307,7 +309,8 @@ impl ValueTable {
         table
     }
 
-    /// The same code, where definitions with an image have these sources as well, by number of the image.
+    /// The same code, where definitions with an image have these sources as well, by number of the
+    /// image.
     pub fn with_more_sources(&self, by_image: &[SourceSet]) -> ValueTable {
         let mut table = self.clone();
         for value in self.values().filter(|v| self.flags[v.index()] & flag::IMAGE != 0) {
@@ -329,7 +332,8 @@ impl ValueTable {
         self.fixed_terminators.contains(block.index())
     }
 
-    /// Takes it for granted that a terminator goes one way in each workgroup, for threads that come together.
+    /// Takes it for granted that a terminator goes one way in each workgroup, for threads that come
+    /// together.
     pub fn assume_uniform_in_group(&mut self, block: Node) {
         if self.assumed_terminators.universe() == 0 {
             self.assumed_terminators = BitSet::new(self.block_count());
@@ -337,9 +341,11 @@ impl ValueTable {
         self.assumed_terminators.insert(block.index());
     }
 
-    /// Takes a load that gives one value to a wave for one that gives what is left of that: one value to more.
+    /// Takes a load that gives one value to a wave for one that gives what is left of that: one
+    /// value to more.
     ///
-    /// Nothing happens to a definition that has other sources, or none; that it is asked for is remembered for a table that is edited.
+    /// Nothing happens to a definition that has other sources, or none; that it is asked for is
+    /// remembered for a table that is edited.
     pub fn narrow_wave(&mut self, value: Value, left: SourceSet) {
         let seed = &mut self.seed[value.index()];
         *seed = narrowed(*seed, left);
@@ -384,9 +390,11 @@ impl ValueTable {
     }
 }
 
-/// What the sources of a definition are where it is taken to give one value to more than a wave, and `left` is left of that.
+/// What the sources of a definition are where it is taken to give one value to more than a wave,
+/// and `left` is left of that.
 ///
-/// [`SourceSet::OPAQUE_THREAD`] in `left` says that it gives no memory of one thread only, as far as it was taken to: no load has that left.
+/// [`SourceSet::OPAQUE_THREAD`] in `left` says that it gives no memory of one thread only, as far
+/// as it was taken to: no load has that left.
 pub fn narrowed(seed: SourceSet, left: SourceSet) -> SourceSet {
     let is_shared = left.contains(SourceSet::OPAQUE_THREAD);
     let may_be_private = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE;
@@ -396,8 +404,8 @@ pub fn narrowed(seed: SourceSet, left: SourceSet) -> SourceSet {
     }
 }
 
-/// What sources of the way that a terminator takes become where it is taken to go one way in each workgroup. Each source becomes what it becomes by
-/// itself, and what has become of it stays.
+/// What sources of the way that a terminator takes become where it is taken to go one way in each
+/// workgroup. Each source becomes what it becomes by itself, and what has become of it stays.
 pub fn one_way_in_group(sources: SourceSet) -> SourceSet {
     let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
     match sources.difference(of_group).is_empty() {

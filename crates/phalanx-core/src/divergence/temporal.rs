@@ -1,8 +1,9 @@
 //! Uses with temporal divergence, in a list that is cheap to copy and to compare with what it was.
 //!
-//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one before: it consists of
-//! groups of pages, a copy takes the groups as they are, and a change copies the group and the page that it touches. Two
-//! lists that share a group or a page are compared without looking into it.
+//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one
+//! before: it consists of groups of pages, a copy takes the groups as they are, and a change copies
+//! the group and the page that it touches. Two lists that share a group or a page are compared
+//! without looking into it.
 //!
 //! Copying: O(1); the first change of a copy O(groups). Finding a use: O(log uses).
 

@@ -1,8 +1,9 @@
 //! The slow twin of the precise rules: straight from the arrivals of each branch.
 //!
-//! For a branch whose cycles are all reducible it looks at every phi and every use in turn, and asks what
-//! [`arrivals`] says about the edges and blocks concerned. Branches inside irreducible cycles follow
-//! LLVM's rules with all faults repaired. Property tests compare the fast solver with this.
+//! For a branch whose cycles are all reducible it looks at every phi and every use in turn, and
+//! asks what [`arrivals`] says about the edges and blocks concerned. Branches inside irreducible
+//! cycles follow LLVM's rules with all faults repaired. Property tests compare the fast solver with
+//! this.
 
 use std::collections::BTreeSet;
 
@@ -171,9 +172,11 @@ impl Twin<'_> {
     }
 }
 
-/// What one branch brings about by itself: values at joins and in cycles assumed divergent, and uses outside of cycles.
+/// What one branch brings about by itself: values at joins and in cycles assumed divergent, and
+/// uses outside of cycles.
 ///
-/// Nothing else separates threads, and no value tells another: the table is that of the function with operands that have no sources.
+/// Nothing else separates threads, and no value tells another: the table is that of the function
+/// with operands that have no sources.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OfBranch {
     /// Values that depend on which way threads took.

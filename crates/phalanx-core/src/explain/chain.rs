@@ -33,7 +33,8 @@ impl Derivations {
         Self { entries, values, terminators, uses, next }
     }
 
-    /// The shortest chain from a fact to a source, one of `sources`; empty if it depends on none of them.
+    /// The shortest chain from a fact to a source, one of `sources`; empty if it depends on none of
+    /// them.
     ///
     /// A chain about a block needs the post-dominator tree; without it the answer is empty.
     #[must_use]
@@ -237,7 +238,8 @@ impl Reader<'_> {
         }
     }
 
-    /// What a user sees: the value itself, or when threads left the cycle around it, whatever is shorter.
+    /// What a user sees: the value itself, or when threads left the cycle around it, whatever is
+    /// shorter.
     fn read_use(&mut self, value: Value, user: User, sources: SourceSet) {
         let fact = Fact::Use(value, user);
         let by_value = self.known.value(value, sources);
@@ -257,7 +259,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a block is executed: breadth first from divergent branches, which are as far away as their own chains are long.
+    /// Whether a block is executed: breadth first from divergent branches, which are as far away as
+    /// their own chains are long.
     fn read_block(&mut self, postdom: &PostDomTree, target: Node, sources: SourceSet) {
         let cfg = self.flow.cfg;
         let mut far: Vec<(u32, Node)> = cfg

@@ -1,8 +1,8 @@
 //! The slow twin of [`Derivations`](super::Derivations), and a checker of chains.
 //!
-//! The graph of facts and what leads to what is built in full: what each branch brings about comes from an analysis of its own, in
-//! which nothing else separates threads ([`of_branch`]). Lengths are those of a breadth-first search in that graph. Quadratic and
-//! worse; for tests.
+//! The graph of facts and what leads to what is built in full: what each branch brings about comes
+//! from an analysis of its own, in which nothing else separates threads ([`of_branch`]). Lengths
+//! are those of a breadth-first search in that graph. Quadratic and worse; for tests.
 
 use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
@@ -26,8 +26,9 @@ pub struct Implications<'a> {
 }
 
 impl<'a> Implications<'a> {
-    /// Builds the graph of what holds by `answer`. What branches bring about comes from the twin of the analysis if `is_slow`, which is exact for
-    /// reducible control flow, and from the analysis itself otherwise.
+    /// Builds the graph of what holds by `answer`. What branches bring about comes from the twin of
+    /// the analysis if `is_slow`, which is exact for reducible control flow, and from the analysis
+    /// itself otherwise.
     #[must_use]
     pub fn new(
         flow: Flow<'a>,
@@ -165,7 +166,8 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// Checks that every link of a chain about `fact` holds by itself, and that it ends in a source.
+    /// Checks that every link of a chain about `fact` holds by itself, and that it ends in a
+    /// source.
     ///
     /// # Errors
     /// The first link that does not, in words.
@@ -269,7 +271,8 @@ impl<'a> Implications<'a> {
     }
 }
 
-/// Whether a block is control dependent on a branch: it is passed on all ways from some successor, but not on all from the branch.
+/// Whether a block is control dependent on a branch: it is passed on all ways from some successor,
+/// but not on all from the branch.
 fn depends(cfg: &Cfg, postdom: &PostDomTree, block: Node, branch: Node) -> bool {
     cfg.is_branch(branch)
         && cfg.successors(branch).iter().any(|&s| postdom.post_dominates(block, s))

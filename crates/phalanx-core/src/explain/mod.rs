@@ -2,14 +2,16 @@
 //!
 //! # What
 //!
-//! Every rule of the divergence analysis has one antecedent, so a fact, "this depends on source `s`", is derived along a
-//! chain: of values that read one another, of branches that bring different values to a phi, of branches that let threads leave a
-//! cycle in different iterations. Among all chains from a fact back to a definition that introduces a source this is
-//! one with the fewest links.
+//! Every rule of the divergence analysis has one antecedent, so a fact, "this depends on source
+//! `s`", is derived along a chain: of values that read one another, of branches that bring
+//! different values to a phi, of branches that let threads leave a cycle in different iterations.
+//! Among all chains from a fact back to a definition that introduces a source this is one with the
+//! fewest links.
 //!
 //! # Definition
 //!
-//! Facts are [`Fact::Value`] and [`Fact::Terminator`], each for one source. One leads to another when
+//! Facts are [`Fact::Value`] and [`Fact::Terminator`], each for one source. One leads to another
+//! when
 //!
 //! | cause | leads to | because |
 //! |---|---|---|
@@ -21,20 +23,23 @@
 //! | terminator | block | it is control dependent ([`Cause::Control`]) |
 //! | block | block | likewise, through a branch in it |
 //!
-//! "Which terminator leads to what" is the relation that [`SyncDependence`](phalanx_graph::sync::SyncDependence) answers for one
-//! branch at a time. A chain exists if and only if the analysis says that the fact holds, and every link is one of these by
-//! itself; `check` (for tests) verifies both from the definition.
+//! "Which terminator leads to what" is the relation that
+//! [`SyncDependence`](phalanx_graph::sync::SyncDependence) answers for one branch at a time. A
+//! chain exists if and only if the analysis says that the fact holds, and every link is one of
+//! these by itself; `check` (for tests) verifies both from the definition.
 //!
 //! # Algorithm
 //!
-//! One breadth-first pass over the rules that writes down what each fact was derived from (`search`); a chain is read off
-//! backwards (`chain`). Equal lengths are decided by the order of the tables, so answers are the same every time. Ways to a
-//! join are looked for when a chain is made, and only for its links (`ways`).
+//! One breadth-first pass over the rules that writes down what each fact was derived from
+//! (`search`); a chain is read off backwards (`chain`). Equal lengths are decided by the order of
+//! the tables, so answers are the same every time. Ways to a join are looked for when a chain is
+//! made, and only for its links (`ways`).
 //!
 //! # Complexity
 //!
-//! The pass takes the time of one analysis from scratch, a few words per fact and source of memory, and is done when somebody
-//! asks. A chain takes O(its length), and O(blocks + edges) for each join on it.
+//! The pass takes the time of one analysis from scratch, a few words per fact and source of memory,
+//! and is done when somebody asks. A chain takes O(its length), and O(blocks + edges) for each join
+//! on it.
 
 mod chain;
 #[cfg(any(test, feature = "testing"))]
@@ -48,11 +53,13 @@ use phalanx_graph::{CycleId, Node};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, ValueTable};
 
-/// All derivations of a function, see the [module documentation](self). Answers [`Derivations::of`].
+/// All derivations of a function, see the [module documentation](self). Answers
+/// [`Derivations::of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derivations {
     entries: Vec<search::Entry>,
-    /// First entry of each value, terminator: [`search::NONE`] where there is none. Entries of one fact are linked by `next`.
+    /// First entry of each value, terminator: [`search::NONE`] where there is none. Entries of one
+    /// fact are linked by `next`.
     values: Vec<u32>,
     terminators: Vec<u32>,
     /// Entries of uses, sorted by value and user.
@@ -79,7 +86,8 @@ pub enum Fact {
 pub struct Link {
     /// What.
     pub fact: Fact,
-    /// The source: one. It can be another than in the next link where an operation turns one source into another.
+    /// The source: one. It can be another than in the next link where an operation turns one source
+    /// into another.
     pub source: SourceSet,
     /// Why. The next link is about what it names.
     pub cause: Cause,
@@ -95,7 +103,8 @@ pub enum Cause {
     Operand(Value),
     /// Threads that separated at a branch bring different values to the phi.
     Join(Separation),
-    /// It reads the value outside of the cycle around it, after threads left in different iterations.
+    /// It reads the value outside of the cycle around it, after threads left in different
+    /// iterations.
     Temporal {
         /// The value that is read.
         value: Value,
@@ -111,8 +120,8 @@ pub enum Cause {
         /// By which threads separated.
         separation: Separation,
     },
-    /// Whether the block is executed is decided at the end of a block, whose terminator is divergent; or which is itself
-    /// executed by some threads only, if `by_block`.
+    /// Whether the block is executed is decided at the end of a block, whose terminator is
+    /// divergent; or which is itself executed by some threads only, if `by_block`.
     Control {
         /// The block that decides.
         branch: Node,
@@ -130,8 +139,9 @@ pub struct Separation {
     pub exit: Option<(Node, Node)>,
     /// The irreducible cycle in which they then ran apart, if that matters.
     pub apart_in: Option<CycleId>,
-    /// Two ways from the branch to the join, from its block to that of the phi, that bring different values. They share no block in
-    /// between where such are found by trying one way first. Empty where threads meet after some rounds of a cycle only.
+    /// Two ways from the branch to the join, from its block to that of the phi, that bring
+    /// different values. They share no block in between where such are found by trying one way
+    /// first. Empty where threads meet after some rounds of a cycle only.
     pub ways: Option<[Vec<Node>; 2]>,
 }
 
@@ -152,8 +162,8 @@ impl Cause {
 }
 
 impl Derivations {
-    /// Derives everything that holds by the precise rules: `answer` is what they say about the table. See
-    /// [complexity](self#complexity).
+    /// Derives everything that holds by the precise rules: `answer` is what they say about the
+    /// table. See [complexity](self#complexity).
     #[must_use]
     pub fn new(flow: Flow<'_>, table: &ValueTable, answer: &Divergence) -> Self {
         Self::from_entries(search::derivations(flow, table, answer), table)

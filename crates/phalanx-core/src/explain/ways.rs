@@ -1,8 +1,8 @@
 //! Two ways from a branch to a phi on which it gets different values.
 //!
-//! The first is a shortest one; the second keeps off the blocks of the first, if there is such a way, and else begins with
-//! another successor of the branch at least. Every order of the two is tried before giving that up. Breadth first, O(blocks + edges)
-//! per try, at most 16 tries.
+//! The first is a shortest one; the second keeps off the blocks of the first, if there is such a
+//! way, and else begins with another successor of the branch at least. Every order of the two is
+//! tried before giving that up. Breadth first, O(blocks + edges) per try, at most 16 tries.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,8 @@ use crate::divergence::{PhiKey, ValueTable};
 /// Successors of the branch that are tried as first steps.
 const FIRST_STEPS: usize = 4;
 
-/// Ways from the end of `branch` to `phi` that bring different values. Each begins with `branch` and ends with the block of the phi.
+/// Ways from the end of `branch` to `phi` that bring different values. Each begins with `branch`
+/// and ends with the block of the phi.
 pub(super) fn ways(
     cfg: &Cfg,
     table: &ValueTable,
@@ -76,7 +77,8 @@ impl Search<'_> {
         reached
     }
 
-    /// A shortest way from the branch over a first step as wanted to one of the predecessors `ends`, and from there to the block.
+    /// A shortest way from the branch over a first step as wanted to one of the predecessors
+    /// `ends`, and from there to the block.
     fn way(
         &self,
         avoided: &[Node],
@@ -105,7 +107,8 @@ impl Search<'_> {
             if ends.contains(&at) && self.cfg.successors(at).contains(&self.block) {
                 let mut way = vec![self.block, at];
                 let mut back = at;
-                // The branch itself can be on the way, when threads come round; the first step is where the way began.
+                // The branch itself can be on the way, when threads come round; the first step is
+                // where the way began.
                 while way.len() <= self.cfg.node_count() + 1 {
                     back = Node::from_raw(from[back.index()]);
                     way.push(back);

@@ -1,10 +1,12 @@
 //! Who may come to a block by different edges.
 //!
-//! **Definition.** Threads that execute a block together came by different edges: as if the block had a phi with another constant
-//! for each predecessor, and the phi differed among them. The sources of that phi are the sources of the block's edges.
+//! **Definition.** Threads that execute a block together came by different edges: as if the block
+//! had a phi with another constant for each predecessor, and the phi differed among them. The
+//! sources of that phi are the sources of the block's edges.
 //!
-//! **Algorithm.** A table with just such a phi in every block, which has the number of its block, and terminators that depend on
-//! the sources that divergence has found for them, is solved by the precise rules. O(one solve).
+//! **Algorithm.** A table with just such a phi in every block, which has the number of its block,
+//! and terminators that depend on the sources that divergence has found for them, is solved by the
+//! precise rules. O(one solve).
 
 use crate::SourceSet;
 use phalanx_graph::{Cfg, Node};
@@ -14,7 +16,8 @@ use crate::divergence::{
     self, Definition, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
 };
 
-/// Sources by which the edges into a block are told apart, of all blocks. See the [module documentation](self).
+/// Sources by which the edges into a block are told apart, of all blocks. See the [module
+/// documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EdgeDivergence {
     /// By block.
@@ -29,7 +32,8 @@ impl EdgeDivergence {
         Self { sources: answer.values().clone() }
     }
 
-    /// What threads that execute a block together have to differ in, to have come by different edges.
+    /// What threads that execute a block together have to differ in, to have come by different
+    /// edges.
     #[must_use]
     pub fn into_block(&self, block: Node) -> SourceSet {
         self.sources[block.index()]

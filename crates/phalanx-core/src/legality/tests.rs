@@ -204,8 +204,8 @@ fn two_latches_and_two_entries() {
     );
 }
 
-/// On a stack of masks threads of two rounds meet in 3, where the branch of 2 joins: no group of the
-/// cycle or behind it is that of maximal convergence.
+/// On a stack of masks threads of two rounds meet in 3, where the branch of 2 joins: no group of
+/// the cycle or behind it is that of maximal convergence.
 #[test]
 fn rounds_that_are_mixed() {
     // 1 is the header; 2 goes on with the next round or to 3, where all come in the end.

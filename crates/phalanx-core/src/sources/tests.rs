@@ -1,4 +1,5 @@
-//! [`varying`] against its definition: enumerate the threads of every small launch, cut them into waves, look.
+//! [`varying`] against its definition: enumerate the threads of every small launch, cut them into
+//! waves, look.
 
 use expect_test::expect;
 
@@ -22,7 +23,8 @@ fn observed(size: [u32; 3], width: u32) -> [SourceSet; 3] {
             }
         }
     }
-    // Equality is transitive: comparing everyone with the first thread of its group is comparing all pairs.
+    // Equality is transitive: comparing everyone with the first thread of its group is comparing
+    // all pairs.
     let differing = |group: &[[u32; 6]]| -> SourceSet {
         let first = group[0];
         let differs = |i: usize| group.iter().any(|thread| thread[i] != first[i]);
@@ -70,8 +72,8 @@ fn exact_geometry_is_answered_exactly() {
 /// Partial facts: the answer is the union over the launches that agree with them.
 #[test]
 fn partial_facts_cover_every_launch_and_no_more() {
-    /// Every launch is drawn from extents `1..=TOP`, which stands for "unknown": beyond the least common multiple of
-    /// the numbers in play nothing new can happen.
+    /// Every launch is drawn from extents `1..=TOP`, which stands for "unknown": beyond the least
+    /// common multiple of the numbers in play nothing new can happen.
     const TOP: u32 = 9;
     let extents = [
         Extent::Unknown,
@@ -211,7 +213,8 @@ fn scopes_without_facts() {
     .assert_eq(&answers);
 }
 
-/// The launches people write: rows as long as a wave make `y` uniform, a power of two is not needed.
+/// The launches people write: rows as long as a wave make `y` uniform, a power of two is not
+/// needed.
 #[test]
 fn wave_scope_of_common_launches() {
     let launches = [
@@ -245,7 +248,8 @@ fn wave_scope_of_common_launches() {
     .assert_eq(&answers);
 }
 
-/// Edge workgroups of an OpenCL 2 launch may be narrower than declared, so rows no longer end where waves do.
+/// Edge workgroups of an OpenCL 2 launch may be narrower than declared, so rows no longer end where
+/// waves do.
 #[test]
 fn partial_workgroups_weaken_exact_sizes() {
     let uniform = LaunchFacts::exact(64, 4, 1, 64);

@@ -1,4 +1,5 @@
-//! What barriers show about branches, held against execution: runs in which a barrier is executed by some threads only do not count.
+//! What barriers show about branches, held against execution: runs in which a barrier is executed
+//! by some threads only do not count.
 
 use crate::support;
 
@@ -97,8 +98,8 @@ fn check(seed: u64, model: BarrierModel, claims: Claims, tally: &mut Tally) {
     }
 }
 
-/// A claim about a branch with three ways that this program refutes was made once: all threads or none go to the barrier, but
-/// those that do not can go two ways.
+/// A claim about a branch with three ways that this program refutes was made once: all threads or
+/// none go to the barrier, but those that do not can go two ways.
 #[test]
 fn a_switch_that_once_failed() {
     let mut tally = Tally::default();

@@ -1,5 +1,5 @@
-//! Chains of causes on random programs: one exists exactly when the fact holds, every link holds by itself, and no chain is
-//! shorter.
+//! Chains of causes on random programs: one exists exactly when the fact holds, every link holds by
+//! itself, and no chain is shorter.
 
 use crate::support;
 

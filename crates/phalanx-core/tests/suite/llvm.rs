@@ -48,8 +48,8 @@ fn ours(case: &Case) -> Printed {
 }
 
 /// Whether LLVM's answer depends on the order in which it finds things: an operation that is always
-/// uniform stands in a cycle that is assumed divergent. Uses outside diverge exactly if LLVM notices the
-/// cycle's divergent exits before it assumes the cycle divergent.
+/// uniform stands in a cycle that is assumed divergent. Uses outside diverge exactly if LLVM
+/// notices the cycle's divergent exits before it assumes the cycle divergent.
 fn is_order_dependent(case: &Case, ours: &Printed, theirs: &Printed) -> bool {
     let blocks = |side: &Printed| -> BTreeSet<String> {
         side.assumed.iter().flat_map(|(_, blocks)| blocks.iter().cloned()).collect()
@@ -62,8 +62,8 @@ fn is_order_dependent(case: &Case, ours: &Printed, theirs: &Printed) -> bool {
 
 /// Compares all but the lists that depend on the order in which LLVM happens to find things.
 ///
-/// Counts functions, irreducible ones, differing lists of assumed cycles, differing lists about exits,
-/// and answers that depend on the order.
+/// Counts functions, irreducible ones, differing lists of assumed cycles, differing lists about
+/// exits, and answers that depend on the order.
 fn check(programs: Vec<AbstractProgram>) -> [usize; 5] {
     let Some(opt) = llvm_tools::require("opt") else { return [0; 5] };
     let printed = run_opt(&opt, &programs);
@@ -111,7 +111,8 @@ fn report(text: &str) {
     let _ = writeln!(std::io::stderr(), "campaign: {text}");
 }
 
-/// Seeds of its own, as many as `PHALANX_CAMPAIGN` says: few by default, 100,000 and more before a release.
+/// Seeds of its own, as many as `PHALANX_CAMPAIGN` says: few by default, 100,000 and more before a
+/// release.
 #[test]
 fn campaign() {
     let count: u64 =

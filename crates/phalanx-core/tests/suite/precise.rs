@@ -1,5 +1,5 @@
-//! The precise rules: sound by the reference semantics, equal to their slow twin where that is exact, and
-//! never coarser than LLVM's rules with all faults repaired.
+//! The precise rules: sound by the reference semantics, equal to their slow twin where that is
+//! exact, and never coarser than LLVM's rules with all faults repaired.
 
 use crate::support;
 
@@ -80,14 +80,15 @@ struct Counts {
     precise: usize,
     observed: usize,
     finer: usize,
-    /// Values that LLVM 22 calls uniform and we do not, by the first repair that alone makes LLVM's rules
-    /// agree; then those that need several repairs; then those that no repair explains.
+    /// Values that LLVM 22 calls uniform and we do not, by the first repair that alone makes LLVM's
+    /// rules agree; then those that need several repairs; then those that no repair explains.
     repaired: [usize; 7],
     fixed_wrong_elsewhere: usize,
     /// Than LLVM's rules under its own hierarchy, and under all that were tried.
     coarser: usize,
     coarser_than_all: usize,
-    /// Values of irreducible programs: all, divergent by LLVM's rules with fixes, by ours, observed.
+    /// Values of irreducible programs: all, divergent by LLVM's rules with fixes, by ours,
+    /// observed.
     in_irreducible: [usize; 4],
 }
 
@@ -175,8 +176,8 @@ fn fixed_under(case: &Case, cycles: &Cycles) -> Divergence {
     solve(flow, &case.table, Rules::Llvm(LlvmFixes::ALL))
 }
 
-/// Precise rules diverge only where LLVM's do under some cycle hierarchy. How often they are finer than
-/// under LLVM's own.
+/// Precise rules diverge only where LLVM's do under some cycle hierarchy. How often they are finer
+/// than under LLVM's own.
 fn not_coarser(
     seed: u64,
     case: &Case,
@@ -234,8 +235,9 @@ fn no_claim_is_refuted() {
     assert!(counts.irreducible > 50 && counts.finer > 100, "{counts:?}");
 }
 
-/// Each of these refuted an earlier version. The last one refutes LLVM's rules with all faults repaired:
-/// they rely on the header of an inner loop that another hierarchy makes the header of a larger cycle.
+/// Each of these refuted an earlier version. The last one refutes LLVM's rules with all faults
+/// repaired: they rely on the header of an inner loop that another hierarchy makes the header of a
+/// larger cycle.
 #[test]
 fn programs_that_once_failed() {
     let mut counts = Counts::default();
@@ -316,7 +318,8 @@ fn every_rule_is_needed() {
     }
 }
 
-/// Seeds of its own, as many as `PHALANX_CAMPAIGN` says: few by default, 20,000 and more before a release.
+/// Seeds of its own, as many as `PHALANX_CAMPAIGN` says: few by default, 20,000 and more before a
+/// release.
 #[test]
 fn campaign() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());

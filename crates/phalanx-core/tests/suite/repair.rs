@@ -1,5 +1,5 @@
-//! Repaired divergence is what solving from scratch says, after any edit of instructions; and the price is that of
-//! what changed.
+//! Repaired divergence is what solving from scratch says, after any edit of instructions; and the
+//! price is that of what changed.
 
 mod model;
 
@@ -236,7 +236,8 @@ fn the_price_is_that_of_what_changes() {
         let mut rng = SmallRng::seed_from_u64(3);
         for _ in 0..200 {
             let at = rng.random_range(100..N);
-            // Skips a link or puts it back: what is divergent stays so, in a cycle of support or not.
+            // Skips a link or puts it back: what is divergent stays so, in a cycle of support or
+            // not.
             let skips = rng.random_range(1..3);
             model.values[at].operands[0] = Value::new(at - skips);
             model.state(Value::new(at), &mut retained);

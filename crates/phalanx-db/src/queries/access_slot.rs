@@ -4,7 +4,8 @@
 //! instructions at a time are cheaper from scratch; where a good part of the function is rewritten,
 //! nothing is retained until the next question. Divergence and cycles are compared.
 //!
-//! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
+//! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its
+//! address, and counts as unchanged.
 
 use std::sync::Arc;
 
@@ -21,14 +22,16 @@ use crate::retained::place::{Updated, Ways};
 
 use salsa::Database as Db;
 
-/// How the accesses of a function were found so far; all zero for small functions, which are always looked at from scratch. Not a query.
+/// How the accesses of a function were found so far; all zero for small functions, which are always
+/// looked at from scratch. Not a query.
 pub fn access_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
     function.slots(db).counted(|slots| slots.accesses.ways())
 }
 
 /// The accesses of a large function as its journal says they have become, from facts as they are.
 ///
-/// *Reads* `body`, [`block_layout`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `body`, [`block_layout`], [`objects_version`]. *Cost* from scratch the first times; then
+/// that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,

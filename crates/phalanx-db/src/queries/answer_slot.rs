@@ -1,9 +1,11 @@
 //! Ways of a large function that follow edits by what single instructions tell.
 //!
-//! A query that reads the body runs after each edit. Where what it looks at in there is known by instruction, the answer is kept beside the memos, with
-//! the position in the history of the body that it was found at, the [layout](super::layout) of its blocks, a number that is new whenever anything else that is
-//! read has changed, and the set of instructions that it depends on. Instructions count as changed as well that stand in other blocks than before, or in blocks that are
-//! reached or listed otherwise.
+//! A query that reads the body runs after each edit. Where what it looks at in there is known by
+//! instruction, the answer is kept beside the memos, with the position in the history of the body
+//! that it was found at, the [layout](super::layout) of its blocks, a number that is new whenever
+//! anything else that is read has changed, and the set of instructions that it depends on.
+//! Instructions count as changed as well that stand in other blocks than before, or in blocks that
+//! are reached or listed otherwise.
 //!
 //! | what changed | what happens |
 //! |---|---|
@@ -11,8 +13,9 @@
 //! | few that are | they are looked at again, where the answer is put together from [what each tells](super::tally), of those alone that have changed themselves, or [lists them](phalanx_analysis::listing) |
 //! | many, or where the answer is anything else | it is found anew |
 //!
-//! An instruction that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
-//! yes of whatever the answer could depend on. So the set stays even where the answer is found anew.
+//! An instruction that was there before and has not changed belongs where it did: *concerns* is
+//! asked of an instruction by itself, and says yes of whatever the answer could depend on. So the
+//! set stays even where the answer is found anew.
 //!
 //! An answer that depends on edges beyond that has [`blocks_version`] among what else is read.
 //!
@@ -101,7 +104,8 @@ impl KeptAnswers {
     }
 }
 
-/// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
+/// How answers were found that are kept between edits; all zero for small functions, of which
+/// nothing is kept. Not a query.
 pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
     function.slots(db).counted(|slots| {
         let [mut race_free, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
@@ -200,8 +204,8 @@ impl<T> AnswerSlot<T> {
 }
 
 impl<T> Kept<T> {
-    /// Those instructions that concern the answer, as they were or as they are, which is put down; and those of them that have changed themselves. Of the
-    /// others it is known.
+    /// Those instructions that concern the answer, as they were or as they are, which is put down;
+    /// and those of them that have changed themselves. Of the others it is known.
     fn concerned_of(
         &mut self,
         code: Code<'_>,
@@ -243,7 +247,8 @@ pub(crate) fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
     block_layout(db, function).number()
 }
 
-/// Identity of what is read, besides blocks, the body and where addresses lead, to tell what accesses of memory do.
+/// Identity of what is read, besides blocks, the body and where addresses lead, to tell what
+/// accesses of memory do.
 ///
 /// *Reads* [`around`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
@@ -252,10 +257,11 @@ pub(crate) fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known of pointers, promises, and what it asks of functions and variables by name.
+/// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known
+/// of pointers, promises, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`waits_for_grids`], [`call_place`], constant variables.
-/// *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`waits_for_grids`],
+/// [`call_place`], constant variables. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), attributes_of_callees(db, function));
@@ -344,7 +350,8 @@ mod tests {
         assert!(is_kept(0, |edit, [a, _, c]| edit.move_before(c, a)), "another one");
     }
 
-    /// Something else becomes known while an instruction changes: that it matters now is put down, though the answer is found anew.
+    /// Something else becomes known while an instruction changes: that it matters now is put down,
+    /// though the answer is found anew.
     #[test]
     fn instructions_that_matter_are_known_where_the_answer_is_found_anew() {
         let (mut db, function) = loaded();

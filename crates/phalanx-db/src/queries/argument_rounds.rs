@@ -1,10 +1,13 @@
-//! What is known of the arguments of functions in recursion with each other, by member and [round](super::rounds).
+//! What is known of the arguments of functions in recursion with each other, by member and
+//! [round](super::rounds).
 //!
-//! A member that is gone through has been passed what others passed so far: those before it in this round, all of them in the rounds before. What it passes itself
-//! follows from its divergence with these arguments. Sets only grow from round to round, but each round is found from those before it alone, so after an edit arguments
-//! can be less than they were.
+//! A member that is gone through has been passed what others passed so far: those before it in this
+//! round, all of them in the rounds before. What it passes itself follows from its divergence with
+//! these arguments. Sets only grow from round to round, but each round is found from those before
+//! it alone, so after an edit arguments can be less than they were.
 //!
-//! The divergence of a large member is followed in each round, as [`follow`](super::follow) does for the query.
+//! The divergence of a large member is followed in each round, as [`follow`](super::follow) does
+//! for the query.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -36,9 +39,11 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
+/// The arguments of functions in recursion with each other, by the first of them. None for one that
+/// is not closed.
 ///
-/// *Reads* [`call_place`], `passed_arguments` of callers outside, `passed_in_round`. *Cost* O(members and calls) for each round.
+/// *Reads* [`call_place`], `passed_arguments` of callers outside, `passed_in_round`. *Cost*
+/// O(members and calls) for each round.
 #[salsa::tracked(returns(ref))]
 pub(super) fn component_arguments(
     db: &dyn Db,
@@ -51,10 +56,11 @@ pub(super) fn component_arguments(
     })
 }
 
-/// The sources of a function's arguments when it is gone through in a round; in round 0 what others than those in recursion with it pass. None for one that is not
-/// closed.
+/// The sources of a function's arguments when it is gone through in a round; in round 0 what others
+/// than those in recursion with it pass. None for one that is not closed.
 ///
-/// *Reads* [`call_place`], `passed_arguments` of callers outside, `passed_in_round` of the others. *Changes when* an argument's sources do. *Cost* O(members and calls).
+/// *Reads* [`call_place`], `passed_arguments` of callers outside, `passed_in_round` of the others.
+/// *Changes when* an argument's sources do. *Cost* O(members and calls).
 #[salsa::tracked(returns(ref))]
 pub(super) fn arguments_in_round(
     db: &dyn Db,
@@ -72,9 +78,10 @@ pub(super) fn arguments_in_round(
 
 /// What a function in recursion passes in a round.
 ///
-/// *Reads* what [`divergence()`](super::divergence()) reads, but for arguments those of the round; of a large function where something is kept of the round also
-/// [`arguments_round_version`]. *Changes when* an argument's sources do. *Cost* that of
-/// [`divergence()`](super::divergence()); none where the arguments are those of the round before.
+/// *Reads* what [`divergence()`](super::divergence()) reads, but for arguments those of the round;
+/// of a large function where something is kept of the round also [`arguments_round_version`].
+/// *Changes when* an argument's sources do. *Cost* that of [`divergence()`](super::divergence());
+/// none where the arguments are those of the round before.
 #[salsa::tracked(returns(ref))]
 fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SourceSet> {
     let arguments = arguments_in_round(db, member, round);
@@ -102,7 +109,8 @@ pub(super) fn solved(
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
 }
 
-/// How the divergence of a function in recursion was found in all rounds so far, for what it passes to the others; all zero for small functions. Not a query.
+/// How the divergence of a function in recursion was found in all rounds so far, for what it passes
+/// to the others; all zero for small functions. Not a query.
 pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     let mut repairs = Repairs::default();
     let slots = function.slots(db).counted(|slots| slots.divergence_rounds.all());
@@ -110,10 +118,11 @@ pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     repairs
 }
 
-/// Identity of what the divergence of a function in recursion follows from in a round besides flow and body.
+/// Identity of what the divergence of a function in recursion follows from in a round besides flow
+/// and body.
 ///
-/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees,
-/// `arguments_in_round`. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries
+/// of the callees, `arguments_in_round`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_around(db, member);
@@ -121,9 +130,11 @@ pub(crate) fn arguments_round_version(db: &dyn Db, member: FunctionInput, round:
     fresh()
 }
 
-/// The divergence of a large function in a round, as its journal says it has become. None for a declaration.
+/// The divergence of a large function in a round, as its journal says it has become. None for a
+/// declaration.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`], [`arguments_round_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`arguments_round_version`]. *Cost* from scratch the
+/// first times; then that of what changed.
 fn followed(
     db: &dyn Db,
     (member, round): (FunctionInput, usize),

@@ -1,9 +1,10 @@
 //! The call graph of a module, and the place of a function in it.
 //!
-//! Nodes are functions with a body; an edge is a direct call. Who else may call a function is a property of it: it is *closed* when it
-//! cannot be named from outside of the module (or the driver says that nobody does) and every mention of it is a direct call. The graph is made from
-//! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no call leaves it as it is without
-//! a look at it.
+//! Nodes are functions with a body; an edge is a direct call. Who else may call a function is a
+//! property of it: it is *closed* when it cannot be named from outside of the module (or the driver
+//! says that nobody does) and every mention of it is a direct call. The graph is made from
+//! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no
+//! call leaves it as it is without a look at it.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// So many calls are followed upwards and downwards: a bound on how deep queries nest, far beyond what kernels have.
+/// So many calls are followed upwards and downwards: a bound on how deep queries nest, far beyond
+/// what kernels have.
 pub(super) const DEPTH: u32 = 24;
 
 /// Who calls whom among the functions of a module that have a body.
@@ -32,7 +34,8 @@ pub struct CallGraph {
     /// By function, each once; without those that are never executed, where others are.
     callers: Vec<Vec<u32>>,
     is_closed: Vec<bool>,
-    /// Whether it can be executed: somebody enters it who is not known, or such a function calls it.
+    /// Whether it can be executed: somebody enters it who is not known, or such a function calls
+    /// it.
     is_live: Vec<bool>,
     components: Components,
     /// By component: its members if a call may come back to where it was made, else none.
@@ -50,7 +53,8 @@ impl CallGraph {
         members.map(|&number| self.functions[number as usize])
     }
 
-    /// Components of the graph, callers before callees: each function with who calls it, and whether all of these are known.
+    /// Components of the graph, callers before callees: each function with who calls it, and
+    /// whether all of these are known.
     pub(super) fn top_down(
         &self,
     ) -> impl Iterator<Item = Vec<(FunctionInput, Vec<FunctionInput>, bool)>> + '_ {
@@ -151,8 +155,9 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
     }
 }
 
-/// Leaves out who is never executed among the callers of functions that are: clang makes a function of each OpenCL kernel, calls it nowhere
-/// once it is inlined, and leaves it there. What only such functions call keeps its callers, so that something is known of it. Who can be executed.
+/// Leaves out who is never executed among the callers of functions that are: clang makes a function
+/// of each OpenCL kernel, calls it nowhere once it is inlined, and leaves it there. What only such
+/// functions call keeps its callers, so that something is known of it. Who can be executed.
 fn leave_out_dead(callers: &mut [Vec<u32>], callees: &[Vec<u32>], is_closed: &[bool]) -> Vec<bool> {
     let mut is_live: Vec<bool> = is_closed.iter().map(|is_closed| !is_closed).collect();
     let mut work: Vec<u32> =
@@ -216,10 +221,11 @@ pub struct CallPlace {
     pub is_closed: bool,
     /// Whether it can be executed: not if it is called by nobody, or by such functions only.
     pub is_live: bool,
-    /// Who calls it, in the order of the module; without functions that are never executed, where others call it.
+    /// Who calls it, in the order of the module; without functions that are never executed, where
+    /// others call it.
     pub callers: Box<[FunctionInput]>,
-    /// The functions that it is in recursion with, itself included, in the order of the module; empty when it is not recursive.
-    /// One list for all of them.
+    /// The functions that it is in recursion with, itself included, in the order of the module;
+    /// empty when it is not recursive. One list for all of them.
     pub component: Arc<[FunctionInput]>,
     /// Where it is in that list.
     pub position: u32,
@@ -235,7 +241,8 @@ impl CallPlace {
 
 /// Where a function is in the call graph.
 ///
-/// *Reads* [`call_graph`]. *Changes when* its callers do, or what is above or below. *Cost* O(callers).
+/// *Reads* [`call_graph`]. *Changes when* its callers do, or what is above or below. *Cost*
+/// O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     let graph = call_graph(db, function.module(db));
@@ -274,7 +281,8 @@ pub(crate) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId,
     found.filter(|(_, callee)| is_local(db, *callee) || is_kernel(*callee)).collect()
 }
 
-/// Whether a function cannot be named from outside of its module, or the driver says that nobody does.
+/// Whether a function cannot be named from outside of its module, or the driver says that nobody
+/// does.
 pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
     is_local_in(db, function.module(db), function.header(db))
 }

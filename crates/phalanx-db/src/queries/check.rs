@@ -41,10 +41,12 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// What a function does in its own code, as far as barriers are concerned for which others wait: those of all threads of a workgroup or more.
+/// What a function does in its own code, as far as barriers are concerned for which others wait:
+/// those of all threads of a workgroup or more.
 ///
-/// *Reads* `header`, `flow`, `body`; of a large function what changed; the target where there is inline assembly. *Changes when* its only barrier goes, or a
-/// first one comes; without one, the same of convergent calls that name nobody. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`; of a large function what changed; the target where there is
+/// inline assembly. *Changes when* its only barrier goes, or a first one comes; without one, the
+/// same of convergent calls that name nobody. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
     let find = || check::own_barriers(code(db, function), &|| architecture(db, function));
@@ -126,11 +128,13 @@ fn answers_alone(above: &CallPlace, below: &CallPlace) -> bool {
 
 /// Everything that is found in a function. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
-/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`; where a finding depends on what is equal in a wave only,
-/// [`assumed_divergence`] and [`assumed_control_divergence`]; of a small one whose arguments are
-/// numbers of barriers or masks, the same of its callers. *Changes when* a finding does. *Cost* O(instructions) without
-/// such operations; see [`check`].
+/// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also
+/// [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
+/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`]
+/// and the graph facts, also without edges to `unreachable`; where a finding depends on what is
+/// equal in a wave only, [`assumed_divergence`] and [`assumed_control_divergence`]; of a small one
+/// whose arguments are numbers of barriers or masks, the same of its callers. *Changes when* a
+/// finding does. *Cost* O(instructions) without such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     match function.is_large(db) {
@@ -184,8 +188,8 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         // What else is read is looked at by who follows.
         slot.follow((db, function), 0, concerns, follow, make, read)
     })?;
-    // What is only known to be equal in a wave may be equal beyond it: that is found for who needs it.
-    // What memory may be private is known by then, too.
+    // What is only known to be equal in a wave may be equal beyond it: that is found for who needs
+    // it. What memory may be private is known by then, too.
     let by_memory = SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_THREAD;
     let is_of_waves = |finding: &Finding| finding.sources.intersects(by_memory);
     if !found.iter().any(is_of_waves) {
@@ -222,7 +226,8 @@ fn split_since(
     is_split_too.then_some(Some(Split { block, new }))
 }
 
-/// Operations of a function that rules are about. Those of a large function are kept while what is called does not change, and calls are looked at again that do.
+/// Operations of a function that rules are about. Those of a large function are kept while what is
+/// called does not change, and calls are looked at again that do.
 fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     let asked = RefCell::new(FxHashMap::default());
     let ask = |name| *asked.borrow_mut().entry(name).or_insert_with(|| callee(db, function, name));
@@ -282,7 +287,8 @@ pub fn waiting_loops(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding
 
 /// Accesses of memory that take longer than they had to.
 ///
-/// *Reads* [`memory_accesses`] and what [`diagnostics`] reads. *Changes when* an address does. *Cost* that of [`memory_accesses`].
+/// *Reads* [`memory_accesses`] and what [`diagnostics`] reads. *Changes when* an address does.
+/// *Cost* that of [`memory_accesses`].
 #[salsa::tracked(returns(ref))]
 pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let accesses = memory_accesses(db, function).as_ref()?;
@@ -305,8 +311,8 @@ pub fn pending_copies(db: &dyn Db, function: FunctionInput) -> Vec<Finding> {
     with_facts(db, function, |facts| check::pending::findings(facts, &size)).unwrap_or_default()
 }
 
-/// What accesses, branches and loops of a function cost a wave. None for a declaration. Not a query:
-/// it is asked for once, to be shown.
+/// What accesses, branches and loops of a function cost a wave. None for a declaration. Not a
+/// query: it is asked for once, to be shown.
 pub fn costs(db: &dyn Db, function: FunctionInput) -> Option<Costs> {
     let accesses = memory_accesses(db, function).as_ref()?;
     with_facts(db, function, |facts| check::costs::costs(facts, accesses))
@@ -314,7 +320,8 @@ pub fn costs(db: &dyn Db, function: FunctionInput) -> Option<Costs> {
 
 /// Loads that would take a cheaper way but for one obstacle.
 ///
-/// *Reads* `load_classes`, `memory_kinds` and what [`diagnostics`] reads. *Changes when* a class or a reason does. *Cost* that of `load_classes`.
+/// *Reads* `load_classes`, `memory_kinds` and what [`diagnostics`] reads. *Changes when* a class or
+/// a reason does. *Cost* that of `load_classes`.
 #[salsa::tracked(returns(ref))]
 pub fn slow_loads(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let (loads, kinds) =
@@ -322,7 +329,8 @@ pub fn slow_loads(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> 
     with_facts(db, function, |facts| check::loads::findings(facts, loads, kinds))
 }
 
-/// Whether no finding about barriers means that a function does not hang at one: see [`check::barriers::are_judged`]. Not a query.
+/// Whether no finding about barriers means that a function does not hang at one: see
+/// [`check::barriers::are_judged`]. Not a query.
 pub fn barriers_are_judged(db: &dyn Db, function: FunctionInput) -> bool {
     let callee = |name| callee(db, function, name);
     let architecture = || architecture(db, function);
@@ -345,7 +353,8 @@ pub fn coverage(db: &dyn Db, function: FunctionInput) -> Option<Coverage> {
     Some(check::coverage::coverage(code(db, function), calls, &is_defined))
 }
 
-/// Whether a function is executed for all that is known: a kernel, or a function that one calls, or others may. Not a query.
+/// Whether a function is executed for all that is known: a kernel, or a function that one calls, or
+/// others may. Not a query.
 pub fn is_executed(db: &dyn Db, function: FunctionInput) -> bool {
     is_kernel(db, function) || call_place(db, function).is_live
 }
@@ -368,8 +377,8 @@ fn callee(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Callee {
     symbols.get(&name).map_or(Callee::Unknown, |&callee| synchronizes(db, callee))
 }
 
-/// What is known of the launches in which a function is executed: what its own attributes say, or, where all kernels are known from which it
-/// is called, what is the same for all of these.
+/// What is known of the launches in which a function is executed: what its own attributes say, or,
+/// where all kernels are known from which it is called, what is the same for all of these.
 fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
     let own = launch_facts(db, function);
     let mut seen = FxHashSet::default();

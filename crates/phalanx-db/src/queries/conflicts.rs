@@ -29,11 +29,13 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// Accesses and casts that cannot be right where their addresses lead, and private addresses that others read: see
-/// [`phalanx_analysis::check::spaces`]. None for a declaration.
+/// Accesses and casts that cannot be right where their addresses lead, and private addresses that
+/// others read: see [`phalanx_analysis::check::spaces`]. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`, variables that are written by name; of a large function also
-/// [`conflicts_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a finding does. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`,
+/// variables that are written by name; of a large function also [`conflicts_version`], and then
+/// what changed and what reads an address that leads elsewhere. *Changes when* a finding does.
+/// *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     dom_tree(db, function)?;
@@ -79,9 +81,11 @@ impl KeptConflicts {
     }
 }
 
-/// Identity of what [`space_conflicts`] of a large function reads besides the body and [`memory_kinds`].
+/// Identity of what [`space_conflicts`] of a large function reads besides the body and
+/// [`memory_kinds`].
 ///
-/// *Reads* `header`, [`target`], [`constant_variables`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], [`constant_variables`]. *Changes when* one of them does. *Cost*
+/// O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
@@ -89,7 +93,8 @@ pub(crate) fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Generic accesses of which no single space is known, for targets without such. None for a declaration.
+/// Generic accesses of which no single space is known, for targets without such. None for a
+/// declaration.
 ///
 /// *Reads* what [`space_conflicts`] does. *Changes when* a finding does. *Cost* O(accesses).
 #[salsa::tracked(returns(ref))]
@@ -122,8 +127,8 @@ fn with_context<R>(
     })
 }
 
-/// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Not a query; the cost is
-/// that of [`memory_kinds`].
+/// Why an address may lead to each of some memories: a shortest chain for each, one for all that
+/// have the same. Not a query; the cost is that of [`memory_kinds`].
 pub fn explain_spaces(
     db: &dyn Db,
     function: FunctionInput,
@@ -150,10 +155,11 @@ pub fn explain_spaces(
     chains.unwrap_or_default()
 }
 
-/// Copies of a function that cannot be named from outside of its module, each for some of its calls, through whose arguments it would access narrower
-/// spaces. Not a query.
+/// Copies of a function that cannot be named from outside of its module, each for some of its
+/// calls, through whose arguments it would access narrower spaces. Not a query.
 ///
-/// *Reads* `header`, `call_place`, `mentions` and [`memory_kinds`] of the callers. *Cost* O(calls in the callers).
+/// *Reads* `header`, `call_place`, `mentions` and [`memory_kinds`] of the callers. *Cost* O(calls
+/// in the callers).
 pub fn space_specializations(
     db: &dyn Db,
     function: FunctionInput,

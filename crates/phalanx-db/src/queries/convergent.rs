@@ -16,10 +16,13 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// Convergent operations of a function: scope, token, cycle; and the tokens: region, heart of which cycle. None for a declaration.
+/// Convergent operations of a function: scope, token, cycle; and the tokens: region, heart of which
+/// cycle. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `cycles`, [`attributes_of_callees`]; of a large function what changed, while [`convergence_version`] is the same. *Changes when* a
-/// convergent operation or a token comes, goes or moves, or the cycles around one do. *Cost* O(instructions); see [`phalanx_analysis::convergence`].
+/// *Reads* `header`, `flow`, `body`, `cycles`, [`attributes_of_callees`]; of a large function what
+/// changed, while [`convergence_version`] is the same. *Changes when* a convergent operation or a
+/// token comes, goes or moves, or the cycles around one do. *Cost* O(instructions); see
+/// [`phalanx_analysis::convergence`].
 #[salsa::tracked(returns(ref))]
 pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergence>> {
     let cycles = cycles(db, function)?;
@@ -56,7 +59,8 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
 
 /// Identity of what [`convergence()`] reads besides the body and its graph.
 ///
-/// *Reads* [`attributes_of_callees`] of a large function: a callee more or less is nothing to other calls. *Changes when* they do. *Cost* O(1).
+/// *Reads* [`attributes_of_callees`] of a large function: a callee more or less is nothing to other
+/// calls. *Changes when* they do. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = attributes_of_callees(db, function);

@@ -41,8 +41,9 @@ pub enum Subject {
 
 /// What every fact of [`divergence()`] was derived from.
 ///
-/// *Reads* [`divergence()`], [`affect_map`] and the graph facts. *Changes when* an instruction does. *Cost* as one [`divergence()`] from
-/// scratch, and a few words per fact and source. Nothing asks for it but [`explain`].
+/// *Reads* [`divergence()`], [`affect_map`] and the graph facts. *Changes when* an instruction
+/// does. *Cost* as one [`divergence()`] from scratch, and a few words per fact and source. Nothing
+/// asks for it but [`explain`].
 #[salsa::tracked(returns(ref))]
 pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> {
     let table = affect_map(db, function).as_ref()?;
@@ -50,7 +51,8 @@ pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> 
     Some(Derivations::new(flow_facts(db, function)?, table, answer))
 }
 
-/// What the values of [`affect_map`] are that stand for versions of private memory, in the order of their numbers.
+/// What the values of [`affect_map`] are that stand for versions of private memory, in the order of
+/// their numbers.
 ///
 /// *Reads* what [`affect_map`] does. *Costs* as that. Nothing asks for it but explanations.
 #[salsa::tracked(returns(ref))]
@@ -64,7 +66,8 @@ pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersio
     versions.unwrap_or_default()
 }
 
-/// Whether an argument or instruction is one of a function, and was not erased; whether there is such a constant. So of everything else.
+/// Whether an argument or instruction is one of a function, and was not erased; whether there is
+/// such a constant. So of everything else.
 pub(super) fn has_value(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
     match value.kind() {
         ValueKind::Arg(position) => (position as usize) < function.header(db).params.len(),
@@ -103,7 +106,8 @@ pub fn fact_of(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option
     })
 }
 
-/// The same, if it can differ between threads at all: a terminator that is no branch depends on what it returns or decides by, and does not.
+/// The same, if it can differ between threads at all: a terminator that is no branch depends on
+/// what it returns or decides by, and does not.
 fn what_differs(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option<Fact> {
     let fact = fact_of(db, function, subject)?;
     match fact {
@@ -112,8 +116,8 @@ fn what_differs(db: &dyn Db, function: FunctionInput, subject: Subject) -> Optio
     }
 }
 
-/// The shortest chain of causes from a subject to one of `sources`; empty when it depends on none of them. Not a query by itself: it reads
-/// [`derivations`].
+/// The shortest chain of causes from a subject to one of `sources`; empty when it depends on none
+/// of them. Not a query by itself: it reads [`derivations`].
 pub fn explain_sources(
     db: &dyn Db,
     function: FunctionInput,
@@ -133,7 +137,8 @@ pub fn explain_sources(
     chain().unwrap_or_default()
 }
 
-/// As [`explain_sources`], of [`assumed_divergence`]. The second question costs as much as the first: nothing is kept.
+/// As [`explain_sources`], of [`assumed_divergence`]. The second question costs as much as the
+/// first: nothing is kept.
 pub(crate) fn explain_assumed(
     db: &dyn Db,
     function: FunctionInput,

@@ -15,8 +15,9 @@ use salsa::Database as Db;
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, the graph facts, `module_facts`, `launch` or [`launch_facts`], summaries of the callees,
-/// [`argument_facts`]; of a small function with stack slots [`private_memory`]. *Changes when* an instruction does. *Cost* near-linear.
+/// *Reads* `header`, `flow`, `body`, the graph facts, `module_facts`, `launch` or [`launch_facts`],
+/// summaries of the callees, [`argument_facts`]; of a small function with stack slots
+/// [`private_memory`]. *Changes when* an instruction does. *Cost* near-linear.
 ///
 /// [`argument_facts`]: super::argument_facts
 /// [`launch_facts`]: super::launch_facts
@@ -61,7 +62,8 @@ pub(super) fn new_affect_map(
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.
 ///
-/// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well, or [`function_attributes`].
+/// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well, or
+/// [`function_attributes`].
 #[salsa::tracked(returns(ref))]
 pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     new_llvm_affect_map(db, function)

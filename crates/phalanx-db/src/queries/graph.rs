@@ -1,6 +1,7 @@
 //! Queries on the flow of a function.
 //!
-//! [`graph_facts()`] is the one that salsa knows; the others look at what it has, so who asks one of them depends on the graph.
+//! [`graph_facts()`] is the one that salsa knows; the others look at what it has, so who asks one
+//! of them depends on the graph.
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use crate::retained::graph::GraphFacts;
 
 use salsa::Database as Db;
 
-/// The control-flow graph with the facts that follow from it, which are made when they are asked for. None for a declaration.
+/// The control-flow graph with the facts that follow from it, which are made when they are asked
+/// for. None for a declaration.
 ///
 /// *Reads* `flow`. *Changes when* blocks or edges do. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref))]
@@ -24,7 +26,8 @@ pub fn graph_facts(db: &dyn Db, function: FunctionInput) -> Option<Arc<GraphFact
 
 /// The control-flow graph, nodes numbered as the blocks are. None for a declaration.
 ///
-/// *Reads* [`graph_facts()`]; so do all others here. *Changes when* blocks or edges do. *Cost* O(1).
+/// *Reads* [`graph_facts()`]; so do all others here. *Changes when* blocks or edges do. *Cost*
+/// O(1).
 pub fn cfg(db: &dyn Db, function: FunctionInput) -> Option<&Cfg> {
     Some(graph_facts(db, function).as_ref()?.cfg())
 }
@@ -38,8 +41,9 @@ pub fn dfs(db: &dyn Db, function: FunctionInput) -> Option<&Dfs> {
 
 /// The dominator tree.
 ///
-/// *Changes when* the graph does. *Cost* near-linear (semi-NCA); after the split of a block or an edge, or the
-/// merge of two blocks of a large function, that of a copy. So with the post-dominator tree, the cycles and sync dependence.
+/// *Changes when* the graph does. *Cost* near-linear (semi-NCA); after the split of a block or an
+/// edge, or the merge of two blocks of a large function, that of a copy. So with the post-dominator
+/// tree, the cycles and sync dependence.
 pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<&DomTree> {
     Some(graph_facts(db, function).as_ref()?.dom_tree())
 }
@@ -53,15 +57,16 @@ pub fn postdom_tree(db: &dyn Db, function: FunctionInput) -> Option<&PostDomTree
 
 /// Dominance frontiers.
 ///
-/// *Changes when* the graph does. *Cost* that of [`dom_tree`] and O(blocks + edges); asking it costs the size of the answer.
+/// *Changes when* the graph does. *Cost* that of [`dom_tree`] and O(blocks + edges); asking it
+/// costs the size of the answer.
 pub fn dom_frontier(db: &dyn Db, function: FunctionInput) -> Option<&DominanceFrontier> {
     Some(graph_facts(db, function).as_ref()?.dom_frontier())
 }
 
 /// Control dependence of blocks on edges.
 ///
-/// *Changes when* the graph does. *Cost* that of [`dom_tree`] and [`postdom_tree`], and O(blocks + edges); asking it costs the size
-/// of the answer.
+/// *Changes when* the graph does. *Cost* that of [`dom_tree`] and [`postdom_tree`], and O(blocks +
+/// edges); asking it costs the size of the answer.
 pub fn control_dependence(db: &dyn Db, function: FunctionInput) -> Option<&ControlDependence> {
     Some(graph_facts(db, function).as_ref()?.control_dependence())
 }
@@ -75,8 +80,9 @@ pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<&Cycles> {
 
 /// Where threads that separate at a branch meet again: a table with a slot per branch.
 ///
-/// *Changes when* the graph does; a slot is filled when its branch turns out divergent and kept across edits of instructions.
-/// *Cost* that of [`dom_tree`] and [`cycles`]; O(blocks), and near-linear over all slots; or as [`dom_tree`].
+/// *Changes when* the graph does; a slot is filled when its branch turns out divergent and kept
+/// across edits of instructions. *Cost* that of [`dom_tree`] and [`cycles`]; O(blocks), and
+/// near-linear over all slots; or as [`dom_tree`].
 pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<&SyncDependence> {
     Some(graph_facts(db, function).as_ref()?.sync_dependence())
 }

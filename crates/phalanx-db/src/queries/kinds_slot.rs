@@ -23,12 +23,14 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// How the kinds of a function were found so far; all zero for small functions, which are always solved from scratch. Not a query.
+/// How the kinds of a function were found so far; all zero for small functions, which are always
+/// solved from scratch. Not a query.
 pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
     function.slots(db).counted(|slots| slots.kinds.ways())
 }
 
-/// The same of a function in recursion in all rounds, for what it passes to the others. Not a query.
+/// The same of a function in recursion in all rounds, for what it passes to the others. Not a
+/// query.
 pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
     let mut all = Ways::default();
     let slots = function.slots(db).counted(|slots| slots.kinds_rounds.all());
@@ -38,8 +40,9 @@ pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
 
 /// Identity of what [`memory_kinds`](super::memory_kinds) reads besides flow and body.
 ///
-/// *Reads* `header`, `mentions`, [`target`], [`type_layout`], [`variables`], [`returned_spaces`] of callees that return addresses, [`argument_spaces`] of a
-/// function that cannot be named from outside. *Changes when* one of them does. *Cost* O(callees).
+/// *Reads* `header`, `mentions`, [`target`], [`type_layout`], [`variables`], [`returned_spaces`] of
+/// callees that return addresses, [`argument_spaces`] of a function that cannot be named from
+/// outside. *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_around(db, function);
@@ -68,7 +71,8 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
 ///
 /// `around` is the identity of what else is read, `facts` and the header included.
 ///
-/// *Reads* `flow`, `body`, `cfg`, `dom_tree`, [`address_memory`], [`block_layout`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, `cfg`, `dom_tree`, [`address_memory`], [`block_layout`]. *Cost* from
+/// scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,

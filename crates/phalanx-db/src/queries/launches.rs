@@ -1,7 +1,8 @@
 //! What is known of the launches of functions.
 //!
-//! Nearly all of it stands in attributes, of which a module has few lists for many functions: what a list says is found once for the module
-//! ([`module_facts`]), and a function that nothing else is said of has no memo of its own for it ([`known_launch`]).
+//! Nearly all of it stands in attributes, of which a module has few lists for many functions: what
+//! a list says is found once for the module ([`module_facts`]), and a function that nothing else is
+//! said of has no memo of its own for it ([`known_launch`]).
 
 use std::sync::{Arc, Mutex};
 
@@ -21,8 +22,8 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// What analyses of all functions of a module read of it, so that one read does for it; and what lists of attributes say of launches, as it is
-/// asked for.
+/// What analyses of all functions of a module read of it, so that one read does for it; and what
+/// lists of attributes say of launches, as it is asked for.
 #[derive(Debug)]
 pub(super) struct ModuleFacts {
     pub(super) context: Arc<Context>,
@@ -50,7 +51,8 @@ impl ModuleFacts {
     }
 }
 
-/// See [`ModuleFacts`]. What they answer of a list of attributes follows from the list, whatever was asked before.
+/// See [`ModuleFacts`]. What they answer of a list of attributes follows from the list, whatever
+/// was asked before.
 ///
 /// *Reads* `context`, [`target`], [`type_layout`], [`library`]. *Changes when* one of them does.
 /// *Cost* O(1), and O(attributes) per list that is asked for.
@@ -92,8 +94,8 @@ impl<'a> Placed<'a> {
         !self.is_kernel() && is_local_in(db, self.module, self.header)
     }
 
-    /// What the module alone says. A function of an AMD GPU that no thread starts in, and that names no processor, says nothing of waves:
-    /// they are those of its callers.
+    /// What the module alone says. A function of an AMD GPU that no thread starts in, and that
+    /// names no processor, says nothing of waves: they are those of its callers.
     fn stated(self, db: &dyn Db) -> LaunchFacts {
         let Stated { mut facts, has_width } = self.facts.launch(self.header.attributes);
         let ModuleFacts { context, target, .. } = self.facts;
@@ -121,7 +123,8 @@ impl<'a> Placed<'a> {
         own
     }
 
-    /// What the processors that the function may run on have in common, where it does not name one: as [`Processors`].
+    /// What the processors that the function may run on have in common, where it does not name one:
+    /// as [`Processors`].
     pub(super) fn processors(self, db: &dyn Db) -> Processors {
         let ModuleFacts { context, target, .. } = self.facts;
         let named = launch::processor(context, self.header.attributes);
@@ -162,11 +165,12 @@ impl Processors {
     }
 }
 
-/// What the processors have in common that the module is compiled for, and that its functions name. That is what is known of a function
-/// of an AMD GPU which names none, and which anybody may call.
+/// What the processors have in common that the module is compiled for, and that its functions name.
+/// That is what is known of a function of an AMD GPU which names none, and which anybody may call.
 ///
-/// *Reads* `functions`, `header`, `launch`, `module_facts`; `shell` for functions with metadata. *Changes when* a function is the first to name
-/// another processor, or the last. *Cost* O(functions).
+/// *Reads* `functions`, `header`, `launch`, `module_facts`; `shell` for functions with metadata.
+/// *Changes when* a function is the first to name another processor, or the last. *Cost*
+/// O(functions).
 #[salsa::tracked(returns(copy))]
 pub(super) fn processors(db: &dyn Db, module: ModuleInput) -> Processors {
     let ModuleFacts { context, target, .. } = module_facts(db, module);
@@ -181,7 +185,8 @@ pub(super) fn processors(db: &dyn Db, module: ModuleInput) -> Processors {
     joined
 }
 
-/// As [`launch_facts`], for analyses of the function. Not a query: where attributes say all there is, it asks none of the function.
+/// As [`launch_facts`], for analyses of the function. Not a query: where attributes say all there
+/// is, it asks none of the function.
 ///
 /// *Reads* `launch`, or [`launch_facts`]; [`processors`] of a function that names none.
 pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
@@ -191,11 +196,13 @@ pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
     }
 }
 
-/// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
-/// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
+/// What is known of the launches of a function: what the module says, what the driver states
+/// ([`Database::set_launch`]), and for a function that is no kernel and cannot be named from
+/// outside of the module what is known of all kernels that it is called from.
 ///
-/// *Reads* `header`, `launch`, `module_facts`; `shell` if it has metadata; [`reaching_launches`] and [`processors`] if they can matter. *Changes when* a stated size or
-/// the wave width do. *Cost* O(attributes).
+/// *Reads* `header`, `launch`, `module_facts`; `shell` if it has metadata; [`reaching_launches`]
+/// and [`processors`] if they can matter. *Changes when* a stated size or the wave width do. *Cost*
+/// O(attributes).
 ///
 /// [`Database::set_launch`]: crate::Database::set_launch
 #[salsa::tracked(returns(ref))]
@@ -211,11 +218,12 @@ pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     }
 }
 
-/// What is known of the launches in which functions are executed that are called from known places only: what holds of all of their callers. Those
-/// of which nothing is known are left out.
+/// What is known of the launches in which functions are executed that are called from known places
+/// only: what holds of all of their callers. Those of which nothing is known are left out.
 ///
-/// *Reads* [`call_graph`], and `launch`, `header`, `shell`, [`processors`] for functions with a body. *Changes when* a call appears or goes, or the launch of a
-/// kernel that calls something. *Cost* O(functions + calls).
+/// *Reads* [`call_graph`], and `launch`, `header`, `shell`, [`processors`] for functions with a
+/// body. *Changes when* a call appears or goes, or the launch of a kernel that calls something.
+/// *Cost* O(functions + calls).
 #[salsa::tracked(returns(ref))]
 pub(crate) fn reaching_launches(
     db: &dyn Db,

@@ -1,12 +1,16 @@
-//! Blocks of a function that is edited, and what has changed of the function since an answer was found.
+//! Blocks of a function that is edited, and what has changed of the function since an answer was
+//! found.
 //!
-//! An answer that is kept beside the memos counts for a position in the history of the body and for a [`Layout`]. From both, [`since`] tells what has become
-//! of the function: instructions as the journal has them, and where blocks or edges are others also those that stand in them, or that are reached now and
-//! were not.
+//! An answer that is kept beside the memos counts for a position in the history of the body and for
+//! a [`Layout`]. From both, [`since`] tells what has become of the function: instructions as the
+//! journal has them, and where blocks or edges are others also those that stand in them, or that
+//! are reached now and were not.
 //!
-//! Layouts are shared by all who keep one, and several answers are brought up to date over the same edits; so the last difference is kept with the layout.
+//! Layouts are shared by all who keep one, and several answers are brought up to date over the same
+//! edits; so the last difference is kept with the layout.
 //!
-//! **Complexity.** O(blocks + edges) for a layout, O(blocks) for the difference of two, once; O(changes) where blocks are the same.
+//! **Complexity.** O(blocks + edges) for a layout, O(blocks) for the difference of two, once;
+//! O(changes) where blocks are the same.
 
 use std::sync::{Arc, Mutex};
 
@@ -87,7 +91,8 @@ impl Layout {
         at < self.ranks.len() && self.reached.contains(at)
     }
 
-    /// Blocks of which an edit does not say that it touched them, and that are listed or reached otherwise than before.
+    /// Blocks of which an edit does not say that it touched them, and that are listed or reached
+    /// otherwise than before.
     fn others(&self, old: &Self, touched: &[BlockId]) -> Vec<BlockId> {
         let mut is_touched = BitSet::new(self.ranks.len().max(old.ranks.len()));
         touched.iter().for_each(|&block| _ = is_touched.insert(node_of(block).index()));
@@ -119,7 +124,8 @@ pub(crate) fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> 
     Arc::new(Layout::new(function.flow(db), graph.map(|graph| Arc::clone(graph.cfg()))))
 }
 
-/// What has changed since a position in the history of the body, where blocks were laid out so. None if nobody knows.
+/// What has changed since a position in the history of the body, where blocks were laid out so.
+/// None if nobody knows.
 ///
 /// *Reads* `body`, [`block_layout`]; where it is another, `flow`.
 pub(super) fn since<'db>(

@@ -28,10 +28,11 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
     Some(EdgeDivergence::new(flow_facts(db, function)?, branches))
 }
 
-/// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.
+/// Answers about motions of operations that communicate within a scope. None for a declaration. Not
+/// a query.
 ///
-/// They are about the graph: whether a call between two places comes back in all threads is for who moves something to see
-/// ([`same_set`](phalanx_core::legality::same_set)).
+/// They are about the graph: whether a call between two places comes back in all threads is for who
+/// moves something to see ([`same_set`](phalanx_core::legality::same_set)).
 ///
 /// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow;
 /// what [`rounds_around`] reads. *Cost* that of the latter, so ask once for many motions.

@@ -2,8 +2,9 @@
 //!
 //! How they are followed is told in [`phalanx_analysis::loads::follow`].
 //!
-//! What is asked by name depends on what is met, and to read all of it would ask every function of a module what it writes. So questions are kept with
-//! their answers, and asked again: if one is answered otherwise, everything is found from scratch.
+//! What is asked by name depends on what is met, and to read all of it would ask every function of
+//! a module what it writes. So questions are kept with their answers, and asked again: if one is
+//! answered otherwise, everything is found from scratch.
 //!
 //! **Complexity.** O(questions), and that of following.
 
@@ -91,7 +92,8 @@ impl Asked {
         self.ask(db, function, Question::IsUnchanged(at)) == Reply::Is(true)
     }
 
-    /// Forgets what functions write that are called no more: they may call the one that asked by now, and what they write be asked for already.
+    /// Forgets what functions write that are called no more: they may call the one that asked by
+    /// now, and what they write be asked for already.
     pub(super) fn keep_called(&mut self, is_called: impl Fn(GlobalName) -> bool) {
         self.0.get_mut().retain(|question, _| match *question {
             Question::WrittenBy(name, _) => is_called(name),
@@ -106,10 +108,13 @@ impl Asked {
     }
 }
 
-/// The classes of the loads of a large function as its journal says they have become. None for a declaration.
+/// The classes of the loads of a large function as its journal says they have become. None for a
+/// declaration.
 ///
-/// *Reads* `body`, [`loads_version`], [`promised_loads`], marks of loads, [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
-/// asked by name. *Cost* see [`phalanx_analysis::loads::follow`].
+/// *Reads* `body`, [`loads_version`], [`promised_loads`], marks of loads,
+/// [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds),
+/// [`private_memory`], [`pointer_flow`], and what is asked by name. *Cost* see
+/// [`phalanx_analysis::loads::follow`].
 pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     let around = loads_version(db, function);
     let promised = [promised_loads(db, function), invariant_marks(db, function)];

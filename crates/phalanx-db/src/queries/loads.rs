@@ -1,7 +1,8 @@
 //! Queries on loads that may take a cheaper way, and on what is written through pointers.
 //!
-//! What a function does with its arguments goes up the call graph, as summaries do: [`parameter_uses`] reads that of the callees, to the same
-//! depth. What is done with a variable is gathered over the module, and asked for only where a load of such a variable is met.
+//! What a function does with its arguments goes up the call graph, as summaries do:
+//! [`parameter_uses`] reads that of the callees, to the same depth. What is done with a variable is
+//! gathered over the module, and asked for only where a load of such a variable is met.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and proves nothing.
+/// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and
+/// proves nothing.
 pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
@@ -72,10 +74,11 @@ fn pointer_flow_without(db: &dyn Db, function: FunctionInput, omitted: Omitted) 
     flow.unwrap_or_default()
 }
 
-/// What a function does with each of its arguments that is a pointer: whether it writes there, whether the pointer may be kept.
+/// What a function does with each of its arguments that is a pointer: whether it writes there,
+/// whether the pointer may be kept.
 ///
-/// *Reads* `header`, [`pointer_flow`], [`call_place`], and this of the callees. *Changes when* an argument is used otherwise. *Cost* O(arguments x
-/// uses of pointers).
+/// *Reads* `header`, [`pointer_flow`], [`call_place`], and this of the callees. *Changes when* an
+/// argument is used otherwise. *Cost* O(arguments x uses of pointers).
 #[salsa::tracked(returns(ref))]
 pub fn parameter_uses(db: &dyn Db, function: FunctionInput) -> Vec<PassedUse> {
     let header = function.header(db);
@@ -133,7 +136,8 @@ pub(super) fn passed_use(
     parameter_uses(db, callee).get(position as usize).copied().unwrap_or(PassedUse::UNKNOWN)
 }
 
-/// What is done through an argument of a kernel, or in it through a variable, with all that is called. Not a query.
+/// What is done through an argument of a kernel, or in it through a variable, with all that is
+/// called. Not a query.
 ///
 /// *Reads* [`pointer_flow`], [`parameter_uses`] of the callees.
 pub fn written_by_kernel(db: &dyn Db, kernel: FunctionInput, root: Root) -> RootUse {
@@ -143,8 +147,8 @@ pub fn written_by_kernel(db: &dyn Db, kernel: FunctionInput, root: Root) -> Root
 
 /// Variables that a function writes or lets others write, by name.
 ///
-/// *Reads* [`pointer_flow`], [`parameter_uses`] of the callees. *Changes when* it begins or ceases to write one. *Cost* O(variables x uses of
-/// pointers).
+/// *Reads* [`pointer_flow`], [`parameter_uses`] of the callees. *Changes when* it begins or ceases
+/// to write one. *Cost* O(variables x uses of pointers).
 #[salsa::tracked(returns(ref))]
 pub fn variables_written(db: &dyn Db, function: FunctionInput) -> Vec<GlobalName> {
     let is_written = |root: &Root| {
@@ -164,7 +168,8 @@ pub fn variables_written(db: &dyn Db, function: FunctionInput) -> Vec<GlobalName
 
 /// Who writes the variables of a module: the first function of it that does.
 ///
-/// *Reads* `functions`, [`variables_written`]. *Changes when* a variable begins or ceases to be written. *Cost* O(functions + entries).
+/// *Reads* `functions`, [`variables_written`]. *Changes when* a variable begins or ceases to be
+/// written. *Cost* O(functions + entries).
 #[salsa::tracked(returns(ref))]
 pub fn written_variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, GlobalName> {
     let mut writers = FxHashMap::default();
@@ -195,7 +200,8 @@ pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -
 
 /// Variables that nothing but code of the module can reach, and whose address no other entity has.
 ///
-/// *Reads* `shell`, [`named_by_shell`]. *Changes when* one comes, goes, or is named elsewhere. *Cost* O(variables).
+/// *Reads* `shell`, [`named_by_shell`]. *Changes when* one comes, goes, or is named elsewhere.
+/// *Cost* O(variables).
 #[salsa::tracked(returns(ref))]
 fn hidden_variables(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
     let named = named_by_shell(db, module);
@@ -206,19 +212,20 @@ fn hidden_variables(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
     module.shell(db).variables.iter().filter(is_hidden).map(|variable| variable.name).collect()
 }
 
-/// Whether threads start in a function, and it is entered nowhere else. One that is called has other threads' stores before it, as any
-/// function.
+/// Whether threads start in a function, and it is entered nowhere else. One that is called has
+/// other threads' stores before it, as any function.
 fn is_entered_by_launches(db: &dyn Db, function: FunctionInput) -> bool {
     let architecture = target(db, function.module(db)).architecture();
     let entry = calling_convention::entry(function.header(db).call_conv, architecture);
     entry == Entry::Kernel && call_place(db, function).callers.is_empty()
 }
 
-/// By callee of those that cannot be named from outside of the module, and argument: whether what a function passes in all its calls is memory
-/// that nobody writes while the kernel runs.
+/// By callee of those that cannot be named from outside of the module, and argument: whether what a
+/// function passes in all its calls is memory that nobody writes while the kernel runs.
 ///
-/// *Reads* `header`, `body`, `mentions`, [`pointer_flow`], [`memory_kinds`], [`parameter_uses`] of the callees, [`unchanged_arguments`].
-/// *Changes when* an argument does not change any more, or comes to. *Cost* O(calls), once per root O(uses of pointers).
+/// *Reads* `header`, `body`, `mentions`, [`pointer_flow`], [`memory_kinds`], [`parameter_uses`] of
+/// the callees, [`unchanged_arguments`]. *Changes when* an argument does not change any more, or
+/// comes to. *Cost* O(calls), once per root O(uses of pointers).
 #[salsa::tracked(returns(ref))]
 fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<bool>)> {
     let mut all: Vec<(FunctionInput, Vec<bool>)> = Vec::new();
@@ -251,9 +258,11 @@ fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput,
     all
 }
 
-/// By argument: whether all callers of a function are known, and pass memory that nobody writes while the kernel runs. None where nothing is.
+/// By argument: whether all callers of a function are known, and pass memory that nobody writes
+/// while the kernel runs. None where nothing is.
 ///
-/// *Reads* [`call_place`], [`passed_unchanged`] of the callers. *Changes when* one of them does. *Cost* O(callers).
+/// *Reads* [`call_place`], [`passed_unchanged`] of the callers. *Changes when* one of them does.
+/// *Cost* O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<bool>> {
     let place = call_place(db, function);
@@ -271,7 +280,8 @@ pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<b
     Some(all)
 }
 
-/// Whether all callers of a function are known, and pass memory for an argument that nobody writes while the kernel runs. Not a query.
+/// Whether all callers of a function are known, and pass memory for an argument that nobody writes
+/// while the kernel runs. Not a query.
 pub(super) fn is_unchanged_argument(db: &dyn Db, function: FunctionInput, position: u32) -> bool {
     let known = unchanged_arguments(db, function).as_ref();
     known.is_some_and(|known| known.get(position as usize) == Some(&true))
@@ -311,7 +321,8 @@ impl<'a> Around<'a> {
 
 /// Loads that somebody else than us promises to be of memory that never changes, sorted.
 ///
-/// *Reads* `body`, [`promises_of_others`]. *Changes when* such a mark comes or goes, or an instruction that has one is a load no more. *Cost* O(marks).
+/// *Reads* `body`, [`promises_of_others`]. *Changes when* such a mark comes or goes, or an
+/// instruction that has one is a load no more. *Cost* O(marks).
 #[salsa::tracked(returns(ref))]
 pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
     let body = function.body(db);
@@ -335,12 +346,15 @@ fn promises_of_others(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
     found
 }
 
-/// Which loads of a function may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`]. None for a declaration.
+/// Which loads of a function may take a cheaper way, and why the others may not; see
+/// [`phalanx_analysis::loads`]. None for a declaration.
 ///
-/// *Reads* [`divergence()`], [`private_memory`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts,
-/// [`classic_memory_ssa`] where it matters what happens before a load, and of
-/// callees `summary`, [`parameter_uses`] and [`written_spaces`]; [`written_variables`] where a load of a variable is met that is not constant,
-/// [`unchanged_arguments`] where one of an argument of a function that is no kernel is, [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
+/// *Reads* [`divergence()`], [`private_memory`], [`memory_kinds`], [`pointer_flow`],
+/// [`promised_loads`], `header`, `flow`, `body`, graph facts, [`classic_memory_ssa`] where it
+/// matters what happens before a load, and of callees `summary`, [`parameter_uses`] and
+/// [`written_spaces`]; [`written_variables`] where a load of a variable is met that is not
+/// constant, [`unchanged_arguments`] where one of an argument of a function that is no kernel is,
+/// [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
 #[salsa::tracked(returns(ref))]
 pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     match function.is_large(db) {
@@ -351,7 +365,8 @@ pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses>
 
 /// [`load_classes`] of a large function, which are followed.
 ///
-/// *Reads* what [`load_classes`] does, `loads_version`. *Changes when* one of them does. *Cost* see [`load_classes`].
+/// *Reads* what [`load_classes`] does, `loads_version`. *Changes when* one of them does. *Cost* see
+/// [`load_classes`].
 #[salsa::tracked(returns(ref), no_eq)]
 fn large_load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     followed_classes(db, function)
@@ -412,10 +427,11 @@ pub(super) fn with_facts<R>(
     })
 }
 
-/// Functions that cannot be named from outside of the module, before all of whose calls in a function a thread has written no device memory
-/// and sees nothing of what others wrote.
+/// Functions that cannot be named from outside of the module, before all of whose calls in a
+/// function a thread has written no device memory and sees nothing of what others wrote.
 ///
-/// *Reads* [`starts_at_launch`], what [`load_classes`] does, `mentions`. *Changes when* a store, an acquire or a call does. *Cost* a walk per call.
+/// *Reads* [`starts_at_launch`], what [`load_classes`] does, `mentions`. *Changes when* a store, an
+/// acquire or a call does. *Cost* a walk per call.
 #[salsa::tracked(returns(ref))]
 fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> {
     let calls = closed_calls(db, function);
@@ -449,12 +465,14 @@ pub(crate) fn waits_for_grids(db: &dyn Db, module: ModuleInput) -> bool {
         || module.functions(db).iter().any(|entry| entry.input.mentions(db).waits_for_grids())
 }
 
-/// Whether device memory, as a thread sees it, is as it was when the launch began whenever a function is entered: launches enter it, or all
-/// its callers are known and call it before anything else happens.
+/// Whether device memory, as a thread sees it, is as it was when the launch began whenever a
+/// function is entered: launches enter it, or all its callers are known and call it before anything
+/// else happens.
 ///
 /// Never where the module [waits for earlier grids](waits_for_grids): until then they may write.
 ///
-/// *Reads* [`call_place`], [`called_at_launch`] of the callers, [`waits_for_grids`]. *Changes when* it does. *Cost* O(callers).
+/// *Reads* [`call_place`], [`called_at_launch`] of the callers, [`waits_for_grids`]. *Changes when*
+/// it does. *Cost* O(callers).
 #[salsa::tracked(returns(copy))]
 pub fn starts_at_launch(db: &dyn Db, function: FunctionInput) -> bool {
     if waits_for_grids(db, function.module(db)) {
@@ -470,7 +488,8 @@ pub fn starts_at_launch(db: &dyn Db, function: FunctionInput) -> bool {
         && place.callers.iter().all(|&caller| called_at_launch(db, caller).contains(&function))
 }
 
-/// Loads of a function that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.
+/// Loads of a function that one thread may do for its wave, of memory that nobody writes while the
+/// kernel runs; in the order of blocks.
 ///
 /// *Reads* [`load_classes`]. *Changes when* a load becomes such or ceases to be. *Cost* O(loads).
 #[salsa::tracked(returns(ref))]

@@ -37,19 +37,21 @@ use salsa::Database as Db;
 
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; kept: [`Fact::version`], `dom_frontier`. *Changes when* an access of a slot
-/// does. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in question; where something
-/// is another, a copy of the touches besides, and a look at all blocks if these are.
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; kept:
+/// [`Fact::version`], `dom_frontier`. *Changes when* an access of a slot does. *Cost*
+/// O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in
+/// question; where something is another, a copy of the touches besides, and a look at all blocks if
+/// these are.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::without_origins, |slots| &slots.private)
 }
 
-/// The same of those private objects alone in which addresses are put or from which they are loaded: what is known of pointers follows from these. None for
-/// a declaration.
+/// The same of those private objects alone in which addresses are put or from which they are
+/// loaded: what is known of pointers follows from these. None for a declaration.
 ///
-/// *Reads* what [`private_memory`] does. *Changes when* an access of such an object does. *Cost* as [`private_memory`], where what is done with other
-/// objects is nothing to it.
+/// *Reads* what [`private_memory`] does. *Changes when* an access of such an object does. *Cost* as
+/// [`private_memory`], where what is done with other objects is nothing to it.
 #[salsa::tracked(returns(ref))]
 pub fn address_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::of_addresses, |slots| &slots.addresses)
@@ -77,12 +79,14 @@ fn objects(
     })
 }
 
-/// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
+/// The memory of a function in HSSA form: a variable per private slot and per class of memory. None
+/// for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees
-/// [`written_spaces`](super::written_spaces) and `summary`; kept: [`Fact::version`]. *Changes when* an instruction that touches memory does, or what it
-/// touches. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the blocks in which accesses become others, and where blocks or edges are
-/// others O(blocks).
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes
+/// of callees, `target`; of callees [`written_spaces`](super::written_spaces) and `summary`; kept:
+/// [`Fact::version`]. *Changes when* an instruction that touches memory does, or what it touches.
+/// *Cost* O(instructions + phis); large, after an edit, that of the edit and of the blocks in which
+/// accesses become others, and where blocks or edges are others O(blocks).
 #[salsa::tracked(returns(ref))]
 pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     match function.is_large(db) {
@@ -122,14 +126,16 @@ fn versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
 
 /// What versions of private slots of a function influence. None for a declaration.
 ///
-/// *Reads* [`private_memory`]. *Changes when* that does. *Cost* O(touches of slots + entries of phis).
+/// *Reads* [`private_memory`]. *Changes when* that does. *Cost* O(touches of slots + entries of
+/// phis).
 #[salsa::tracked(returns(ref))]
 pub fn memory_flow(db: &dyn Db, function: FunctionInput) -> Option<MemoryFlow> {
     Some(MemoryFlow::new(private_memory(db, function).as_ref()?))
 }
 
-/// Forward data flow of a function, memory included. None for a declaration. Not a query: it looks at the def-use lists of the body and at
-/// [`memory_flow`] when it is asked, so it costs after an edit what it cost before.
+/// Forward data flow of a function, memory included. None for a declaration. Not a query: it looks
+/// at the def-use lists of the body and at [`memory_flow`] when it is asked, so it costs after an
+/// edit what it cost before.
 ///
 /// *Reads* `header`, `flow`, `body`, [`memory_ssa`], [`memory_flow`].
 pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
@@ -145,10 +151,12 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
     Some(DataFlow::new(code, memory, around))
 }
 
-/// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
+/// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a
+/// declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, marks of loads, `dom_tree`, attributes of callees and the constant variables of the module; kept:
-/// [`Fact::version`]. *Changes when* and *costs* as [`memory_ssa`].
+/// *Reads* `header`, `flow`, `body`, marks of loads, `dom_tree`, attributes of callees and the
+/// constant variables of the module; kept: [`Fact::version`]. *Changes when* and *costs* as
+/// [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     let graph = Graph::of(db, function)?;
@@ -168,8 +176,9 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cl
     })
 }
 
-/// How two loads, stores or atomic operations of a function relate: their addresses, or else their types. None if one of them is something
-/// else, or for a declaration. Not a query: where several pairs are asked about, [`with_aliases`] shares the work.
+/// How two loads, stores or atomic operations of a function relate: their addresses, or else their
+/// types. None if one of them is something else, or for a declaration. Not a query: where several
+/// pairs are asked about, [`with_aliases`] shares the work.
 pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Option<Alias> {
     let known = with_aliases(db, function, |query| {
         let (a, b) = (query.location(a)?, query.location(b)?);
@@ -181,8 +190,8 @@ pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Opti
     }
 }
 
-/// Whether two instructions may access one byte, as far as their `!tbaa` goes. Not a query; reads `extras`, which no analysis does, so
-/// that a change of metadata costs nothing elsewhere.
+/// Whether two instructions may access one byte, as far as their `!tbaa` goes. Not a query; reads
+/// `extras`, which no analysis does, so that a change of metadata costs nothing elsewhere.
 pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> bool {
     let module = function.module(db);
     let tbaa = Tbaa::new(module.context(db), &module.shell(db).metadata);
@@ -225,8 +234,9 @@ pub fn with_aliases<R>(
     })
 }
 
-/// Whether what a load reads is the same whenever this function reads it: a promise, constant memory, a constant variable, or an
-/// argument that the function only reads and that nobody else reaches.
+/// Whether what a load reads is the same whenever this function reads it: a promise, constant
+/// memory, a constant variable, or an argument that the function only reads and that nobody else
+/// reaches.
 fn never_changes(
     db: &dyn Db,
     function: FunctionInput,

@@ -1,9 +1,11 @@
-//! Facts about memory of a function that is edited, kept where an edit does not concern them, or made to follow it.
+//! Facts about memory of a function that is edited, kept where an edit does not concern them, or
+//! made to follow it.
 //!
 //! # What
 //!
-//! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa) and
-//! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A
+//! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory),
+//! [`memory_ssa`](super::memory_ssa) and [`classic_memory_ssa`](super::classic_memory_ssa) read the
+//! body, so any edit asks for them again; but most instructions have nothing to do with memory. A
 //! function of [some size](is_kept) has a [`MemoryPlace`] for each beside the memos with the last
 //! answer, shared with the memo. When it is asked again, the journal tells which instructions have
 //! been changed since. If the answer itself says that these do not *concern* it, it is given again:
@@ -12,21 +14,25 @@
 //!
 //! # Invariants
 //!
-//! - An answer that is given again or repaired equals the one from scratch, tables by instruction included
-//!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
-//! - An answer counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new whenever anything
-//!   around the function has changed.
-//! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks; so is the graph for which it was found.
+//! - An answer that is given again or repaired equals the one from scratch, tables by instruction
+//!   included ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do
+//!   not tell how many instructions there are.
+//! - An answer counts for a position in the history of the body, for a [layout](super::layout) of
+//!   its blocks, and for a number that is new whenever anything around the function has changed.
+//! - What an answer reads of other facts about the same body is kept with it, and compared by
+//!   whoever asks; so is the graph for which it was found.
 //!
 //! An answer costs nothing to keep, so that is done from the first time on. What is made from
 //! scratch and comes out equal is dropped for the one that was there, unless it knows more of what
 //! concerns it.
 //!
-//! An answer about a function that is not large is followed over [few](is_few) changes only: to repair one costs more for an instruction than to make it. What is
-//! around such a function is told by two numbers for all answers: each is a query of its own that is asked whether it still holds, and that costs as much as to look at several
-//! instructions.
+//! An answer about a function that is not large is followed over [few](is_few) changes only: to
+//! repair one costs more for an instruction than to make it. What is around such a function is told
+//! by two numbers for all answers: each is a query of its own that is asked whether it still holds,
+//! and that costs as much as to look at several instructions.
 //!
-//! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer says of itself; else from scratch.
+//! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer
+//! says of itself; else from scratch.
 
 use std::sync::Arc;
 
@@ -83,7 +89,8 @@ impl Graph {
     }
 }
 
-/// How the facts about memory of a function were found so far; all zero for functions of so few instructions that nothing is kept. Not a query.
+/// How the facts about memory of a function were found so far; all zero for functions of so few
+/// instructions that nothing is kept. Not a query.
 pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     let slots = function.slots(db).known_memory();
     slots.map_or_else(MemoryRepairs::default, |slots| MemoryRepairs {
@@ -95,10 +102,11 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     })
 }
 
-/// Identity of what [`memory_ssa`](super::memory_ssa) is found from besides flow, body, and other facts about it.
+/// Identity of what [`memory_ssa`](super::memory_ssa) is found from besides flow, body, and other
+/// facts about it.
 ///
-/// *Reads* [`objects_version`]; attributes, effects and `written_spaces` of the callees and of the intrinsics of the module. *Changes when* one
-/// of them does. *Cost* O(1).
+/// *Reads* [`objects_version`]; attributes, effects and `written_spaces` of the callees and of the
+/// intrinsics of the module. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (objects_version(db, function), promises(db, function));
@@ -106,10 +114,11 @@ pub(super) fn memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what [`classic_memory_ssa`](super::classic_memory_ssa) is found from besides flow and body.
+/// Identity of what [`classic_memory_ssa`](super::classic_memory_ssa) is found from besides flow
+/// and body.
 ///
-/// *Reads* [`objects_version`], attributes of the callees and of the intrinsics of the module, constant variables. *Changes when*
-/// one of them does. *Cost* O(1).
+/// *Reads* [`objects_version`], attributes of the callees and of the intrinsics of the module,
+/// constant variables. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (objects_version(db, function), promises(db, function));
@@ -117,10 +126,11 @@ pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what a function that is not large is in: of all that its facts about memory are found from besides flow, body, and other facts about it, but for what its
-/// callees do.
+/// Identity of what a function that is not large is in: of all that its facts about memory are
+/// found from besides flow, body, and other facts about it, but for what its callees do.
 ///
-/// *Reads* what [`objects_version`] and [`classic_version`] do. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* what [`objects_version`] and [`classic_version`] do. *Changes when* one of them does.
+/// *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 fn small_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_alone(db, function);
@@ -130,7 +140,8 @@ fn small_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// The same with what its callees do.
 ///
-/// *Reads* what [`memory_version`] does, of intrinsics what that follows from. *Changes when* one of them does. *Cost* O(calls).
+/// *Reads* what [`memory_version`] does, of intrinsics what that follows from. *Changes when* one
+/// of them does. *Cost* O(calls).
 #[salsa::tracked(returns(copy))]
 fn small_memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (small_version(db, function), intrinsics_version(db, function.module(db)));

@@ -1,7 +1,9 @@
-//! What callers pass to functions of which all callers are known, of facts that are sets: sources of divergence, memory spaces.
+//! What callers pass to functions of which all callers are known, of facts that are sets: sources
+//! of divergence, memory spaces.
 //!
-//! What is known of an argument is the union of what the calls pass. Functions in recursion with each other are gone through together, in
-//! [rounds](super::rounds) from what others pass them, until nothing grows: the least fixpoint, since sets only grow.
+//! What is known of an argument is the union of what the calls pass. Functions in recursion with
+//! each other are gone through together, in [rounds](super::rounds) from what others pass them,
+//! until nothing grows: the least fixpoint, since sets only grow.
 
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_target::SourceSet;
@@ -54,7 +56,8 @@ pub(super) fn add<S: Facts>(all: &mut Passed<S>, callee: FunctionInput, sets: Ve
     }
 }
 
-/// Adds what a function in recursion has been passed by the others between two rounds in which it is gone through, the one before and this one.
+/// Adds what a function in recursion has been passed by the others between two rounds in which it
+/// is gone through, the one before and this one.
 pub(super) fn pass_before<'a, S: Facts>(
     db: &'a dyn Db,
     (member, round): (FunctionInput, usize),
@@ -72,8 +75,9 @@ pub(super) fn pass_before<'a, S: Facts>(
     }
 }
 
-/// The arguments of functions in recursion with each other, from what others pass them, and from what each passes in a round. `None` is for those not all of
-/// whose callers are known, and for all of them when it takes too long.
+/// The arguments of functions in recursion with each other, from what others pass them, and from
+/// what each passes in a round. `None` is for those not all of whose callers are known, and for all
+/// of them when it takes too long.
 pub(super) fn within_component<'a, S: Facts>(
     mut found: Vec<(FunctionInput, Option<Vec<S>>)>,
     passed_in: impl Fn(FunctionInput, usize) -> &'a Passed<S>,

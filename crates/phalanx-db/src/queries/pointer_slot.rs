@@ -27,7 +27,8 @@ use salsa::Database as Db;
 /// The pointers of a function of which they are [kept](super::memory_fact::is_kept) as its journal
 /// says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`block_layout`], [`Fact::version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `body`, [`block_layout`], [`Fact::version`]. *Cost* from scratch the first times; then
+/// that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,

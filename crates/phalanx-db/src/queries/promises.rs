@@ -1,8 +1,9 @@
 //! What facts about memory read of the functions that are called, of variables, and of attachments.
 //!
-//! Each is a small projection that hangs on inputs of high durability and not on the body, so that a function whose facts are kept does not look
-//! through its instructions for calls after an edit. Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which a module
-//! declares few, so all of them are listed with the module.
+//! Each is a small projection that hangs on inputs of high durability and not on the body, so that
+//! a function whose facts are kept does not look through its instructions for calls after an edit.
+//! Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which
+//! a module declares few, so all of them are listed with the module.
 
 use phalanx_analysis::code::TypeSizes;
 use phalanx_ir::{
@@ -37,9 +38,11 @@ pub(super) fn intrinsics(db: &dyn Db, module: ModuleInput) -> ByName<FunctionInp
     found
 }
 
-/// Nodes of metadata that are one string, with it, in a module that reads registers, which it names so; sorted.
+/// Nodes of metadata that are one string, with it, in a module that reads registers, which it names
+/// so; sorted.
 ///
-/// *Reads* `functions`, and `shell` if a register is read. *Changes when* such a node comes or goes. *Cost* O(functions + nodes).
+/// *Reads* `functions`, and `shell` if a register is read. *Changes when* such a node comes or
+/// goes. *Cost* O(functions + nodes).
 #[salsa::tracked(returns(ref))]
 pub(super) fn register_names(db: &dyn Db, module: ModuleInput) -> Vec<(MetadataId, Symbol)> {
     let context = module.context(db);
@@ -70,7 +73,8 @@ pub(super) fn called(
 
 /// Attributes of the intrinsics of a module.
 ///
-/// *Reads* `functions`, headers of intrinsics. *Changes when* one comes, goes or changes its attributes. *Cost* O(intrinsics).
+/// *Reads* `functions`, headers of intrinsics. *Changes when* one comes, goes or changes its
+/// attributes. *Cost* O(intrinsics).
 #[salsa::tracked(returns(ref))]
 fn intrinsic_attributes(db: &dyn Db, module: ModuleInput) -> ByName<AttrList> {
     let all = intrinsics(db, module).iter();
@@ -79,7 +83,8 @@ fn intrinsic_attributes(db: &dyn Db, module: ModuleInput) -> ByName<AttrList> {
 
 /// Attributes of the functions that a function calls, but for intrinsics.
 ///
-/// *Reads* `mentions`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes or changes its attributes. *Cost* O(calls).
+/// *Reads* `mentions`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes
+/// or changes its attributes. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn called_attributes(db: &dyn Db, function: FunctionInput) -> ByName<AttrList> {
     called(db, function).map(|(name, input)| (name, input.header(db).attributes)).collect()
@@ -102,9 +107,11 @@ pub(super) fn constant_variables(db: &dyn Db, module: ModuleInput) -> Vec<Global
     names
 }
 
-/// Variables of workgroup memory that the module gives no place, as they have no size or are defined elsewhere, sorted.
+/// Variables of workgroup memory that the module gives no place, as they have no size or are
+/// defined elsewhere, sorted.
 ///
-/// *Reads* `shell`, [`target`], [`type_layout`]. *Changes when* one comes or goes. *Cost* O(variables).
+/// *Reads* `shell`, [`target`], [`type_layout`]. *Changes when* one comes or goes. *Cost*
+/// O(variables).
 #[salsa::tracked(returns(ref))]
 pub(super) fn added_variables(db: &dyn Db, module: ModuleInput) -> Vec<GlobalName> {
     let (architecture, layout) = (target(db, module).architecture(), type_layout(db, module));

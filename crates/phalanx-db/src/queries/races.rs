@@ -24,10 +24,9 @@ use salsa::Database as Db;
 /// [`phalanx_analysis::check::races`]. Empty for other functions, none for a declaration.
 ///
 /// *Reads* variables of the module; where there is workgroup memory, an array, or a plain store of
-/// what is no constant also `header`,
-/// `flow`, `body`, [`cfg`], [`postdom_tree`], [`cycles`], [`divergence`] of the kernel and of all it
-/// calls, [`synchronizes`], [`launch_facts`]. *Changes when* a finding does. *Cost* O(threads ×
-/// instructions) up to a limit.
+/// what is no constant also `header`, `flow`, `body`, [`cfg`], [`postdom_tree`], [`cycles`],
+/// [`divergence`] of the kernel and of all it calls, [`synchronizes`], [`launch_facts`]. *Changes
+/// when* a finding does. *Cost* O(threads × instructions) up to a limit.
 #[salsa::tracked(returns(ref))]
 pub fn workgroup_memory(db: &dyn Db, function: FunctionInput) -> Option<Found> {
     cfg(db, function)?;

@@ -17,19 +17,24 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Shapes of the values of a function, with nothing taken for granted. None for a declaration. Not a query: divergence keeps its
-/// own.
+/// Shapes of the values of a function, with nothing taken for granted. None for a declaration. Not
+/// a query: divergence keeps its own.
 ///
-/// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts). *Cost* O(instructions + operands).
+/// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or
+/// [`launch_facts`](super::launch_facts). *Cost* O(instructions + operands).
 pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
     with_code(db, function, NO_CALLEES, |code, around| Shapes::new(code, around, Trust::Nothing))
 }
 
-/// What the lanes of a wave touch at each load, store and atomic operation, in the order of the function. None for a declaration.
+/// What the lanes of a wave touch at each load, store and atomic operation, in the order of the
+/// function. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`divergence()`], [`cfg()`],
-/// [`cycles()`], [`variable_alignments`] if an index of one is no constant or the function is large, and then `objects_version`. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
-/// large, after an edit of instructions, that of the edit.
+/// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or
+/// [`launch_facts`](super::launch_facts), [`divergence()`], [`cfg()`], [`cycles()`],
+/// [`variable_alignments`] if an index of one is no constant or the function is large, and then
+/// `objects_version`. *Changes when* an access does, or one comes, goes or moves. *Cost* near
+/// O(instructions + operands), and lanes of a wave for each access; large, after an edit of
+/// instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
     if function.is_large(db) {

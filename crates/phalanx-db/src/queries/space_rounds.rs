@@ -1,7 +1,9 @@
-//! Where addresses lead in functions in recursion with each other, by member and [round](super::rounds): what they return, and what they pass.
+//! Where addresses lead in functions in recursion with each other, by member and
+//! [round](super::rounds): what they return, and what they pass.
 //!
-//! As [`summary_rounds`](super::summary_rounds) and [`argument_rounds`](super::argument_rounds) do for divergence. The kinds of a large member are followed in each round
-//! for what it passes; what it returns is found from scratch when its body or what it reads is another.
+//! As [`summary_rounds`](super::summary_rounds) and [`argument_rounds`](super::argument_rounds) do
+//! for divergence. The kinds of a large member are followed in each round for what it passes; what
+//! it returns is found from scratch when its body or what it reads is another.
 
 use phalanx_analysis::spaces::{Returned, SpaceSet};
 
@@ -41,10 +43,12 @@ pub(super) fn component_returned_spaces(
     Vec::new()
 }
 
-/// What a function in recursion returns in a round, in round 0 nothing; none if its code is not known to be what runs.
+/// What a function in recursion returns in a round, in round 0 nothing; none if its code is not
+/// known to be what runs.
 ///
-/// *Reads* what `returned_spaces` does, but of callees in the recursion `returned_by_callees`. *Changes when* the result may lead elsewhere. *Cost* that of
-/// `returned_spaces`; none where the same is read as in the round before.
+/// *Reads* what `returned_spaces` does, but of callees in the recursion `returned_by_callees`.
+/// *Changes when* the result may lead elsewhere. *Cost* that of `returned_spaces`; none where the
+/// same is read as in the round before.
 #[salsa::tracked(returns(copy))]
 fn returned_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Returned> {
     known_body(db, member)?;
@@ -58,7 +62,8 @@ fn returned_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option
     returned(db, member, found).or_else(|| returned_in_round(db, member, last))
 }
 
-/// What a round reads of the functions in recursion with one that it calls; those only that are known.
+/// What a round reads of the functions in recursion with one that it calls; those only that are
+/// known.
 ///
 /// *Reads* [`call_place`], `mentions`, `symbols`, `returned_in_round`. *Changes when* one of these
 /// does. *Cost* O(calls).
@@ -72,9 +77,11 @@ fn returned_by_callees(
     others.filter_map(|(of, round)| Some((of, returned_in_round(db, of, round)?))).collect()
 }
 
-/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
+/// The arguments of functions in recursion with each other, by the first of them. None for one that
+/// is not closed.
 ///
-/// *Reads* [`call_place`], `passed_spaces` of callers outside, `spaces_passed_in_round`. *Cost* O(members and calls) for each round.
+/// *Reads* [`call_place`], `passed_spaces` of callers outside, `spaces_passed_in_round`. *Cost*
+/// O(members and calls) for each round.
 #[salsa::tracked(returns(ref))]
 pub(super) fn component_argument_spaces(
     db: &dyn Db,
@@ -87,11 +94,11 @@ pub(super) fn component_argument_spaces(
     })
 }
 
-/// What a function's arguments may lead to when it is gone through in a round; in round 0 what others than those in recursion with it pass. None for one that is not
-/// closed.
+/// What a function's arguments may lead to when it is gone through in a round; in round 0 what
+/// others than those in recursion with it pass. None for one that is not closed.
 ///
-/// *Reads* [`call_place`], `passed_spaces` of callers outside, `spaces_passed_in_round` of the others. *Changes when* something else may be passed. *Cost* O(members
-/// and calls).
+/// *Reads* [`call_place`], `passed_spaces` of callers outside, `spaces_passed_in_round` of the
+/// others. *Changes when* something else may be passed. *Cost* O(members and calls).
 #[salsa::tracked(returns(ref))]
 fn spaces_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Vec<SpaceSet>> {
     if !call_place(db, member).is_closed {
@@ -107,8 +114,10 @@ fn spaces_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<V
 
 /// What a function in recursion passes in a round.
 ///
-/// *Reads* what [`memory_kinds`](super::memory_kinds) reads, but for arguments those of the round, and where it does `kinds_version` [`kinds_round_version`]. *Changes when* something else may be passed. *Cost* that of
-/// [`memory_kinds`](super::memory_kinds); none where the arguments are those of the round before.
+/// *Reads* what [`memory_kinds`](super::memory_kinds) reads, but for arguments those of the round,
+/// and where it does `kinds_version` [`kinds_round_version`]. *Changes when* something else may be
+/// passed. *Cost* that of [`memory_kinds`](super::memory_kinds); none where the arguments are those
+/// of the round before.
 #[salsa::tracked(returns(ref))]
 fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SpaceSet> {
     let arguments = spaces_in_round(db, member, round);
@@ -127,7 +136,8 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
     kinds.map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
 }
 
-/// What is around a function whose arguments lead there. Nothing is known of more arguments than there are.
+/// What is around a function whose arguments lead there. Nothing is known of more arguments than
+/// there are.
 fn known_in_round<'a>(
     db: &'a dyn Db,
     member: FunctionInput,
@@ -136,9 +146,11 @@ fn known_in_round<'a>(
     Known::new(db, member).with_arguments(arguments.as_deref().unwrap_or_default())
 }
 
-/// Identity of what the kinds of a function in recursion follow from in a round besides flow and body.
+/// Identity of what the kinds of a function in recursion follow from in a round besides flow and
+/// body.
 ///
-/// *Reads* what [`kinds_version`](super::kinds_version) does, but for arguments those of the round. *Changes when* one of them does. *Cost* O(callees).
+/// *Reads* what [`kinds_version`](super::kinds_version) does, but for arguments those of the round.
+/// *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn kinds_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_around(db, member);

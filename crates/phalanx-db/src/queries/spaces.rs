@@ -1,8 +1,9 @@
 //! Which memory each address leads to, within a function and across calls.
 //!
-//! [`returned_spaces`] goes up the call graph, [`argument_spaces`] down, as [`summary`](super::summary) and
-//! [`argument_facts`](super::argument_facts) do for divergence, with the same bounds. [`memory_kinds`] reads both, and
-//! only of functions that are called and of arguments that cannot come from outside. An equal answer stops an edit.
+//! [`returned_spaces`] goes up the call graph, [`argument_spaces`] down, as
+//! [`summary`](super::summary) and [`argument_facts`](super::argument_facts) do for divergence,
+//! with the same bounds. [`memory_kinds`] reads both, and only of functions that are called and of
+//! arguments that cannot come from outside. An equal answer stops an edit.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -36,7 +37,8 @@ pub(super) struct Known<'a> {
     found: &'a [(FunctionInput, Returned)],
     /// Arguments that are being found; `None` asks the query.
     arguments: Option<&'a [SpaceSet]>,
-    /// What the queries say, once they were asked: of the arguments, of the functions and the variables of the module.
+    /// What the queries say, once they were asked: of the arguments, of the functions and the
+    /// variables of the module.
     passed: OnceCell<Option<&'a [SpaceSet]>>,
     symbols: OnceCell<&'a FxHashMap<GlobalName, FunctionInput>>,
     variables: OnceCell<&'a FxHashMap<GlobalName, VariableFacts>>,
@@ -83,7 +85,8 @@ impl SpaceFacts for Known<'_> {
 
 /// What is known of the variables of a module.
 ///
-/// *Reads* `shell`. *Changes when* a variable comes, goes, or holds something else. *Cost* O(variables).
+/// *Reads* `shell`. *Changes when* a variable comes, goes, or holds something else. *Cost*
+/// O(variables).
 #[salsa::tracked(returns(ref))]
 pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, VariableFacts> {
     let is_whole = module.is_whole(db);
@@ -99,7 +102,8 @@ pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Vari
 
 /// What the address of each variable of a module is a multiple of, if it is of more than one.
 ///
-/// *Reads* `shell`, [`type_layout`]. *Changes when* a variable comes, goes, or is aligned otherwise. *Cost* O(variables).
+/// *Reads* `shell`, [`type_layout`]. *Changes when* a variable comes, goes, or is aligned
+/// otherwise. *Cost* O(variables).
 #[salsa::tracked(returns(ref))]
 pub fn variable_alignments(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, u64> {
     let (context, layout) = (module.context(db), type_layout(db, module));
@@ -136,10 +140,11 @@ pub(super) fn kinds(
 
 /// Which memories each pointer of a function may lead to. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, [`address_memory`], variables of the module that are named, [`returned_spaces`] of the
-/// callees, [`argument_spaces`] of a function that cannot be named from outside. *Changes when* an address may lead elsewhere. *Cost*
-/// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version),
-/// and then that of what changed.
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, [`address_memory`],
+/// variables of the module that are named, [`returned_spaces`] of the callees, [`argument_spaces`]
+/// of a function that cannot be named from outside. *Changes when* an address may lead elsewhere.
+/// *Cost* near-linear; see [`phalanx_analysis::spaces`]. Of a large function also
+/// [`kinds_version`](super::kinds_version), and then that of what changed.
 #[salsa::tracked(returns(ref))]
 pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKinds>> {
     let known = Known::new(db, function);
@@ -153,10 +158,11 @@ pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKi
     kinds.map(Arc::new)
 }
 
-/// Which memories the result of a function may lead to, by what it is passed. None if its code is not known to be what runs.
+/// Which memories the result of a function may lead to, by what it is passed. None if its code is
+/// not known to be what runs.
 ///
-/// *Reads* what [`memory_kinds`] does but for arguments, `call_place`, and this of the callees. *Changes when* the result may lead elsewhere.
-/// *Cost* that of [`memory_kinds`].
+/// *Reads* what [`memory_kinds`] does but for arguments, `call_place`, and this of the callees.
+/// *Changes when* the result may lead elsewhere. *Cost* that of [`memory_kinds`].
 #[salsa::tracked(returns(ref))]
 pub fn returned_spaces(db: &dyn Db, function: FunctionInput) -> Option<Returned> {
     let place = known_body(db, function)?;
@@ -186,9 +192,11 @@ pub(super) fn returned(
     })?
 }
 
-/// What a function passes, by callee of those that cannot be named from outside of the module: the union over its calls.
+/// What a function passes, by callee of those that cannot be named from outside of the module: the
+/// union over its calls.
 ///
-/// *Reads* `header`, `body`, [`closed_calls`], [`memory_kinds`]. *Changes when* something else may be passed. *Cost* O(calls).
+/// *Reads* `header`, `body`, [`closed_calls`], [`memory_kinds`]. *Changes when* something else may
+/// be passed. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Passed<SpaceSet> {
     match memory_kinds(db, function) {
@@ -235,9 +243,11 @@ pub(super) fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet
     all
 }
 
-/// What each argument of a function may lead to, all of whose callers are known: what is passed. None for others.
+/// What each argument of a function may lead to, all of whose callers are known: what is passed.
+/// None for others.
 ///
-/// *Reads* `call_place`, [`passed_spaces`] of the callers. *Changes when* something else may be passed. *Cost* O(callers).
+/// *Reads* `call_place`, [`passed_spaces`] of the callers. *Changes when* something else may be
+/// passed. *Cost* O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn argument_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<SpaceSet>> {
     let place = call_place(db, function);

@@ -1,9 +1,10 @@
 //! Summaries of functions, and what is known of their arguments.
 //!
-//! [`summary`] goes up the call graph: it reads the summaries of the callees. [`argument_facts`] goes down: it reads the
-//! divergence of the callers, which reads summaries and what is known of their own arguments. Queries nest as deep as calls do,
-//! up to a bound ([`CallPlace`](super::CallPlace)); beyond it nothing is known. Functions in recursion with each other are
-//! solved together, in [rounds](super::rounds) from bottom to the least fixpoint.
+//! [`summary`] goes up the call graph: it reads the summaries of the callees. [`argument_facts`]
+//! goes down: it reads the divergence of the callers, which reads summaries and what is known of
+//! their own arguments. Queries nest as deep as calls do, up to a bound
+//! ([`CallPlace`](super::CallPlace)); beyond it nothing is known. Functions in recursion with each
+//! other are solved together, in [rounds](super::rounds) from bottom to the least fixpoint.
 //!
 //! A summary that is equal after an edit stops it there: callers are only validated.
 
@@ -40,17 +41,20 @@ impl<'a> KnownCalls<'a> {
         KnownCalls { db, function, told, found: &[], known, symbols, arguments, passed }
     }
 
-    /// The same for divergence of a large function. All that is read then is what [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
+    /// The same for divergence of a large function. All that is read then is what
+    /// [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
     /// asked for less has read something that changed as late.
     pub(super) fn of_large(db: &'a dyn Db, function: FunctionInput) -> Self {
         KnownCalls { told: Told::Listed(OnceCell::new()), ..Self::new(db, function) }
     }
 
-    /// The same for who looks at all instructions once: read before the analysis, which drives the code of queries out of the cache, and without a list that is kept.
+    /// The same for who looks at all instructions once: read before the analysis, which drives the
+    /// code of queries out of the cache, and without a list that is kept.
     ///
-    /// But a list that is there is read. One that is equal counts as unchanged, though what it is made from has changed and changed back in the meantime: who reads
-    /// that now, and the list the next time, would not be seen to have read something else. A list that comes to be later has changed as late as all that it is
-    /// made from.
+    /// But a list that is there is read. One that is equal counts as unchanged, though what it is
+    /// made from has changed and changed back in the meantime: who reads that now, and the list the
+    /// next time, would not be seen to have read something else. A list that comes to be later has
+    /// changed as late as all that it is made from.
     ///
     /// *Reads* `mentions`, and [`callee_summaries`] or what that reads.
     pub(super) fn of_first(db: &'a dyn Db, function: FunctionInput) -> Self {
@@ -119,9 +123,11 @@ impl CallFacts for KnownCalls<'_> {
 
 /// What a call of a function does.
 ///
-/// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees; of a large function also
-/// `summary_version`. *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
-/// times, twice that if it is given pointers; see [`phalanx_analysis::summary`]. Of a large function as of the edits: see
+/// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts,
+/// [`call_place`], and this of the callees; of a large function also `summary_version`. *Changes
+/// when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of
+/// solving the function two to six times, twice that if it is given pointers; see
+/// [`phalanx_analysis::summary`]. Of a large function as of the edits: see
 /// [`phalanx_analysis::follow::results`].
 #[salsa::tracked(returns(ref))]
 pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
@@ -148,7 +154,8 @@ pub(super) fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
     Summary::of_attributes(context, function.header(db), &launch)
 }
 
-/// The summary of a function with a body from scratch, where `found` is known of others. Not a query.
+/// The summary of a function with a body from scratch, where `found` is known of others. Not a
+/// query.
 pub(super) fn summarize(
     db: &dyn Db,
     function: FunctionInput,
@@ -163,7 +170,8 @@ pub(super) fn summarize(
     })
 }
 
-/// As [`callee_summaries`], without that query where a function calls nothing. Depends on each call.
+/// As [`callee_summaries`], without that query where a function calls nothing. Depends on each
+/// call.
 ///
 /// *Reads* `mentions`, and [`callee_summaries`].
 fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summary)] {
@@ -173,9 +181,11 @@ fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summ
     }
 }
 
-/// Summaries of the functions that a function calls, in the order of their names' numbers: what its divergence reads of them.
+/// Summaries of the functions that a function calls, in the order of their names' numbers: what its
+/// divergence reads of them.
 ///
-/// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost* O(calls).
+/// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost*
+/// O(calls).
 #[salsa::tracked(returns(ref))]
 pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
     // Who does not see this yet reads in the same revision what the list is made from.
@@ -197,8 +207,8 @@ fn each_summary(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, &Summa
     callees.iter().filter_map(found).collect()
 }
 
-/// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
-/// over its calls.
+/// Sources of the arguments that a function passes, by callee of those that cannot be named from
+/// outside of the module: the union over its calls.
 ///
 /// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`]
 /// where something is passed by value; where something is passed by reference also what
@@ -247,7 +257,8 @@ pub(super) fn passed(
     all
 }
 
-/// Callers that are asked together: a group without an edited one is validated in one step, of others each caller is looked at.
+/// Callers that are asked together: a group without an edited one is validated in one step, of
+/// others each caller is looked at.
 const GROUP: usize = 16;
 
 /// The sources of a function's arguments, as one group of its callers passes them.
@@ -276,11 +287,14 @@ fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
     all
 }
 
-/// The sources of each argument of a function all of whose callers are known: those of what is passed. None for others.
+/// The sources of each argument of a function all of whose callers are known: those of what is
+/// passed. None for others.
 ///
-/// What decides whether a call is executed adds nothing: threads are together in the callee only if they were at the call.
+/// What decides whether a call is executed adds nothing: threads are together in the callee only if
+/// they were at the call.
 ///
-/// *Reads* [`call_place`], [`passed_arguments`] of the callers, `body` where something is passed by value. *Changes when* an argument's sources do. *Cost* O(callers).
+/// *Reads* [`call_place`], [`passed_arguments`] of the callers, `body` where something is passed by
+/// value. *Changes when* an argument's sources do. *Cost* O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let place = call_place(db, function);

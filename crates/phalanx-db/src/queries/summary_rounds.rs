@@ -1,9 +1,11 @@
 //! Summaries of functions in recursion with each other, by member and [round](super::rounds).
 //!
-//! A member begins as a function that never returns. What it does through pointers does not only grow, so it is left out until nothing else changes, and then it is found
-//! once from what the last round came to.
+//! A member begins as a function that never returns. What it does through pointers does not only
+//! grow, so it is left out until nothing else changes, and then it is found once from what the last
+//! round came to.
 //!
-//! A summary that shrinks with an edit is found: a round reads nothing of what was there before the edit but of rounds before it.
+//! A summary that shrinks with an edit is found: a round reads nothing of what was there before the
+//! edit but of rounds before it.
 
 use phalanx_analysis::{
     Summary,
@@ -24,7 +26,8 @@ use salsa::Database as Db;
 
 /// The summaries of functions in recursion with each other, by the first of them.
 ///
-/// *Reads* [`call_place`], [`summary_in_round`] and [`through_in_recursion`] of all of them. *Cost* O(members) for each round, two or three as a rule.
+/// *Reads* [`call_place`], [`summary_in_round`] and [`through_in_recursion`] of all of them. *Cost*
+/// O(members) for each round, two or three as a rule.
 #[salsa::tracked(returns(ref))]
 pub(super) fn component_summaries(
     db: &dyn Db,
@@ -55,8 +58,11 @@ pub(super) fn component_summaries(
 ///
 /// One whose code does not count is what its attributes say, for the others too.
 ///
-/// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion [`callees_in_round`]; of a large function where something is kept of the round also
-/// [`summary_round_version`]. *Changes when* a source reaches the result, or an effect is new. *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where the same is read as in the round before.
+/// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion
+/// [`callees_in_round`]; of a large function where something is kept of the round also
+/// [`summary_round_version`]. *Changes when* a source reaches the result, or an effect is new.
+/// *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where
+/// the same is read as in the round before.
 #[salsa::tracked(returns(ref))]
 pub(crate) fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Summary {
     if known_body(db, member).is_none() {
@@ -99,7 +105,8 @@ pub(crate) fn callees_in_round(
 
 /// What a function in recursion does through pointers, as the last round came to.
 ///
-/// *Reads* what [`summary_in_round`] does. *Changes when* an outcome does. *Cost* that of [`summary()`](super::summary()), if a pointer is followed.
+/// *Reads* what [`summary_in_round`] does. *Changes when* an outcome does. *Cost* that of
+/// [`summary()`](super::summary()), if a pointer is followed.
 #[salsa::tracked(returns(ref))]
 fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Option<Box<Through>> {
     known_body(db, member)?;
@@ -111,7 +118,8 @@ fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Opti
     }
 }
 
-/// The summary of a large function in a round, to be followed; none of a round of which nothing is kept, and of other functions.
+/// The summary of a large function in a round, to be followed; none of a round of which nothing is
+/// kept, and of other functions.
 fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
     if !member.is_large(db) {
         return None;
@@ -136,8 +144,9 @@ fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summa
 
 /// Identity of what a summary is found from in a round besides flow and body.
 ///
-/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`callees_in_round`], summaries of the other
-/// callees. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts),
+/// [`callees_in_round`], summaries of the other callees. *Changes when* one of them does. *Cost*
+/// O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn summary_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
     read_alone(db, member);

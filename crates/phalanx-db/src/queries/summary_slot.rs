@@ -6,8 +6,8 @@
 //! [`ResultFollower`] and a [`ThroughFollower`], which are taken out of their places while they
 //! work, as those of divergence are ([`follow`](super::follow)). Nothing is kept the first time.
 //!
-//! Of a function in recursion each [round](super::rounds) has a slot; what it does through pointers is found once, after the last one, and is in the slot
-//! of the function itself.
+//! Of a function in recursion each [round](super::rounds) has a slot; what it does through pointers
+//! is found once, after the last one, and is in the slot of the function itself.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
+/// How the summary of a function was found so far; all zero for small functions, where it is always
+/// found from scratch. Not a query.
 pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     function.slots(db).counted(|slots| {
         let mut repairs = *locked(&slots.summary.counts);
@@ -53,8 +54,8 @@ pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 
 /// Identity of what a summary is found from besides flow and body.
 ///
-/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees.
-/// *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries
+/// of the callees. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
     read_around(db, function);
@@ -117,20 +118,23 @@ impl<'a> Asked<'a> {
         with_code_and(self.db, self.function, NO_CALLEES, &calls, run)
     }
 
-    /// From scratch, but for what is at hand: by [`divergence()`](super::divergence()), if that was asked for, what it was found from.
+    /// From scratch, but for what is at hand: by [`divergence()`](super::divergence()), if that was
+    /// asked for, what it was found from.
     fn scratch(&self, known: AtHand<'_>) -> Option<Summary> {
         let table = || tables_at_hand(self.db, self.function);
-        // In a round other summaries are known of those it calls; and what callers pass follows from this summary.
+        // In a round other summaries are known of those it calls; and what callers pass follows
+        // from this summary.
         let is_of_now = self.round.is_none() && !is_local(self.db, self.function);
         let table = is_of_now.then_some(&table as &dyn Fn() -> Option<ValueTable>);
         summarize(self.db, self.function, self.found(), AtHand { table, ..known })
     }
 }
 
-/// The summary of a large function, as its journal says it has become; in a round without what is done through pointers. None for a declaration.
+/// The summary of a large function, as its journal says it has become; in a round without what is
+/// done through pointers. None for a declaration.
 ///
-/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], graph facts. *Cost* from scratch the first times; then that of what
-/// changed.
+/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], graph facts. *Cost*
+/// from scratch the first times; then that of what changed.
 pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
     let (db, function, slot) = (asked.db, asked.function, asked.slot());
     let facts = graph_facts(db, function).as_ref()?;
@@ -195,7 +199,8 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
     })
 }
 
-/// What a large function in recursion does through pointers, as the last round came to. None if nothing is known, and for a declaration.
+/// What a large function in recursion does through pointers, as the last round came to. None if
+/// nothing is known, and for a declaration.
 pub(super) fn through_after(asked: &Asked<'_>) -> Option<Box<Through>> {
     let (db, function) = (asked.db, asked.function);
     let flow = graph_facts(db, function).as_ref()?.number();

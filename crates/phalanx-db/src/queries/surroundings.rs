@@ -1,7 +1,8 @@
 //! What is around a function, as analyses want it: [`Code`] and [`Surroundings`].
 //!
-//! [`with_code`] reads each part where it is. That is some ten reads, which costs more than many an edit: of a large function there are copies
-//! ([`OwnSurroundings`]), kept in a query that an edit of instructions leaves as it is ([`around`](super::around)).
+//! [`with_code`] reads each part where it is. That is some ten reads, which costs more than many an
+//! edit: of a large function there are copies ([`OwnSurroundings`]), kept in a query that an edit
+//! of instructions leaves as it is ([`around`](super::around)).
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ use crate::queries::called::Attributes;
 
 use salsa::Database as Db;
 
-/// Gives the code of a function and what is around it. `callees` are the attributes of functions that it calls, of those that
-/// matter, sorted.
+/// Gives the code of a function and what is around it. `callees` are the attributes of functions
+/// that it calls, of those that matter, sorted.
 pub(super) fn with_code<R>(
     db: &dyn Db,
     function: FunctionInput,
@@ -89,7 +90,8 @@ pub(super) fn with_parts<R>(
     around.with(db, (function, parts), callees_and_calls, run)
 }
 
-/// What the processor says of when instructions are executed, where private memory is, and which lanes are permuted.
+/// What the processor says of when instructions are executed, where private memory is, and which
+/// lanes are permuted.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     lockstep: bool,
@@ -133,7 +135,8 @@ impl Known<'_> {
         let Known { context, header, target, layout, launch, library, moment } = self;
         let code = Code { context, header, flow, body, library };
         let callee = |name: GlobalName| callees.of(name);
-        // Read on demand, so that a function that names no register does not depend on what names them.
+        // Read on demand, so that a function that names no register does not depend on what names
+        // them.
         let node_string = |node| {
             let names = register_names(db, function.module(db));
             let at = names.binary_search_by_key(&node, |(node, _)| *node).ok()?;
@@ -187,7 +190,8 @@ impl OwnSurroundings {
         }
     }
 
-    /// As [`with_attributes`], of the function whose surroundings these are, with its flow and body.
+    /// As [`with_attributes`], of the function whose surroundings these are, with its flow and
+    /// body.
     pub(super) fn with<R>(
         &self,
         db: &dyn Db,

@@ -1,12 +1,14 @@
 //! The walker of MemorySSA: which definition of memory a load may read from.
 //!
-//! [`ClassicMemorySsa::clobber`](phalanx_analysis::memory::ClassicMemorySsa::clobber) goes up over definitions that do not write what is asked
-//! about. Which do is known from private memory, for loads of slots that nobody else reaches; else from the [alias query](with_aliases) and
-//! from types. A walk may go round a cycle, so a definition may have been executed in another iteration than the load: addresses are
-//! compared only where both are made from something that is the same throughout a run of the function.
+//! [`ClassicMemorySsa::clobber`](phalanx_analysis::memory::ClassicMemorySsa::clobber) goes up over
+//! definitions that do not write what is asked about. Which do is known from private memory, for
+//! loads of slots that nobody else reaches; else from the [alias query](with_aliases) and from
+//! types. A walk may go round a cycle, so a definition may have been executed in another iteration
+//! than the load: addresses are compared only where both are made from something that is the same
+//! throughout a run of the function.
 //!
-//! Fences and ordered accesses define all memory that others reach, since what others wrote may be seen behind them.
-//! Not a query: O(definitions that are passed) for each question.
+//! Fences and ordered accesses define all memory that others reach, since what others wrote may be
+//! seen behind them. Not a query: O(definitions that are passed) for each question.
 
 use phalanx_analysis::{
     alias::{Alias, AliasQuery, Location},
@@ -31,9 +33,11 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// The nearest definition of memory before a load that may have written what it reads. None for what is no load that touches memory.
+/// The nearest definition of memory before a load that may have written what it reads. None for
+/// what is no load that touches memory.
 ///
-/// *Reads* [`classic_memory_ssa`], [`private_memory`], `cycles`, what [`with_aliases`] does, `extras`.
+/// *Reads* [`classic_memory_ssa`], [`private_memory`], `cycles`, what [`with_aliases`] does,
+/// `extras`.
 pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Option<Clobber> {
     let body = function.body(db);
     if body.inst(load).opcode != Opcode::Load {

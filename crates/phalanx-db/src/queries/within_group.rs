@@ -1,4 +1,5 @@
-//! Variance within a workgroup, what stable loads and barriers show, and inactive lanes. Nothing else reads it.
+//! Variance within a workgroup, what stable loads and barriers show, and inactive lanes. Nothing
+//! else reads it.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ use crate::retained::{answers::KeptRaces, place::Updated};
 
 use salsa::Database as Db;
 
-/// Along which dimensions values, terminators and blocks differ within a workgroup. None for a declaration. Not a query.
+/// Along which dimensions values, terminators and blocks differ within a workgroup. None for a
+/// declaration. Not a query.
 ///
 /// *Reads* [`divergence()`], [`control_divergence`], [`launch_facts`].
 pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance<'_>> {
@@ -51,7 +53,8 @@ pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance<'_>> {
     })
 }
 
-/// Along which dimensions threads differ in what an instruction that is no terminator does. Not a query.
+/// Along which dimensions threads differ in what an instruction that is no terminator does. Not a
+/// query.
 ///
 /// *Reads* `header`, `flow`, `body` and what [`variance`] reads. *Cost* O(operands).
 pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstId) -> SourceSet {
@@ -63,10 +66,11 @@ pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstI
     variance(db, function).and_then(of).unwrap_or_default()
 }
 
-/// Blocks with an aligned barrier of all threads of the workgroup, in order of the function. None for a declaration.
+/// Blocks with an aligned barrier of all threads of the workgroup, in order of the function. None
+/// for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* a block comes to have one, or
-/// loses its only one. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* a block comes
+/// to have one, or loses its only one. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]>> {
     let code = code(db, function);
@@ -81,7 +85,8 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
 ///
-/// *Reads* [`barrier_blocks`], `cfg`, `postdom_tree`, `cycles`. *Changes when* a barrier or the graph does. *Cost* see [`barriers`].
+/// *Reads* [`barrier_blocks`], `cfg`, `postdom_tree`, `cycles`. *Changes when* a barrier or the
+/// graph does. *Cost* see [`barriers`].
 #[salsa::tracked(returns(ref))]
 pub fn invariant_branches(
     db: &dyn Db,
@@ -94,10 +99,13 @@ pub fn invariant_branches(
     Some(barriers::invariant_branches(cfg, postdom, cycles, blocks, model).into())
 }
 
-/// Loads that are stable in more than a wave, in order of their numbers, and what is left of [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
+/// Loads that are stable in more than a wave, in order of their numbers, and what is left of
+/// [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
 ///
-/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]; where barriers are judged, [`ordered_loads`], and for where addresses lead [`memory_kinds`], [`divergence()`],
-/// `header`, `flow`, `body`. *Changes when* one of them does. *Cost* O(loads); where barriers are judged, O(instructions).
+/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]; where barriers are judged,
+/// [`ordered_loads`], and for where addresses lead [`memory_kinds`], [`divergence()`], `header`,
+/// `flow`, `body`. *Changes when* one of them does. *Cost* O(loads); where barriers are judged,
+/// O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn stable_loads(
     db: &dyn Db,
@@ -122,11 +130,12 @@ pub fn stable_loads(
 pub(super) const JUDGED: Assumptions =
     Assumptions { barriers: Some(BarrierModel::Judged), race_free: false };
 
-/// Loads of a kernel, or of a function that is all of one, that barriers keep apart from every write of what they read; see [`ordered`].
+/// Loads of a kernel, or of a function that is all of one, that barriers keep apart from every
+/// write of what they read; see [`ordered`].
 ///
-/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`, `written_spaces` and `summary` of the callees; [`call_place`] of what is no kernel, and the code of
-/// the callers. *Changes when* one of these loads does. *Cost* see
-/// [`ordered`].
+/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`,
+/// `written_spaces` and `summary` of the callees; [`call_place`] of what is no kernel, and the code
+/// of the callers. *Changes when* one of these loads does. *Cost* see [`ordered`].
 #[salsa::tracked(returns(ref))]
 fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
     let find = || {
@@ -156,7 +165,8 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
     (is_all && is_alone).then(find).flatten().map_or_else(Arc::default, Arc::from)
 }
 
-/// Whether a function is all that each of its callers does, which are kernels: clang makes a function of an OpenCL kernel, and a kernel that calls it.
+/// Whether a function is all that each of its callers does, which are kernels: clang makes a
+/// function of an OpenCL kernel, and a kernel that calls it.
 fn is_all_of_kernels(db: &dyn Db, function: FunctionInput) -> bool {
     let place = call_place(db, function);
     let does_nothing_else = |caller: &FunctionInput| {
@@ -206,10 +216,12 @@ fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) 
     all
 }
 
-/// Loads that are stable without races, where nothing was seen before the function is entered; with barriers that are used rightly, or without.
+/// Loads that are stable without races, where nothing was seen before the function is entered; with
+/// barriers that are used rightly, or without.
 ///
-/// *Reads* `header`, `flow`, `body`, `cfg`, [`memory_kinds`], [`attributes_of_callees`]; of a large function also [`accesses_version`], and then what changed
-/// and what reads an address that leads elsewhere. *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
+/// *Reads* `header`, `flow`, `body`, `cfg`, [`memory_kinds`], [`attributes_of_callees`]; of a large
+/// function also [`accesses_version`], and then what changed and what reads an address that leads
+/// elsewhere. *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
 #[salsa::tracked(returns(ref))]
 fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
     if function.is_large(db) {
@@ -221,7 +233,8 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     found.map_or_else(Arc::default, |found| Arc::clone(found.loads()))
 }
 
-/// That there are no races; with barriers that are used rightly, or without. Which model of barriers it is makes no difference to loads.
+/// That there are no races; with barriers that are used rightly, or without. Which model of
+/// barriers it is makes no difference to loads.
 fn race_free(has_barriers: bool) -> Assumptions {
     Assumptions { barriers: has_barriers.then_some(BarrierModel::Lenient), race_free: true }
 }
@@ -274,12 +287,14 @@ fn with_race_facts<R>(
     with_attributes(db, function, callees, |code, around| run(code, around, facts))
 }
 
-/// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to the threads that they are stable for. Where barriers
-/// are taken to be used rightly, the terminators of [`invariant_branches`] go one way in each workgroup; what is assumed is said of
+/// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to
+/// the threads that they are stable for. Where barriers are taken to be used rightly, the
+/// terminators of [`invariant_branches`] go one way in each workgroup; what is assumed is said of
 /// terminators only, their conditions are what they are.
 ///
-/// *Reads* [`divergence()`], [`stable_loads`], [`invariant_branches`]; where these make a difference, in a small function [`affect_map`] and the graph
-/// facts, in a large one what [`divergence()`] reads. *Changes when* one of them does. *Cost* as [`divergence()`].
+/// *Reads* [`divergence()`], [`stable_loads`], [`invariant_branches`]; where these make a
+/// difference, in a small function [`affect_map`] and the graph facts, in a large one what
+/// [`divergence()`] reads. *Changes when* one of them does. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn assumed_divergence(
     db: &dyn Db,
@@ -324,7 +339,8 @@ pub(super) fn assumed_map(
     with_granted(db, function, &granted(db, function, assumptions)?)
 }
 
-/// As [`assumed_divergence`], solved from scratch from the affect map, whatever is kept: the twin, for tests. Not a query.
+/// As [`assumed_divergence`], solved from scratch from the affect map, whatever is kept: the twin,
+/// for tests. Not a query.
 pub fn assumed_divergence_from_scratch(
     db: &dyn Db,
     function: FunctionInput,
@@ -361,11 +377,11 @@ pub fn assumed_control_divergence(
     Some(control::control_divergence(graph.cfg(), graph.postdom_tree(), terminators))
 }
 
-/// Whether a value is equal over all lanes of a wave, active or not. Not a query: it is asked of single values, and is as fast after an edit as
-/// before.
+/// Whether a value is equal over all lanes of a wave, active or not. Not a query: it is asked of
+/// single values, and is as fast after an edit as before.
 ///
-/// *Reads* `header`, `flow`, `body`, [`divergence()`], [`control_divergence`], [`launch_facts`] and the graph facts. *Cost* O(what the value is
-/// computed from).
+/// *Reads* `header`, `flow`, `body`, [`divergence()`], [`control_divergence`], [`launch_facts`] and
+/// the graph facts. *Cost* O(what the value is computed from).
 pub fn is_truly_uniform(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
     if !has_value(db, function, value) {
         return false;

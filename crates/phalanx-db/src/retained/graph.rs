@@ -1,15 +1,16 @@
 //! Facts that follow from the graph of a function, kept with the graph.
 //!
-//! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread, gets that one. All of them follow
-//! from the graph and nothing else, so one query of salsa,
+//! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread,
+//! gets that one. All of them follow from the graph and nothing else, so one query of salsa,
 //! [`graph_facts`](crate::queries::graph_facts()), stands for them: it says when the graph has
 //! changed, and to ask for a fact beside those that are there costs a look instead of a memo with
 //! dependences of its own, at each of thousands of small functions and after each edit.
 //!
-//! The facts of the last graph stay in a slot of the function. An equal graph is that graph, facts included. When one place of a large graph
-//! has changed ([`Change`]), each fact that is asked for is made from that of the graph before, if it had been asked for there, with the
-//! difference put in; so the graph before is kept until the next one comes. Everything else is made anew. Either way the answer is the same,
-//! orders included.
+//! The facts of the last graph stay in a slot of the function. An equal graph is that graph, facts
+//! included. When one place of a large graph has changed ([`Change`]), each fact that is asked for
+//! is made from that of the graph before, if it had been asked for there, with the difference put
+//! in; so the graph before is kept until the next one comes. Everything else is made anew. Either
+//! way the answer is the same, orders included.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -66,7 +67,8 @@ impl GraphFacts {
         self.number
     }
 
-    /// How it became of the graph with a number; none if that is not the one before, or more than one place has changed.
+    /// How it became of the graph with a number; none if that is not the one before, or more than
+    /// one place has changed.
     pub(crate) fn change_from(&self, number: u64) -> Option<Change> {
         let before = locked(&self.before);
         let (change, old) = before.as_ref()?;
@@ -135,7 +137,8 @@ impl GraphFacts {
         Flow { cfg: &self.cfg, dom, cycles, sync: self.sync_dependence() }
     }
 
-    /// A fact: the one that is there, or that of the graph before with the difference put in, or a new one.
+    /// A fact: the one that is there, or that of the graph before with the difference put in, or a
+    /// new one.
     fn fact<T>(
         &self,
         of: fn(&GraphFacts) -> &OnceLock<T>,

@@ -1,6 +1,7 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
-//! A small function is looked at from scratch after each edit, but for what costs nothing to keep: its graph, and facts about memory with what is around it
+//! A small function is looked at from scratch after each edit, but for what costs nothing to keep:
+//! its graph, and facts about memory with what is around it
 //! ([`memory_slot`](crate::queries::memory_slot)). The slot of a large one's divergence comes to be
 //! when that is asked for; the others, more than a thousand bytes when they are empty, when the
 //! first of them is used; so do those of facts about memory.
@@ -32,7 +33,8 @@ use super::tally::Tally;
 #[derive(Debug, Default)]
 pub struct Slots {
     pub(crate) graph: GraphSlot,
-    /// Whether there ever was a [list](super::summaries::callee_summaries) of what is known of its callees.
+    /// Whether there ever was a [list](super::summaries::callee_summaries) of what is known of its
+    /// callees.
     pub(crate) is_listed: AtomicBool,
     memory: OnceLock<Box<MemorySlots>>,
     /// Of a large function the only one that most are ever asked for.

@@ -1,10 +1,12 @@
-//! Answers that follow from *which* contributions the instructions of a function make, not from who makes them or how often: unions, whether
-//! there is one.
+//! Answers that follow from *which* contributions the instructions of a function make, not from who
+//! makes them or how often: unions, whether there is one.
 //!
-//! Each contribution is counted, so that an instruction that changes takes its old one out again: a union that is only known as a whole cannot be
-//! made smaller. There are few different contributions as a rule.
+//! Each contribution is counted, so that an instruction that changes takes its old one out again: a
+//! union that is only known as a whole cannot be made smaller. There are few different
+//! contributions as a rule.
 //!
-//! O(instructions) to begin with, O(1) for each that is looked at again, O(different contributions) to read.
+//! O(instructions) to begin with, O(1) for each that is looked at again, O(different contributions)
+//! to read.
 
 use std::hash::Hash;
 
@@ -41,7 +43,8 @@ impl<V: Copy + Eq + Hash> Tally<V> {
         tally
     }
 
-    /// Looks at some instructions again. Whether there is a contribution that there was not, or one less.
+    /// Looks at some instructions again. Whether there is a contribution that there was not, or one
+    /// less.
     pub(crate) fn look_again(
         &mut self,
         code: Code<'_>,

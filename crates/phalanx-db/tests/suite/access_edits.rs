@@ -1,4 +1,5 @@
-//! Which edit leaves the accesses of a large kernel as they are, and that these are those from scratch.
+//! Which edit leaves the accesses of a large kernel as they are, and that these are those from
+//! scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -14,7 +15,8 @@ use phalanx_target::LaunchStatement;
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// A kernel with a row of a matrix, a column of a tile, and loops over a grid; `long` instructions behind.
+/// A kernel with a row of a matrix, a column of a tile, and loops over a grid; `long` instructions
+/// behind.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -314,7 +316,8 @@ fn the_table_in_the_documentation_is_what_happens() {
     check_table(page, "| edited in a large kernel | `memory_accesses` |", &table);
 }
 
-/// What a vote gives is equal among those that vote together: with whom threads are together behind depends on how they came into the cycle.
+/// What a vote gives is equal among those that vote together: with whom threads are together behind
+/// depends on how they came into the cycle.
 #[test]
 fn threads_that_come_to_run_apart_in_a_cycle_with_two_entries() {
     let text = text(400).replace(
@@ -422,7 +425,8 @@ fn what_was_looked_at_again_is_followed_from_there() {
     }
 }
 
-/// The order of blocks is no part of the body, and not told by its journal when a module is read again.
+/// The order of blocks is no part of the body, and not told by its journal when a module is read
+/// again.
 #[test]
 fn blocks_are_put_back_by_a_reload() {
     let mut fixture = Fixture::new(400);
@@ -440,10 +444,12 @@ fn blocks_are_put_back_by_a_reload() {
     fixture.check("blocks in their old order");
 }
 
-/// A loop that is repeated by another edge as well: what was assumed of its phi holds no more; where nothing was, it is nothing to accesses.
+/// A loop that is repeated by another edge as well: what was assumed of its phi holds no more;
+/// where nothing was, it is nothing to accesses.
 #[test]
 fn another_edge_to_the_header_of_a_loop() {
-    // What comes round the loop is made from the phi, or is not, so that nobody looked at the phi to find out.
+    // What comes round the loop is made from the phi, or is not, so that nobody looked at the phi
+    // to find out.
     for (start, next, found) in
         [("0", "r.next", "kept"), ("%x", "r.next", "anew"), ("%x", "beside", "anew")]
     {
@@ -485,7 +491,8 @@ done:
     }
 }
 
-/// In code that is not reached a value, and an address, can be made from itself, and then the order of questions matters.
+/// In code that is not reached a value, and an address, can be made from itself, and then the order
+/// of questions matters.
 #[test]
 fn kernels_with_blocks_that_are_not_reached_are_found_from_scratch() {
     let text = text(400).replace(
@@ -513,7 +520,8 @@ end:
     fixture.check("an address that is made from itself");
 }
 
-/// Accesses with so much between them that it is not known where they stand: their block is put together anew.
+/// Accesses with so much between them that it is not known where they stand: their block is put
+/// together anew.
 #[test]
 fn accesses_that_stand_alone_are_in_their_place() {
     let last = "  ret void\n}\n";
@@ -536,7 +544,8 @@ fn accesses_that_stand_alone_are_in_their_place() {
     }
 }
 
-/// What a value may be in threads that others are not follows from atoms that its operands do not tell of.
+/// What a value may be in threads that others are not follows from atoms that its operands do not
+/// tell of.
 #[test]
 fn poison_of_atoms_is_followed() {
     let text = text(400).replace(

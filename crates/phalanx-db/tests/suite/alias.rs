@@ -13,7 +13,8 @@ const AMD: &str = r#"target triple = "amdgcn-amd-amdhsa"
 target datalayout = "e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1"
 "#;
 
-/// The two accesses of `@f` in a module with this head and these instructions; arguments are `%l` and `%n`.
+/// The two accesses of `@f` in a module with this head and these instructions; arguments are `%l`
+/// and `%n`.
 #[track_caller]
 fn alias(head: &str, instructions: &str) -> Alias {
     let text = format!(
@@ -109,7 +110,8 @@ fn elements_of_a_vector_are_without_gaps() {
     assert_eq!(alias(AMD, &text.replace("<4 x i24>", "[4 x i24]")), Alias::No);
 }
 
-/// Two accesses of four bytes at `%l` by indices of some type, made from `%n` by these instructions.
+/// Two accesses of four bytes at `%l` by indices of some type, made from `%n` by these
+/// instructions.
 #[track_caller]
 fn alias_of_indices(numbers: &str, [a, b]: [&str; 2]) -> Alias {
     let text = format!(

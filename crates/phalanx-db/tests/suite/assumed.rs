@@ -1,5 +1,5 @@
-//! Divergence under assumptions, stable loads and classes of loads of functions that are edited: which edit runs what, what is kept, and that it is what
-//! a new database finds.
+//! Divergence under assumptions, stable loads and classes of loads of functions that are edited:
+//! which edit runs what, what is kept, and that it is what a new database finds.
 
 mod random;
 #[path = "support.rs"]
@@ -26,8 +26,9 @@ const ALL: [Assumptions; 6] = [
     Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true },
 ];
 
-/// A kernel with loads that are stable, one before a barrier and one behind it, a branch that the barrier shows to be uniform, and `long` sums;
-/// it calls a function that writes through an argument, and another one writes a variable.
+/// A kernel with loads that are stable, one before a barrier and one behind it, a branch that the
+/// barrier shows to be uniform, and `long` sums; it calls a function that writes through an
+/// argument, and another one writes a variable.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -132,13 +133,15 @@ impl Fixture {
         }
     }
 
-    /// Whether a key is no other function: queries with more than a function for a key have one of their own.
+    /// Whether a key is no other function: queries with more than a function for a key have one of
+    /// their own.
     fn names_kernel(&self, key: phalanx_db::Id) -> bool {
         let of = self.module.functions(&self.db).iter().find(|e| e.input.id() == key);
         of.is_none_or(|e| e.input == self.edited())
     }
 
-    /// Everything is what a new database finds, and the assumed divergence what its definition says.
+    /// Everything is what a new database finds, and the assumed divergence what its definition
+    /// says.
     fn check(&self, assumptions: &[Assumptions], what: &str) {
         let (cold, entries) = self.cold();
         let both = self.module.functions(&self.db).iter().zip(&entries);
@@ -311,7 +314,8 @@ fn the_kernel_is_what_it_is_meant_to_be() {
     }
 }
 
-/// An address that diverges and then does not: each time it is compared with how it was the last time.
+/// An address that diverges and then does not: each time it is compared with how it was the last
+/// time.
 #[test]
 fn classes_follow_there_and_back() {
     let mut fixture = Fixture::new(400);
@@ -331,8 +335,9 @@ fn classes_follow_there_and_back() {
     assert_eq!((after.repaired - before.repaired, after.solved), (6, before.solved));
 }
 
-/// A load is stable in a workgroup or in all of them by where its address leads, and hears of it however far from there the address was made.
-/// A promise that memory never changes, on a load of memory that is written: it is about that load alone.
+/// A load is stable in a workgroup or in all of them by where its address leads, and hears of it
+/// however far from there the address was made. A promise that memory never changes, on a load of
+/// memory that is written: it is about that load alone.
 #[test]
 fn classes_follow_promises() {
     let marked = "%early = load i32, ptr addrspace(1) %at, !other !0";
@@ -420,7 +425,8 @@ fn followers_are_few() {
         let after = queries::assumed_repairs(&fixture.db, fixture.edited());
         (after.repaired - before.repaired, after.solved + after.kept - before.solved - before.kept)
     };
-    // Each of four is solved, solved and kept, and then repaired, but for the one that is kept already.
+    // Each of four is solved, solved and kept, and then repaired, but for the one that is kept
+    // already.
     let (repaired, solved) = ask(&ALL[1..5], 10);
     assert!(repaired >= 31 && solved <= 8, "{repaired} {solved}");
     // The fifth takes the place of the first, and so on.
@@ -437,8 +443,8 @@ fn followers_are_few() {
     assert_eq!((after.repaired, after.kept), (before.repaired, before.kept + 1), "dropped");
 }
 
-/// Passes over a whole function change more at a time: what is granted is solved then from the tables of `divergence`, and kept as soon
-/// as changes are very few.
+/// Passes over a whole function change more at a time: what is granted is solved then from the
+/// tables of `divergence`, and kept as soon as changes are very few.
 #[test]
 fn after_larger_edits_nothing_is_kept() {
     let mut fixture = Fixture::new(4000);
@@ -462,7 +468,8 @@ fn after_larger_edits_nothing_is_kept() {
     assert_eq!(ask(12), [0, 0, 1]);
 }
 
-/// Where nothing that is granted makes a difference the answer is that without, and nothing is solved.
+/// Where nothing that is granted makes a difference the answer is that without, and nothing is
+/// solved.
 #[test]
 fn without_effect_it_is_divergence() {
     let body = (1..400).map(|at| format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
@@ -513,7 +520,8 @@ fn stable_loads_follow_where_addresses_lead() {
     }
 }
 
-/// An address that is uniform in its loop and diverges behind it, since threads leave in different iterations.
+/// An address that is uniform in its loop and diverges behind it, since threads leave in different
+/// iterations.
 #[test]
 fn classes_follow_when_threads_leave_a_loop() {
     let body = (1..400).map(|at| format!("  %v{at} = add i32 %v{}, %n\n", at - 1));

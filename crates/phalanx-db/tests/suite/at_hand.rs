@@ -1,4 +1,5 @@
-//! Facts of large functions that are found from what somebody else has asked for: they are what they are without that.
+//! Facts of large functions that are found from what somebody else has asked for: they are what
+//! they are without that.
 
 #[path = "support.rs"]
 mod support;
@@ -10,7 +11,8 @@ use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{InstBuilder, InstId, Type, types::StructBody};
 use support::Fixture;
 
-/// A function with a stack slot, and what it loads from there; `long` sums behind, of an argument, which it gives back.
+/// A function with a stack slot, and what it loads from there; `long` sums behind, of an argument,
+/// which it gives back.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -61,7 +63,8 @@ fn store_thread(fixture: &mut Fixture) -> InstId {
     body.prev(loaded).expect("the store stands there")
 }
 
-/// In the tables of divergence arguments are what callers may pass, in a summary what the result depends on.
+/// In the tables of divergence arguments are what callers may pass, in a summary what the result
+/// depends on.
 #[test]
 fn a_summary_from_the_tables_of_divergence() {
     let fixture = warm();

@@ -354,7 +354,8 @@ fn arguments_are_those_of_all_calls() {
     );
 }
 
-/// The callee does not need the argument for its result, but uses it: the moment at which threads left the loop counts.
+/// The callee does not need the argument for its result, but uses it: the moment at which threads
+/// left the loop counts.
 #[test]
 fn an_argument_from_a_loop_is_of_another_round_for_each_thread() {
     check(
@@ -408,7 +409,8 @@ fn all_of_a_program() {
     assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
 }
 
-/// Another definition may come from elsewhere, compiled from the same source in another way, unless there is no elsewhere.
+/// Another definition may come from elsewhere, compiled from the same source in another way, unless
+/// there is no elsewhere.
 #[test]
 fn definitions_in_all_of_a_program() {
     for linkage in ["linkonce_odr", "weak_odr", "linkonce", "weak"] {
@@ -431,7 +433,8 @@ fn definitions_in_all_of_a_program() {
     }
 }
 
-/// A chain of calls that is longer than any stack: what is far away is not known, and nothing overflows.
+/// A chain of calls that is longer than any stack: what is far away is not known, and nothing
+/// overflows.
 #[test]
 fn a_long_chain_of_calls() {
     let mut text = String::from("define internal i32 @f0(i32 %a) {\n ret i32 %a\n}\n");
@@ -496,7 +499,8 @@ fn invoked_functions_have_summaries() {
     );
 }
 
-/// What clang leaves of a kernel once it is inlined passes nothing on: nobody calls it. A function that only such ones call keeps them.
+/// What clang leaves of a kernel once it is inlined passes nothing on: nobody calls it. A function
+/// that only such ones call keeps them.
 #[test]
 fn functions_that_are_never_executed_pass_nothing_to_those_that_are() {
     let text = "define amdgpu_kernel void @k(i32 %n) {

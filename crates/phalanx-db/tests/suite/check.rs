@@ -1,4 +1,5 @@
-//! What checking runs again after an edit: the function itself, and those whose facts the edit changes.
+//! What checking runs again after an edit: the function itself, and those whose facts the edit
+//! changes.
 
 mod below;
 mod entered;
@@ -14,7 +15,8 @@ use expect_test::{Expect, expect};
 use phalanx_db::{Database, Did, ModuleInput, TargetOverrides, queries};
 use phalanx_ir::{BuildError, Context, InstBuilder, Opcode, Value, builder::Callee};
 
-/// `@kernel` and `@other` call `@meet`, which has a barrier; `@quiet` has nothing that a rule is about.
+/// `@kernel` and `@other` call `@meet`, which has a barrier; `@quiet` has nothing that a rule is
+/// about.
 const MODULE: &str = r#"
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -88,7 +90,8 @@ impl Fixture {
         symbol.map_or_else(|| "module".to_owned(), |s| self.context.text(s).into_owned())
     }
 
-    /// Edits the text, checks again, and gives what is found and which functions were checked and solved.
+    /// Edits the text, checks again, and gives what is found and which functions were checked and
+    /// solved.
     #[expect(clippy::needless_pass_by_value, reason = "`expect!` is written at the call")]
     fn edit(&mut self, from: &str, to: &str, expected: Expect) {
         self.check();
@@ -158,7 +161,8 @@ fn a_comment_checks_nothing() {
     );
 }
 
-/// Nobody knows whether a convergent call that names nobody waits, also where it is in a function that is called.
+/// Nobody knows whether a convergent call that names nobody waits, also where it is in a function
+/// that is called.
 #[test]
 fn calls_of_nobody_who_is_named_are_not_judged() {
     let fixture = Fixture::of(
@@ -330,7 +334,8 @@ fn whatever_is_poison_ends_the_evaluation() {
     .assert_eq(&Fixture::of(&text).check());
 }
 
-/// Threads that are counted are all threads only if they are as many, and nobody else is counted with them.
+/// Threads that are counted are all threads only if they are as many, and nobody else is counted
+/// with them.
 #[test]
 fn barriers_of_some_threads_are_told_from_those_of_all() {
     let kernel = |name: &str, size: u32, count: u32, besides: &str| {
@@ -361,7 +366,8 @@ fn barriers_of_some_threads_are_told_from_those_of_all() {
     expect!["PHX003 in all"].assert_eq(&Fixture::of(&text).check());
 }
 
-/// The cluster's is signalled by one wave of each workgroup, a named one by those that have joined: neither is judged.
+/// The cluster's is signalled by one wave of each workgroup, a named one by those that have joined:
+/// neither is judged.
 #[test]
 fn amd_barriers_are_told_apart_by_their_numbers() {
     let kernel = |name: &str, number: i32| {

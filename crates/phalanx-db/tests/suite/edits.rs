@@ -260,7 +260,8 @@ impl CloneOf for Database {
     }
 }
 
-/// An edit cancels what other threads are computing; whatever they were in the middle of, later answers are right.
+/// An edit cancels what other threads are computing; whatever they were in the middle of, later
+/// answers are right.
 #[test]
 fn an_edit_cancels_other_threads_and_answers_stay_right() {
     let mut fixture = Fixture::new();
@@ -289,7 +290,8 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
             .as_ref()
             .map(|d| d.values().iter().filter(|s| !s.is_empty()).count())
             .expect("it has a body");
-        // The thread's index, its comparison, and, of 400 sums, all from the third on, with the store of the last.
+        // The thread's index, its comparison, and, of 400 sums, all from the third on, with the
+        // store of the last.
         assert_eq!(divergent, if round % 2 == 0 { 2 + 397 + 1 } else { 2 });
     }
     // What a cancelled query had taken out is lost; it is built again.
@@ -343,7 +345,8 @@ fn uniformity_is_repaired_too() {
     assert_eq!(fixture.ran(), "`uniformity`");
 }
 
-/// Attributes of whoever is called decide, in a small function and in a large one, kept or not, and when they change.
+/// Attributes of whoever is called decide, in a small function and in a large one, kept or not, and
+/// when they change.
 #[test]
 fn uniformity_follows_attributes_of_callees() {
     for length in [4, 400] {
@@ -409,10 +412,12 @@ fn a_function_that_grows_becomes_large() {
     assert_eq!((ways.solved, ways.kept, ways.repaired), (1, 1, 1));
 }
 
-/// Whoever changes a little at a time is expected to come back; whoever changes more is waited for until that happens twice in a row.
+/// Whoever changes a little at a time is expected to come back; whoever changes more is waited for
+/// until that happens twice in a row.
 #[test]
 fn a_function_is_followed_after_one_small_edit_or_two_larger_ones() {
-    // How many instructions each edit changes, and how it is answered: from scratch, from scratch and kept, by repair.
+    // How many instructions each edit changes, and how it is answered: from scratch, from scratch
+    // and kept, by repair.
     let few = [(4, [0, 1, 0]), (12, [0, 0, 1])];
     let more = [(12, [1, 0, 0]), (12, [0, 1, 0]), (12, [0, 0, 1])];
     let apart = [(12, [1, 0, 0]), (200, [1, 0, 0]), (12, [1, 0, 0]), (4, [0, 1, 0])];

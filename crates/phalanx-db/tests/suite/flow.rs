@@ -3,7 +3,8 @@
 use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Opcode, Value, edit::Transaction};
 use rand::{Rng, rngs::SmallRng, seq::IndexedRandom};
 
-/// Gives the phis of a block something for edges from another that they have nothing for: what is zero.
+/// Gives the phis of a block something for edges from another that they have nothing for: what is
+/// zero.
 pub(crate) fn complete(
     edit: &mut Transaction<'_>,
     from: BlockId,
@@ -41,7 +42,8 @@ fn cases(
     edit.add_case(a, value, b).map(drop)
 }
 
-/// One edit of blocks and edges. A branch that is put in is taken on a condition that is known everywhere.
+/// One edit of blocks and edges. A branch that is put in is taken on a condition that is known
+/// everywhere.
 pub(crate) fn edit_flow(
     edit: &mut Transaction<'_>,
     condition: Value,

@@ -1,4 +1,5 @@
-//! Edits of blocks and edges: what is known of pointers, accesses, calls and loads follows, and is what a new database finds.
+//! Edits of blocks and edges: what is known of pointers, accesses, calls and loads follows, and is
+//! what a new database finds.
 
 #[path = "flow.rs"]
 mod flow;
@@ -13,8 +14,9 @@ use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, edit::Transaction
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
-/// A kernel that works in rounds, of which every other one is a loop: with pointers and numbers that come from the rounds before or from stack slots, barriers, and
-/// calls of a function that writes.
+/// A kernel that works in rounds, of which every other one is a loop: with pointers and numbers
+/// that come from the rounds before or from stack slots, barriers, and calls of a function that
+/// writes.
 fn text(rounds: usize) -> String {
     let mut text = String::from(
         r#"
@@ -173,7 +175,8 @@ impl Fixture {
     }
 }
 
-/// One edit of an instruction: an operand is another one of those that the function has, or it comes, goes or moves.
+/// One edit of an instruction: an operand is another one of those that the function has, or it
+/// comes, goes or moves.
 fn edit_inst(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
     let block = *edit.flow().order().choose(rng).expect("there is an entry");
     let insts: Vec<InstId> = edit.body().block_insts(block).collect();
@@ -243,7 +246,8 @@ fn facts_follow_random_edits_of_the_flow() {
     }
     assert!(accesses.repaired > 60 && kinds[1] > kinds[0], "{accesses:?} {kinds:?}");
     for (query, found) in answers.by_query() {
-        // What is found of barriers hangs on the graph as a whole; nothing is done through pointers.
+        // What is found of barriers hangs on the graph as a whole; nothing is done through
+        // pointers.
         let is_followed = !matches!(query, "diagnostics" | "through");
         assert!(!is_followed || found.kept + found.repaired > found.solved, "{query}: {answers:?}");
     }
@@ -342,7 +346,8 @@ fn a_way_back_to_before_a_barrier() {
     assert_eq!((found.repaired, found.solved), (4, 2), "with barriers and without");
 }
 
-/// What is before an acquire in its block stays before it where both come to stand in another block.
+/// What is before an acquire in its block stays before it where both come to stand in another
+/// block.
 #[test]
 fn a_split_before_a_load_and_a_barrier() {
     let mut fixture = Fixture::rounds(20);
@@ -359,7 +364,8 @@ fn a_split_before_a_load_and_a_barrier() {
     assert_eq!((found.kept, found.solved), (8, 2), "with barriers and without");
 }
 
-/// An acquire that moves between blocks of which only instructions were edited, while another block is split.
+/// An acquire that moves between blocks of which only instructions were edited, while another block
+/// is split.
 #[test]
 fn a_barrier_that_moves_while_a_block_is_split() {
     let mut fixture = Fixture::rounds(20);
@@ -377,7 +383,8 @@ fn a_barrier_that_moves_while_a_block_is_split() {
     }
 }
 
-/// What came round a loop through a phi that is new is known to have come so, whatever the graph is by then.
+/// What came round a loop through a phi that is new is known to have come so, whatever the graph is
+/// by then.
 #[test]
 fn a_pointer_comes_round_a_loop_no_longer() {
     let mut fixture = Fixture::rounds(20);

@@ -345,7 +345,8 @@ fn loads_after(edit: impl Fn(&str) -> String) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Versions of memory follow what is written through generic pointers and by callees; classes of loads do not read them.
+/// Versions of memory follow what is written through generic pointers and by callees; classes of
+/// loads do not read them.
 #[test]
 fn versions_of_memory_follow_kinds() {
     const TEXT: &str = r#"

@@ -1,4 +1,5 @@
-//! Tables that follow edits of instructions are those of the edited function, and so are the answers.
+//! Tables that follow edits of instructions are those of the edited function, and so are the
+//! answers.
 
 mod edits;
 
@@ -179,7 +180,8 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
     repaired
 }
 
-/// Segments of straight code, a conditional and a loop each, enough of them for a function that is followed.
+/// Segments of straight code, a conditional and a loop each, enough of them for a function that is
+/// followed.
 fn large(segments: usize) -> String {
     let mut text = String::from(
         "target triple = \"amdgcn-amd-amdhsa\"\n\
@@ -209,8 +211,8 @@ fn large(segments: usize) -> String {
     text
 }
 
-/// As [`large`], with the numbers kept in the frame: scalars, members of a structure, an array with an index that varies, blocks that
-/// are copied.
+/// As [`large`], with the numbers kept in the frame: scalars, members of a structure, an array with
+/// an index that varies, blocks that are copied.
 fn large_with_memory(segments: usize) -> String {
     let mut text = String::from(
         "target triple = \"amdgcn-amd-amdhsa\"\n\
@@ -261,7 +263,8 @@ fn large_with_memory(segments: usize) -> String {
     text
 }
 
-/// As [`large_with_memory`], with a structure that is passed by value, which all branches are decided by, and pointers of other origins.
+/// As [`large_with_memory`], with a structure that is passed by value, which all branches are
+/// decided by, and pointers of other origins.
 fn large_with_structure(segments: usize) -> String {
     let mut text = large_with_memory(segments);
     let arguments = "i32 %n, ptr byval({ i32, i32, i32 }) readonly %s, ptr %t) {";
@@ -380,7 +383,8 @@ fn check_follower(text: &str) {
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
             assert!(*answer == scratch, "{sources:?}, {is_granted}, round {round}, {how:?}");
             found.push(how);
-            // What it was solved from is for others, as long as it is of the function as it is and nothing is granted in it.
+            // What it was solved from is for others, as long as it is of the function as it is and
+            // nothing is granted in it.
             let table = follower.table(stamp);
             let is_plain = granted == Granted::default();
             assert_eq!(table.is_some(), is_plain, "round {round}");
@@ -403,7 +407,8 @@ fn check_follower(text: &str) {
     assert!(!has_memory || looked_into > 300, "{looked_into}");
 }
 
-/// Something else granted than before: an entry more, less or otherwise, now and then all of it. Of any instruction, not of loads alone.
+/// Something else granted than before: an entry more, less or otherwise, now and then all of it. Of
+/// any instruction, not of loads alone.
 fn grant(before: &Granted, function: &Function, graph: &Graph, rng: &mut SmallRng) -> Granted {
     let left = [SourceSet::EMPTY, SourceSet::OPAQUE_GROUP];
     let mut loads = before.loads.to_vec();

@@ -257,7 +257,8 @@ fn memory_that_is_not_private_falls_into_classes() {
     assert_eq!(before(2), before(0), "nothing was stored between");
 }
 
-/// Whether the last of two loads of device memory may read what these instructions between them wrote.
+/// Whether the last of two loads of device memory may read what these instructions between them
+/// wrote.
 fn is_clobbered_by(instructions: &str) -> bool {
     let text = format!(
         r#"target triple = "amdgcn-amd-amdhsa"

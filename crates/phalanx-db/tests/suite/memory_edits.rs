@@ -1,4 +1,5 @@
-//! Which edit leaves which facts about the memory of a function as they are, and that these are those from scratch.
+//! Which edit leaves which facts about the memory of a function as they are, and that these are
+//! those from scratch.
 
 mod cases;
 mod small;
@@ -98,7 +99,8 @@ impl Fixture {
                 edit.set_operand(b, 1, one)?;
                 edit.set_operand(at, 1, operand)
             });
-            // What has been edited once is expected to be edited again; a fact that comes out equal counts as the one of before from then on.
+            // What has been edited once is expected to be edited again; a fact that comes out equal
+            // counts as the one of before from then on.
             let leaf = fixture.function("leaf");
             let store = leaf.body(&fixture.db).all_ids().nth(2).expect("it has instructions");
             let done: Result<(), BuildError> =
@@ -455,7 +457,8 @@ fn nothing_is_kept_of_what_was_dropped() {
     }
 }
 
-/// Accesses with so much between them that it is not easily told where they stand: their block is looked at as a whole.
+/// Accesses with so much between them that it is not easily told where they stand: their block is
+/// looked at as a whole.
 #[test]
 fn what_is_far_apart_is_found_in_its_block() {
     let far =
@@ -468,7 +471,8 @@ fn what_is_far_apart_is_found_in_its_block() {
     fixture.check("an access that stands alone");
 }
 
-/// The order of blocks is no part of the body, and not told by its journal when a module is read again.
+/// The order of blocks is no part of the body, and not told by its journal when a module is read
+/// again.
 #[test]
 fn blocks_are_put_back_by_a_reload() {
     let mut fixture = Fixture::new(400);

@@ -1,4 +1,5 @@
-//! Edits of the control flow: the SSA forms of the memory of a large function follow them, and are those from scratch.
+//! Edits of the control flow: the SSA forms of the memory of a large function follow them, and are
+//! those from scratch.
 
 #[path = "support.rs"]
 mod support;

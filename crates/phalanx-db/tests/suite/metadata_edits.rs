@@ -10,7 +10,8 @@ use phalanx_db::{Did, queries};
 use phalanx_ir::metadata::{MetadataId, MetadataValue, NodeBuilder};
 use support::Fixture;
 
-/// Reads variables of every kind, a register that metadata name, and an address of no known memory; with `sums` more additions.
+/// Reads variables of every kind, a register that metadata name, and an address of no known memory;
+/// with `sums` more additions.
 fn program(sums: usize) -> String {
     let head = r#"
 target triple = "amdgcn-amd-amdhsa"
@@ -116,8 +117,9 @@ fn a_register_of_another_name_is_another() {
     }
 }
 
-/// A function that was followed and is dropped is found anew from as much as before, though it reads no register: salsa keeps an equal answer, and panics where a new
-/// one has read nothing as late as what the old one has read.
+/// A function that was followed and is dropped is found anew from as much as before, though it
+/// reads no register: salsa keeps an equal answer, and panics where a new one has read nothing as
+/// late as what the old one has read.
 #[test]
 fn what_was_dropped_reads_as_much_as_before() {
     let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n\

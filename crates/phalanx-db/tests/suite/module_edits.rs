@@ -89,7 +89,8 @@ fn a_function_that_was_removed_is_not_edited() {
     fixture.db.edit(again, |_| Ok::<_, BuildError>(())).expect("it is there");
 }
 
-/// Numbers of another context or module name nothing here, and text has no words for what the other changes say.
+/// Numbers of another context or module name nothing here, and text has no words for what the other
+/// changes say.
 #[test]
 fn a_header_refers_to_what_there_is() {
     let node = MetadataId::from_raw(1000.into());
@@ -210,7 +211,8 @@ define void @kernel(ptr %p, i64 %i) {
 !0 = !{!"text"}
 "#;
 
-/// What functions refer to does not go from below them, and what is not of the context does not come in.
+/// What functions refer to does not go from below them, and what is not of the context does not
+/// come in.
 #[test]
 fn what_stands_beside_functions_breaks_no_rule() {
     let mut fixture = Fixture::of(SHELL, "kernel");
@@ -348,7 +350,8 @@ fn metadata_is_added_beside_what_there_is() {
     assert_eq!(metadata.operands(new).as_slice(), [new, old]);
 }
 
-/// Functions that a body names are an input beside it: an edit that takes names away, or brings others, sets it.
+/// Functions that a body names are an input beside it: an edit that takes names away, or brings
+/// others, sets it.
 #[test]
 fn what_a_body_names_follows_its_edits() {
     let text = "declare void @a(ptr)\ndeclare void @b(ptr)\n\
@@ -433,8 +436,9 @@ impl Calling {
     }
 }
 
-/// The list of summaries that a function reads is as it was before after functions have come. If who asks first read what the list is made from, and the next one
-/// the list, that would have read nothing as late: salsa panics.
+/// The list of summaries that a function reads is as it was before after functions have come. If
+/// who asks first read what the list is made from, and the next one the list, that would have read
+/// nothing as late: salsa panics.
 #[test]
 fn functions_come_before_and_after_the_first_question() {
     for is_listed_before in [false, true] {
@@ -451,7 +455,8 @@ fn functions_come_before_and_after_the_first_question() {
     }
 }
 
-/// The same where a callee has changed before the first question and changes back after it: who counts on the answer would not learn that it is another.
+/// The same where a callee has changed before the first question and changes back after it: who
+/// counts on the answer would not learn that it is another.
 #[test]
 fn a_callee_changes_before_the_first_question_and_back_after_it() {
     for is_listed_before in [false, true] {

@@ -244,8 +244,8 @@ fn random_module(rng: &mut SmallRng) -> String {
     text
 }
 
-/// Another operand of a sum, a comparison or a call: an argument, or what stands above it; of a call
-/// also another callee.
+/// Another operand of a sum, a comparison or a call: an argument, or what stands above it; of a
+/// call also another callee.
 fn edit_at_random(module: &mut Fixture, rng: &mut SmallRng) {
     let functions = module.functions();
     let function = functions[rng.random_range(0..functions.len())];

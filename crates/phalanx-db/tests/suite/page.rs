@@ -1,5 +1,6 @@
-//! `docs/queries.md`, the page for drivers: the queries that its tables list exist and run, and each
-//! arrow between queries in its figure is true: to ask the one at the head runs the one at the tail.
+//! `docs/queries.md`, the page for drivers: the queries that its tables list exist and run, and
+//! each arrow between queries in its figure is true: to ask the one at the head runs the one at the
+//! tail.
 
 use std::{collections::BTreeSet, sync::Arc};
 

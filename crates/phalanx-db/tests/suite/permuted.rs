@@ -12,7 +12,8 @@ use phalanx_target::{Scope, varying};
 
 use definition::definition;
 
-/// Whether what `ds.bpermute` gives of lane 5 is equal in the waves of a function with these attributes.
+/// Whether what `ds.bpermute` gives of lane 5 is equal in the waves of a function with these
+/// attributes.
 #[track_caller]
 fn is_uniform(attributes: &str) -> bool {
     let text = format!(
@@ -46,10 +47,12 @@ fn a_lane_of_the_wave_is_one_on_processors_that_permute_whole_waves() {
     assert!(!is_uniform(""), "any processor");
 }
 
-/// A function that names no processor runs on those that others name, whatever the module is compiled for, and what it is said to do holds on all of them.
+/// A function that names no processor runs on those that others name, whatever the module is
+/// compiled for, and what it is said to do holds on all of them.
 #[test]
 fn what_no_processor_is_named_for_holds_on_all_that_are() {
-    // Whether results of `body` are uniform in `@any`, which kernels call that are for these processors.
+    // Whether results of `body` are uniform in `@any`, which kernels call that are for these
+    // processors.
     let is_uniform = |body: &str, kernels: [&str; 2]| {
         let [first, last] = kernels.map(|attributes| {
             let name = attributes.len();

@@ -1,4 +1,5 @@
-//! Edits of pointers: where they come from, what is done with them, and where they lead is repaired, and is that from scratch.
+//! Edits of pointers: where they come from, what is done with them, and where they lead is
+//! repaired, and is that from scratch.
 
 #[path = "flow.rs"]
 mod flow;
@@ -17,7 +18,8 @@ use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
-/// Pointers of all kinds, what they can be made from, and what can be done with them; then `long` slots and their blocks.
+/// Pointers of all kinds, what they can be made from, and what can be done with them; then `long`
+/// slots and their blocks.
 fn text(long: usize) -> String {
     let text = String::from(
         r#"
@@ -229,7 +231,8 @@ fn pointer_operand(body: &Body, inst: InstId, choice: &Choice, rng: &mut SmallRn
     all.choose(rng).copied()
 }
 
-/// One edit of what has to do with pointers, whatever it makes of the program. An edit that would break a rule is none.
+/// One edit of what has to do with pointers, whatever it makes of the program. An edit that would
+/// break a rule is none.
 fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     let function = fixture.edited();
     let choice = Choice::of(fixture);
@@ -294,7 +297,8 @@ fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     done.ok()
 }
 
-/// One edit of tests of addresses, of conditions that are made of them, or of what depends on these. An edit that would break a rule is none.
+/// One edit of tests of addresses, of conditions that are made of them, or of what depends on
+/// these. An edit that would break a rule is none.
 fn random_edit_of_tests(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     let function = fixture.edited();
     let choice = Choice::of(fixture);
@@ -426,8 +430,9 @@ fn seeds() -> u64 {
     std::env::var("PHALANX_POINTERS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
 }
 
-/// What is said of an address is said of what is made of it by steps: who reads that sees something else when another address is tested, by the test or by a
-/// step above it, when a step is one of another address, when nobody asks for the test any more, and when other blocks are behind it.
+/// What is said of an address is said of what is made of it by steps: who reads that sees something
+/// else when another address is tested, by the test or by a step above it, when a step is one of
+/// another address, when nobody asks for the test any more, and when other blocks are behind it.
 #[test]
 fn what_tests_say_follows_steps_and_blocks() {
     let mut fixture = Fixture::tested_pointers();
@@ -484,7 +489,8 @@ fn what_tests_say_follows_steps_and_blocks() {
     assert_eq!((after.solved, after.repaired), (before.solved, before.repaired + 9));
 }
 
-/// What tests say where they have held follows edits of them, of what depends on them, of pointers, and of the flow.
+/// What tests say where they have held follows edits of them, of what depends on them, of pointers,
+/// and of the flow.
 #[test]
 fn tests_of_addresses_follow_random_edits() {
     let (mut edits, mut said, mut kinds) = ([0; 3], 0, [0; 2]);

@@ -1,4 +1,5 @@
-//! Edits of stack slots and of what is done with them: private memory is repaired, and is that from scratch.
+//! Edits of stack slots and of what is done with them: private memory is repaired, and is that from
+//! scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -21,7 +22,8 @@ use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
-/// Slots of all kinds, and all that is done with slots; then `long` times the same with slots of their own.
+/// Slots of all kinds, and all that is done with slots; then `long` times the same with slots of
+/// their own.
 fn text(long: usize) -> String {
     let text = String::from(
         r#"
@@ -364,7 +366,8 @@ fn a_load_more_is_one_less_again() {
     assert_eq!(fixture.ways().repaired, 2);
 }
 
-/// An address that nobody uses changes nothing that is said, but what concerns it: who uses it later does something with the slot.
+/// An address that nobody uses changes nothing that is said, but what concerns it: who uses it
+/// later does something with the slot.
 #[test]
 fn an_address_is_known_before_it_is_used() {
     let mut fixture = Fixture::new(30);
@@ -442,7 +445,8 @@ fn pick(rng: &mut SmallRng, all: &[InstId], first: usize) -> Option<InstId> {
     all[..count].choose(rng).copied()
 }
 
-/// One edit of what has to do with slots, whatever it makes of the program. An edit that would break a rule is none.
+/// One edit of what has to do with slots, whatever it makes of the program. An edit that would
+/// break a rule is none.
 fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     let function = fixture.edited();
     let choice = Choice::of(fixture);

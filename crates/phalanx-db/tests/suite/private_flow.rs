@@ -1,4 +1,5 @@
-//! Edits of blocks in functions with stack slots: private memory and what follows from it are repaired, and are what they are from scratch.
+//! Edits of blocks in functions with stack slots: private memory and what follows from it are
+//! repaired, and are what they are from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -21,12 +22,14 @@ struct Kind {
     is_kernel: bool,
     /// Whether threads part.
     is_divergent: bool,
-    /// Whether blocks lead back, anywhere: where threads part in what comes of that, divergence does not follow.
+    /// Whether blocks lead back, anywhere: where threads part in what comes of that, divergence
+    /// does not follow.
     has_cycles: bool,
 }
 
-/// A function of blocks that lead anywhere behind them, and some back. What one computes no other reads, so that any block may lead to any other. All works on stack
-/// slots: numbers, parts of arrays, pointers, pointers to slots.
+/// A function of blocks that lead anywhere behind them, and some back. What one computes no other
+/// reads, so that any block may lead to any other. All works on stack slots: numbers, parts of
+/// arrays, pointers, pointers to slots.
 fn text(rng: &mut SmallRng, kind: Kind, blocks: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -300,7 +303,8 @@ fn block(fixture: &Fixture, name: &str) -> BlockId {
     fixture.edited().body(&fixture.db).block_of(fixture.named(name)).expect("it is there")
 }
 
-/// A block that keeps its place and what it holds is led to from elsewhere alone, and so dominated by blocks that are no other ones either.
+/// A block that keeps its place and what it holds is led to from elsewhere alone, and so dominated
+/// by blocks that are no other ones either.
 #[test]
 fn another_version_reaches_a_block_that_was_not_edited() {
     let blocks = "
@@ -333,7 +337,8 @@ b:
     assert_eq!((now.repaired, now.solved), (before.repaired + 1, before.solved));
 }
 
-/// A return comes to a block that is led to from elsewhere: what an argument points to is left as that has it.
+/// A return comes to a block that is led to from elsewhere: what an argument points to is left as
+/// that has it.
 #[test]
 fn another_version_reaches_a_return_that_was_split_off() {
     let blocks = "

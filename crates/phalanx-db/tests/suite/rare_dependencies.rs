@@ -10,8 +10,8 @@ use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, Type, Value, builder::Callee};
 use support::Fixture;
 
-/// A function in the target's terms with this body, so long that tables of divergence are kept from the first question on: `%v..` are sums of `%n` behind the
-/// entry.
+/// A function in the target's terms with this body, so long that tables of divergence are kept from
+/// the first question on: `%v..` are sums of `%n` behind the entry.
 fn large(before: &str, target: &str, head: &str, entry: &str, rest: &str) -> String {
     let mut text = format!("target triple = \"{target}\"\n{before}\n{head} {{\nentry:\n{entry}");
     text.push_str("  %v0 = add i32 %n, 1\n");
@@ -66,7 +66,8 @@ fn callee(fixture: &Fixture, name: &str) -> Callee {
     Callee::indirect(fixture.context.const_global(header.name, 0).into(), header.ty)
 }
 
-/// Whether an argument that a function does not return is read depends on whether it was computed in another block.
+/// Whether an argument that a function does not return is read depends on whether it was computed
+/// in another block.
 #[test]
 fn an_argument_of_an_invoke_moves_to_another_block() {
     let text = large(
@@ -110,7 +111,8 @@ fn an_argument_of_an_invoke_moves_to_another_block() {
     }
 }
 
-/// Where nobody comes a value may come to read itself: what was known of it before is no reason for it.
+/// Where nobody comes a value may come to read itself: what was known of it before is no reason for
+/// it.
 #[test]
 fn a_value_that_reads_itself_where_nobody_comes() {
     let text = large(
@@ -206,7 +208,8 @@ fn a_ring_of_new_addresses_where_nobody_comes() {
     check(&fixture, "a ring");
 }
 
-/// One instruction keeps two slots from being private. It goes, after one of them was looked at again.
+/// One instruction keeps two slots from being private. It goes, after one of them was looked at
+/// again.
 #[test]
 fn who_lets_two_slots_escape_is_known_of_both() {
     let text = large(
@@ -233,7 +236,8 @@ fn who_lets_two_slots_escape_is_known_of_both() {
     check(&fixture, "nobody lets them escape any more");
 }
 
-/// A slot that holds an address is read by whoever reads it through a cast of a cast of a cast of a cast.
+/// A slot that holds an address is read by whoever reads it through a cast of a cast of a cast of a
+/// cast.
 #[test]
 fn a_slot_is_read_through_many_casts() {
     let text = large(
@@ -265,7 +269,8 @@ fn a_slot_is_read_through_many_casts() {
     );
 }
 
-/// A call that does nothing with the address of a slot has it all the same: what it gives may depend on what is there.
+/// A call that does nothing with the address of a slot has it all the same: what it gives may
+/// depend on what is there.
 #[test]
 fn a_call_that_touches_nothing_is_given_a_slot() {
     let text = large(
@@ -322,7 +327,8 @@ fn a_load_gets_marks_of_our_own() {
     }
 }
 
-/// Where nobody comes casts may be made from each other: whoever looks for what they are made from comes to an end.
+/// Where nobody comes casts may be made from each other: whoever looks for what they are made from
+/// comes to an end.
 #[test]
 fn casts_of_each_other_where_nobody_comes() {
     let text = "
@@ -460,7 +466,8 @@ fn a_declaration_gets_code() {
     assert!(entries.iter().any(|entry| entry.input == late && entry.is_definition));
 }
 
-/// Text tells not what has changed since: where it leads elsewhere, no edit before or after it may be taken for all that has changed.
+/// Text tells not what has changed since: where it leads elsewhere, no edit before or after it may
+/// be taken for all that has changed.
 #[test]
 fn an_edge_is_read_again_between_edits() {
     let text = |to: &str| {
@@ -532,7 +539,8 @@ fn a_callee_becomes_the_caller() {
     check(&fixture, "the other way round");
 }
 
-/// Text that is read again gives instructions other numbers: what was a step from the argument may be an address of which nothing is known.
+/// Text that is read again gives instructions other numbers: what was a step from the argument may
+/// be an address of which nothing is known.
 #[test]
 fn a_step_is_a_load_when_the_text_is_read_again() {
     let text = |address: &str| {
@@ -564,7 +572,8 @@ fn a_step_is_a_load_when_the_text_is_read_again() {
     check(&fixture, "an address that is loaded");
 }
 
-/// Which bytes an index leads to is not followed: what is kept of a load is not said by what the index is computed from.
+/// Which bytes an index leads to is not followed: what is kept of a load is not said by what the
+/// index is computed from.
 #[test]
 fn an_index_is_computed_from_something_else() {
     let text = large(

@@ -1,4 +1,5 @@
-//! Which edit of a function in recursion is followed by which of them, in which round; and that an edit can make less of what was found.
+//! Which edit of a function in recursion is followed by which of them, in which round; and that an
+//! edit can make less of what was found.
 
 #[path = "support.rs"]
 mod support;
@@ -9,8 +10,8 @@ use phalanx_ir::{BuildError, InstId, Value, edit::Transaction};
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// Functions in a ring, of so many instructions more each: `@a` returns what the last of them does or its second argument, and passes its address on.
-/// `@kernel` calls `@a`.
+/// Functions in a ring, of so many instructions more each: `@a` returns what the last of them does
+/// or its second argument, and passes its address on. `@kernel` calls `@a`.
 fn text(names: &[&str], long: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -63,7 +64,8 @@ impl Ring {
                 let (w, number) = (ring.named(name, "w1"), ring.number(number));
                 ring.edit(name, |edit| edit.set_operand(w, 1, number));
             }
-            // What has been edited once is expected to be edited again; what comes out equal counts as what it was from then on.
+            // What has been edited once is expected to be edited again; what comes out equal counts
+            // as what it was from then on.
             let (one, number) = (ring.named("kernel", "one"), ring.number(number));
             ring.edit("kernel", |edit| edit.set_operand(one, 1, number));
             ring.ask();
@@ -128,7 +130,8 @@ impl Ring {
         ]
     }
 
-    /// What was found since, of all functions, as cells of a table; that it is what a new database finds.
+    /// What was found since, of all functions, as cells of a table; that it is what a new database
+    /// finds.
     #[track_caller]
     fn found(&self, before: &[Counts], what: &str) -> String {
         self.ask();

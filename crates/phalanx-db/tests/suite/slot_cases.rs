@@ -1,4 +1,5 @@
-//! What hangs on what where stack slots are edited: a case each in which an answer would be wrong if one thing were left out.
+//! What hangs on what where stack slots are edited: a case each in which an answer would be wrong
+//! if one thing were left out.
 
 #[path = "support.rs"]
 mod support;
@@ -8,7 +9,8 @@ use phalanx_ir::{BuildError, InstBuilder, InstId, Value, edit::Transaction};
 use phalanx_target::{Scope, varying};
 use support::Fixture;
 
-/// A kernel in which `start` stands before a test of `%d`, with so much behind that it is a large one.
+/// A kernel in which `start` stands before a test of `%d`, with so much behind that it is a large
+/// one.
 fn text(start: &str) -> String {
     let mut text = format!(
         r#"
@@ -85,7 +87,8 @@ impl Case {
     }
 }
 
-/// A call is lowered again because of a number that it is given; what it reads from a slot is stated again with it.
+/// A call is lowered again because of a number that it is given; what it reads from a slot is
+/// stated again with it.
 #[test]
 fn a_call_that_is_lowered_again_reads_what_it_read() {
     let start = "
@@ -142,7 +145,8 @@ on:";
     case.expect("d", true);
 }
 
-/// Where there are too many uses, all of it is made anew, and compared with what was known before the edit: also of where pointers come from.
+/// Where there are too many uses, all of it is made anew, and compared with what was known before
+/// the edit: also of where pointers come from.
 #[test]
 fn what_is_given_up_half_way_is_as_it_was() {
     let start = String::from(
@@ -164,7 +168,8 @@ fn what_is_given_up_half_way_is_as_it_was() {
     case.expect("d", true);
 }
 
-/// A store where nobody comes puts no address anywhere: the slot holds one, whether that stays or goes.
+/// A store where nobody comes puts no address anywhere: the slot holds one, whether that stays or
+/// goes.
 #[test]
 fn a_second_address_where_nobody_comes() {
     let start = "

@@ -1,4 +1,5 @@
-//! Edits of what is done with stack slots: divergence follows at the price of the slots in question, and is that from scratch.
+//! Edits of what is done with stack slots: divergence follows at the price of the slots in
+//! question, and is that from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -9,8 +10,8 @@ use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
-/// A kernel as a compiler writes it that does not optimise: arguments and variables are in slots, pointers to them as well; then `long` times
-/// the same with slots of their own.
+/// A kernel as a compiler writes it that does not optimise: arguments and variables are in slots,
+/// pointers to them as well; then `long` times the same with slots of their own.
 fn text(long: usize) -> String {
     let text = String::from(
         r#"
@@ -284,7 +285,8 @@ fn slots_follow_edits() {
     }
 }
 
-/// One edit of an instruction that has to do with memory, whatever it makes of the program. An edit that would break a rule is none.
+/// One edit of an instruction that has to do with memory, whatever it makes of the program. An edit
+/// that would break a rule is none.
 fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> bool {
     let function = fixture.edited();
     let body = function.body(&fixture.db);
@@ -340,7 +342,8 @@ fn seeds() -> u64 {
     std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
 }
 
-/// What is known of a load that reads another slot since stays with that one when its old slot is one again.
+/// What is known of a load that reads another slot since stays with that one when its old slot is
+/// one again.
 #[test]
 fn a_load_has_left_a_slot_that_was_none_for_a_while() {
     let mut fixture = Fixture::warm(30);

@@ -20,7 +20,8 @@ use support::Fixture;
 
 const ASSUMED: Assumptions = Assumptions { barriers: Some(BarrierModel::Strict), race_free: false };
 
-/// A kernel with two branches, one within the other; calls of what is defined here, elsewhere and in the target; and `long` sums.
+/// A kernel with two branches, one within the other; calls of what is defined here, elsewhere and
+/// in the target; and `long` sums.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -368,10 +369,12 @@ fn control_and_edges_are_those_of_the_branches() {
     fixture.check("an edge leads elsewhere");
 }
 
-/// The order of blocks is no part of the body, and not told by its journal when a module is read again.
+/// The order of blocks is no part of the body, and not told by its journal when a module is read
+/// again.
 #[test]
 fn blocks_are_put_back_by_a_reload() {
-    // Findings are in the order of the text: a barrier in each of two blocks that only some threads execute.
+    // Findings are in the order of the text: a barrier in each of two blocks that only some threads
+    // execute.
     let barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
     let text = text(400)
         .replace("mul i32 %v0, %v0", "mul i32 %v0, %tid")

@@ -1,4 +1,5 @@
-//! Which edit runs which query about memory spaces again, and that a repaired answer is the one from scratch.
+//! Which edit runs which query about memory spaces again, and that a repaired answer is the one
+//! from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -241,7 +242,8 @@ fn members_and_tables_are_read_from_afar() {
     assert_eq!((after.repaired, after.solved), (before.repaired + 10, before.solved));
 }
 
-/// Blocks in a row, some of them loops in which two pointers change places; each pointer is made from one before.
+/// Blocks in a row, some of them loops in which two pointers change places; each pointer is made
+/// from one before.
 fn pointers(rng: &mut SmallRng, blocks: u32) -> String {
     let mut text = String::from(
         r#"
@@ -377,7 +379,8 @@ fn random_edits_of_pointers_are_followed() {
     assert!(repaired > 200 && solved < 20, "{repaired} repaired, {solved} solved");
 }
 
-/// Of an integer that can hold no address nothing is known, and whoever reads it sees that: also where nothing was known to come in before.
+/// Of an integer that can hold no address nothing is known, and whoever reads it sees that: also
+/// where nothing was known to come in before.
 #[test]
 fn an_integer_comes_to_be_followed_and_no_longer() {
     let mut padding = String::from("  %v0 = add i32 %n, 1\n");

@@ -1,4 +1,5 @@
-//! Which edit of a large function that is called leaves what of its summary, and that it is the one from scratch.
+//! Which edit of a large function that is called leaves what of its summary, and that it is the one
+//! from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -10,7 +11,8 @@ use phalanx_ir::{
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// A function that returns something, with loops, calls, a slot and operations of the wave; `long` instructions between.
+/// A function that returns something, with loops, calls, a slot and operations of the wave; `long`
+/// instructions between.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -84,7 +86,8 @@ impl Edited {
         for operand in [7, 8, 3] {
             let (at, operand) = (edited.named("v1"), edited.number(operand));
             edited.edit(|edit| edit.set_operand(at, 1, operand));
-            // What has been edited once is expected to be edited again; a summary that comes out equal counts as the one of before from then on.
+            // What has been edited once is expected to be edited again; a summary that comes out
+            // equal counts as the one of before from then on.
             edited.edit_leaf(1, operand);
             edited.ask();
         }
@@ -142,7 +145,8 @@ impl Edited {
         queries::divergence(&self.0.db, self.0.function("kernel"));
     }
 
-    /// How the parts were found after an edit, as cells of a table, and whether callers are concerned.
+    /// How the parts were found after an edit, as cells of a table, and whether callers are
+    /// concerned.
     fn found(&self, before: (queries::Repairs, queries::KeptAnswers)) -> String {
         self.ask();
         let (repairs, kept) = self.counts();
@@ -284,7 +288,8 @@ fn the_table_in_the_documentation_is_what_happens() {
     check_table(page, "| edited in a large function that is called |", &table);
 }
 
-/// An answer that becomes less durable counts as another one, equal or not: that is so at the first edit of what it was found from.
+/// An answer that becomes less durable counts as another one, equal or not: that is so at the first
+/// edit of what it was found from.
 #[test]
 fn an_equal_summary_stops_there_from_the_second_edit_on() {
     let mut f = Edited(Fixture::of(&text(4), "callee"));
@@ -300,7 +305,8 @@ fn an_equal_summary_stops_there_from_the_second_edit_on() {
     }
 }
 
-/// Arguments are told apart by fewer bits where there are reductions, so there are more passes; what is known of the last arguments is the same.
+/// Arguments are told apart by fewer bits where there are reductions, so there are more passes;
+/// what is known of the last arguments is the same.
 #[test]
 fn a_first_reduction_and_its_end() {
     for count in [12, 22] {
@@ -441,7 +447,8 @@ fn what_is_left_in_memory_of_the_caller() {
     assert_ne!(left(&f), before);
 }
 
-/// A call that may unwind decides by itself where threads go: a source of the function, and of no argument.
+/// A call that may unwind decides by itself where threads go: a source of the function, and of no
+/// argument.
 #[test]
 fn a_call_that_may_unwind() {
     let text = with_more(12)

@@ -1,4 +1,5 @@
-//! Edits of a large function that is given pointers: what it does through them is repaired, and is that from scratch.
+//! Edits of a large function that is given pointers: what it does through them is repaired, and is
+//! that from scratch.
 
 mod random;
 
@@ -13,7 +14,8 @@ use phalanx_ir::{
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// A function that is given pointers: what `%a` and `%b` point to is read, written and handed on, `%c` is put into a slot first; then `long` sums.
+/// A function that is given pointers: what `%a` and `%b` point to is read, written and handed on,
+/// `%c` is put into a slot first; then `long` sums.
 fn text(long: usize) -> String {
     let mut text = String::from(
         r#"
@@ -429,7 +431,8 @@ two:
     format!("{}{body}{rest}", &text[..from])
 }
 
-/// What is known of memory is found again after an edit of the graph, whether or not there is any slot.
+/// What is known of memory is found again after an edit of the graph, whether or not there is any
+/// slot.
 #[test]
 fn the_graph_of_a_function_without_slots() {
     let mut f = Fixture::warm(&without_slots(400));
@@ -467,7 +470,8 @@ fn nothing_is_done_with_what_is_there() {
     assert!(f.through().is_none());
 }
 
-/// What attributes say of a function that only sounds like an intrinsic is known of it however long ago the call was looked at.
+/// What attributes say of a function that only sounds like an intrinsic is known of it however long
+/// ago the call was looked at.
 #[test]
 fn a_made_up_intrinsic_promises_something() {
     let mut text = String::from(

@@ -5,8 +5,8 @@ use crate::dom::inserted;
 use crate::node::Node;
 
 impl Cfg {
-    /// The graph with a node split in two: its edges out start in a new node, which is entered from it alone, has the next
-    /// number, and follows it in the layout.
+    /// The graph with a node split in two: its edges out start in a new node, which is entered from
+    /// it alone, has the next number, and follows it in the layout.
     ///
     /// ```
     /// use phalanx_graph::{Cfg, Node};
@@ -54,8 +54,8 @@ impl Cfg {
         Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
     }
 
-    /// The graph with a new node on the edge that is the given one of those out of a node. It has the next number, and follows the
-    /// node in the layout.
+    /// The graph with a new node on the edge that is the given one of those out of a node. It has
+    /// the next number, and follows the node in the layout.
     ///
     /// None when there is no such edge, or another one with the same ends.
     #[must_use]
@@ -77,8 +77,9 @@ impl Cfg {
         Some(Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out })
     }
 
-    /// The graph with two nodes merged: `node`, which leads to `next` alone, takes over where that one leads, which is entered from
-    /// it alone and is left with no edge. In the layout `next` must follow `node`; it is not laid out any more.
+    /// The graph with two nodes merged: `node`, which leads to `next` alone, takes over where that
+    /// one leads, which is entered from it alone and is left with no edge. In the layout `next`
+    /// must follow `node`; it is not laid out any more.
     ///
     /// None when the nodes are not like that.
     #[must_use]

@@ -1,22 +1,23 @@
 //! Builds the cycle hierarchy in almost linear time.
 //!
-//! Havlak's algorithm takes the nodes in decreasing preorder of a depth-first search. A node `h` with
-//! an edge from a descendant (or from itself) heads a cycle: the cycles and nodes found by walking
-//! backwards from the sources of those edges through descendants of `h`. What has been put into a cycle
-//! is represented from then on by the cycle's header (union-find), so each node and each cycle is
-//! walked once.
+//! Havlak's algorithm takes the nodes in decreasing preorder of a depth-first search. A node `h`
+//! with an edge from a descendant (or from itself) heads a cycle: the cycles and nodes found by
+//! walking backwards from the sources of those edges through descendants of `h`. What has been put
+//! into a cycle is represented from then on by the cycle's header (union-find), so each node and
+//! each cycle is walked once.
 //!
 //! Walking backwards can meet an edge whose source is no descendant of `h`: the cycle has a second
 //! entry there. Havlak looks at such edges again in each enclosing cycle, which is quadratic.
-//! Ramalingam (*Identifying Loops in Almost Linear Time*, 1999) showed that the edge `p -> b` cannot
-//! matter again before the lowest common ancestor `w` of `p` and `b` in the search tree is reached, and
-//! that there it may be replaced by an edge to `b`'s representative. The edge waits in a bucket at
-//! `w`. In decreasing preorder `w` is found by another compressed climb: `p` is numbered after the
-//! subtree of `h`, so the highest ancestor of `p` numbered above `h` is a child of `w`.
+//! Ramalingam (*Identifying Loops in Almost Linear Time*, 1999) showed that the edge `p -> b`
+//! cannot matter again before the lowest common ancestor `w` of `p` and `b` in the search tree is
+//! reached, and that there it may be replaced by an edge to `b`'s representative. The edge waits in
+//! a bucket at `w`. In decreasing preorder `w` is found by another compressed climb: `p` is
+//! numbered after the subtree of `h`, so the highest ancestor of `p` numbered above `h` is a child
+//! of `w`.
 //!
-//! Predecessors are taken in decreasing order of their position, and absorbed cycles and nodes keep the
-//! order in which they were absorbed. For reducible graphs this is the order in which LLVM lists
-//! the blocks of a cycle.
+//! Predecessors are taken in decreasing order of their position, and absorbed cycles and nodes keep
+//! the order in which they were absorbed. For reducible graphs this is the order in which LLVM
+//! lists the blocks of a cycle.
 
 use super::{CrossingEdges, CrossingNodes, Cycle, Cycles};
 use std::cell::Cell;
@@ -258,8 +259,8 @@ impl<G: Graph + ?Sized> Finder<'_, G> {
         *bucket = self.tables.late.len() as u32 - 1;
     }
 
-    /// The lowest common ancestor of `p` and `h` in the search tree, where `h` is the node at hand and
-    /// `p` is a proper ancestor of it or numbered after its subtree.
+    /// The lowest common ancestor of `p` and `h` in the search tree, where `h` is the node at hand
+    /// and `p` is a proper ancestor of it or numbered after its subtree.
     fn common_ancestor(&mut self, p: Node, h: Node) -> Node {
         let number = |node: Node| self.dfs.interval[node.index()].0;
         let (mut at, limit) = (number(p), number(h));
@@ -378,7 +379,8 @@ fn common_depth(cycles: &Cycles, a: Node, b: Node) -> u32 {
     cycles.common(a, b).map_or(0, |c| cycles.depth(c))
 }
 
-/// The targets of late edges: every entry that is not the header is one, for each cycle that it enters.
+/// The targets of late edges: every entry that is not the header is one, for each cycle that it
+/// enters.
 fn crossing_nodes(cycles: &mut Cycles, late: &[LateEdge]) -> CrossingNodes {
     if late.is_empty() {
         return CrossingNodes::default();

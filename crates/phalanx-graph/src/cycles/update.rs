@@ -10,10 +10,12 @@ use crate::threshold::Thresholds;
 impl Cycles {
     /// The hierarchy of a graph made by [`Cfg::after_split`]: the new node is in the same cycles.
     ///
-    /// It takes the place of the node among the blocks of its innermost cycle, and the node follows; but a header stays first,
-    /// and the place of the new node is found by going back from the header as the construction does.
+    /// It takes the place of the node among the blocks of its innermost cycle, and the node
+    /// follows; but a header stays first, and the place of the new node is found by going back from
+    /// the header as the construction does.
     ///
-    /// None when that is not enough to know: the node is the header of a cycle with an irreducible one inside.
+    /// None when that is not enough to know: the node is the header of a cycle with an irreducible
+    /// one inside.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -56,9 +58,11 @@ impl Cycles {
         Some(hierarchy)
     }
 
-    /// The hierarchy of a graph made by [`Cfg::after_edge_split`]: the new node is in the cycles that have both ends of the edge.
+    /// The hierarchy of a graph made by [`Cfg::after_edge_split`]: the new node is in the cycles
+    /// that have both ends of the edge.
     ///
-    /// None when that is not enough to know: there is an irreducible cycle in the innermost of them.
+    /// None when that is not enough to know: there is an irreducible cycle in the innermost of
+    /// them.
     #[must_use]
     pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -98,7 +102,8 @@ impl Cycles {
         Self { innermost, cycles, blocks, entries, exits }
     }
 
-    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges out are the node's now.
+    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges
+    /// out are the node's now.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
         let mut innermost = self.innermost.clone();
@@ -145,7 +150,8 @@ impl Cycles {
         Self { innermost, cycles, blocks, entries, exits }
     }
 
-    /// Where the new node comes among the blocks of its innermost cycle: goes back from the header as the construction does.
+    /// Where the new node comes among the blocks of its innermost cycle: goes back from the header
+    /// as the construction does.
     fn place(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
         let new = Node::new(split.node_count() - 1);
         let header = self.header(cycle);
@@ -156,7 +162,8 @@ impl Cycles {
         {
             return None;
         }
-        // What stands for a block of the cycle: itself, or the header of the nested cycle around it.
+        // What stands for a block of the cycle: itself, or the header of the nested cycle around
+        // it.
         let part = |block: Node| {
             if block == new || block == header {
                 return Some(block);

@@ -19,7 +19,8 @@ pub(crate) fn inserted<T: Copy>(list: &[T], at: usize, item: T) -> Vec<T> {
 }
 
 impl DomTree {
-    /// The tree of [`Cfg::after_split`](crate::Cfg::after_split): the new node stands between the node and its children.
+    /// The tree of [`Cfg::after_split`](crate::Cfg::after_split): the new node stands between the
+    /// node and its children.
     #[must_use]
     pub fn after_split(&self, node: Node) -> Self {
         let new = Node::new(self.node_count());
@@ -57,7 +58,8 @@ impl DomTree {
         Some(tree)
     }
 
-    /// Puts a node of the graph that is not in the tree on the edge from its only predecessor to its only successor.
+    /// Puts a node of the graph that is not in the tree on the edge from its only predecessor to
+    /// its only successor.
     pub(crate) fn put_on_edge<G: Graph + ?Sized>(
         &mut self,
         graph: &G,
@@ -85,7 +87,8 @@ impl DomTree {
         Some(())
     }
 
-    /// What a node strictly dominates and can be reached from the successors that it has before another one.
+    /// What a node strictly dominates and can be reached from the successors that it has before
+    /// another one.
     fn met_before<G: Graph + ?Sized>(&self, graph: &G, from: Node, to: Node) -> Option<BitSet> {
         let mut met = BitSet::new(self.idom.len());
         let before = graph.successors(from).iter().take_while(|next| **next != to);
@@ -120,7 +123,8 @@ impl DomTree {
         self.preorder.insert(at as usize, new);
     }
 
-    /// The tree with its root, which has the last number, moved by one, and its number given to a node that is not in it.
+    /// The tree with its root, which has the last number, moved by one, and its number given to a
+    /// node that is not in it.
     pub(crate) fn with_room_below_root(&self) -> Self {
         let mut tree = self.clone();
         let root = self.root();
@@ -133,7 +137,8 @@ impl DomTree {
         tree
     }
 
-    /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): the node takes over the children of the other, its only child.
+    /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): the node takes over the children
+    /// of the other, its only child.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
         let (at, end) = self.interval[next.index()];
@@ -148,8 +153,9 @@ impl DomTree {
         tree
     }
 
-    /// The tree of the reversed graph: the node, the only child of the other, takes the place of that one, which becomes a child of
-    /// the root, before the child that is given or else as the last.
+    /// The tree of the reversed graph: the node, the only child of the other, takes the place of
+    /// that one, which becomes a child of the root, before the child that is given or else as the
+    /// last.
     pub(crate) fn with_parent_taken_out(
         &self,
         node: Node,
@@ -192,8 +198,8 @@ impl DomTree {
         tree
     }
 
-    /// The tree when the node is put between another one and that one's parent; the number of the root, which is the last, is
-    /// one more then. `node` is the number that the root has had.
+    /// The tree when the node is put between another one and that one's parent; the number of the
+    /// root, which is the last, is one more then. `node` is the number that the root has had.
     pub(crate) fn with_parent_put_in(&self, child: Node) -> Self {
         let root = self.root();
         let (new, last) = (root, Node::new(root.index() + 1));

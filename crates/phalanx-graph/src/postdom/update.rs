@@ -4,12 +4,13 @@ use super::{PostDomTree, Reversed};
 use crate::cfg::Cfg;
 use crate::node::Node;
 
-/// Endless loops are given roots within a budget that depends on the size of the graph. It is enough for any graph up to this
-/// size.
+/// Endless loops are given roots within a budget that depends on the size of the graph. It is
+/// enough for any graph up to this size.
 const SMALL: usize = 256;
 
 impl PostDomTree {
-    /// The tree of a graph made by [`Cfg::after_split`]: the new node stands between the node and its parent.
+    /// The tree of a graph made by [`Cfg::after_split`]: the new node stands between the node and
+    /// its parent.
     ///
     /// None when the choice of roots may be another one: in large graphs with endless loops.
     #[must_use]
@@ -26,8 +27,8 @@ impl PostDomTree {
 
     /// The tree of a graph made by [`Cfg::after_edge_split`].
     ///
-    /// None when the choice of roots may be another one, which is when there are endless loops, or when it takes too long to find
-    /// the place of the new node among its siblings.
+    /// None when the choice of roots may be another one, which is when there are endless loops, or
+    /// when it takes too long to find the place of the new node among its siblings.
     #[must_use]
     pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
         if self.roots.len() > split.exits().count() {
@@ -40,10 +41,11 @@ impl PostDomTree {
         Some(Self { tree, roots: self.roots.clone() })
     }
 
-    /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other, which is a root of its own.
+    /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other,
+    /// which is a root of its own.
     ///
-    /// None when the choice of roots may be another one: where there are endless loops, in large graphs, or when the other comes first
-    /// by number, so that a search may have begun there.
+    /// None when the choice of roots may be another one: where there are endless loops, in large
+    /// graphs, or when the other comes first by number, so that a search may have begun there.
     #[must_use]
     pub fn after_merge(&self, merged: &Cfg, node: Node, next: Node) -> Option<Self> {
         let mut roots = self.roots.clone();

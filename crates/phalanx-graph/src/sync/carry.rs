@@ -1,17 +1,19 @@
 //! What stays true of sync dependence when an edit makes one graph of another.
 //!
-//! Both graphs and their facts are at hand. Blocks keep their numbers; what is compared is the reduced graph, row by row:
-//! parents in the level tree, cycles by header, edges into each node, edges out of cycles. From the differences follows
-//! which nodes a search for an answer could meet in another state than before (*stale* nodes). An answer whose [`Footprint`]
-//! holds no stale node is an answer still; only the numbers of cycles and edges in it may be others.
+//! Both graphs and their facts are at hand. Blocks keep their numbers; what is compared is the
+//! reduced graph, row by row: parents in the level tree, cycles by header, edges into each node,
+//! edges out of cycles. From the differences follows which nodes a search for an answer could meet
+//! in another state than before (*stale* nodes). An answer whose [`Footprint`] holds no stale node
+//! is an answer still; only the numbers of cycles and edges in it may be others.
 //!
-//! **Renamed edges.** A block that is split passes its end on to a new block, and a block on an edge passes the edge on. These
-//! are no differences: chains of new blocks with one way in and one way out are skipped in the new graph, those of blocks that
-//! went are skipped in the old one, and when a block leads to the same blocks as before then its edges are the same edges
-//! with other ends ([`Carry::tails`]).
+//! **Renamed edges.** A block that is split passes its end on to a new block, and a block on an
+//! edge passes the edge on. These are no differences: chains of new blocks with one way in and one
+//! way out are skipped in the new graph, those of blocks that went are skipped in the old one, and
+//! when a block leads to the same blocks as before then its edges are the same edges with other
+//! ends ([`Carry::tails`]).
 //!
-//! **Stale nodes.** A search reads of a node: the edges into it, the frontier of its dominance within its level, the edges
-//! back and the edges out of the level below it. So:
+//! **Stale nodes.** A search reads of a node: the edges into it, the frontier of its dominance
+//! within its level, the edges back and the edges out of the level below it. So:
 //!
 //! | difference | stale |
 //! |---|---|
@@ -21,8 +23,8 @@
 //! | innermost cycle | the node |
 //! | anything within an irreducible region: blocks, edges from and to them, cycles, dominators | the node that stands for it |
 //!
-//! **Complexity.** O(nodes + edges) comparisons of what lies in memory in order, and a bounded number of steps up the trees;
-//! beyond that there is no answer.
+//! **Complexity.** O(nodes + edges) comparisons of what lies in memory in order, and a bounded
+//! number of steps up the trees; beyond that there is no answer.
 
 mod compare;
 mod ends;
@@ -46,7 +48,8 @@ pub struct Carry<'a> {
     /// New cycle by old one, or `NONE`.
     cycles: Vec<u32>,
     has_same_cycles: bool,
-    /// New number by old number of an edge out of a cycle, or `NONE`; not there when all are the same.
+    /// New number by old number of an edge out of a cycle, or `NONE`; not there when all are the
+    /// same.
     leaving: Option<Numbers>,
     stale: BitSet,
     /// By word of these: how many are in the words before.
@@ -111,7 +114,8 @@ impl<'a> Side<'a> {
 #[derive(Clone, Debug)]
 struct Numbers {
     new: Vec<u32>,
-    /// By old number: how often up to here the new number was not the one after that of the one before.
+    /// By old number: how often up to here the new number was not the one after that of the one
+    /// before.
     breaks: Vec<u32>,
 }
 
@@ -139,7 +143,8 @@ struct Renamed {
 }
 
 impl<'a> Carry<'a> {
-    /// Compares two graphs. `touched` are blocks whose successors may be others, new ones included, if they are known.
+    /// Compares two graphs. `touched` are blocks whose successors may be others, new ones included,
+    /// if they are known.
     ///
     /// None when they have too little in common.
     #[must_use]
@@ -220,7 +225,8 @@ impl<'a> Carry<'a> {
         is_whole.then(|| (low, numbers.new[last] + 1))
     }
 
-    /// What is to be added to the numbers of forward edges into a node, wrapping, if the edges into it are the same.
+    /// What is to be added to the numbers of forward edges into a node, wrapping, if the edges into
+    /// it are the same.
     #[must_use]
     pub fn entering(&self, node: Node) -> Option<u32> {
         let is_same = self.new.has(node) && !self.other_rows.contains(node.index());
@@ -286,14 +292,15 @@ impl<'a> Carry<'a> {
         &self.changed.tails
     }
 
-    /// Old blocks that are in other cycles than before, or in another region, or reachable and were not, or were and are not.
+    /// Old blocks that are in other cycles than before, or in another region, or reachable and were
+    /// not, or were and are not.
     #[must_use]
     pub fn recycled(&self) -> &[Node] {
         &self.recycled
     }
 
-    /// Intervals of positions, see [`SyncView::dominated`], of what is dominated by others than before: apart and in
-    /// order.
+    /// Intervals of positions, see [`SyncView::dominated`], of what is dominated by others than
+    /// before: apart and in order.
     #[must_use]
     pub fn redominated(&self) -> &[(u32, u32)] {
         &self.redominated

@@ -1,7 +1,8 @@
 //! A graph with the facts that sync dependence is of, to be kept beyond an edit.
 //!
-//! Who follows edits compares the graph that an answer was found in with what has become of it, so it keeps the former. Several who follow
-//! one function share the copy: while one of them has it, the table knows where it is.
+//! Who follows edits compares the graph that an answer was found in with what has become of it, so
+//! it keeps the former. Several who follow one function share the copy: while one of them has it,
+//! the table knows where it is.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -20,7 +21,8 @@ pub struct GraphCopy {
 }
 
 impl SyncDependence {
-    /// A copy of the graph that the table is of, with its facts: the one that somebody has, or a new one. O(1) or O(blocks + edges).
+    /// A copy of the graph that the table is of, with its facts: the one that somebody has, or a
+    /// new one. O(1) or O(blocks + edges).
     #[must_use]
     pub fn copy_graph(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Arc<GraphCopy> {
         // A copy of the table shares what is in it once something is.

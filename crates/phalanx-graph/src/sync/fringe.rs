@@ -1,9 +1,9 @@
 //! Dominance frontiers within levels, as lists that share their tails.
 //!
-//! The frontier of a node is made of the frontiers of its children in the level tree, without what the node
-//! itself is the parent of, and of the targets of its own edges. All frontiers together can be
-//! quadratic: a row of `n` nodes whose last one jumps to `m` places further out has `n * m` entries. But
-//! going up, a list only loses its deepest entries and gains a few:
+//! The frontier of a node is made of the frontiers of its children in the level tree, without what
+//! the node itself is the parent of, and of the targets of its own edges. All frontiers together
+//! can be quadratic: a row of `n` nodes whose last one jumps to `m` places further out has `n * m`
+//! entries. But going up, a list only loses its deepest entries and gains a few:
 //!
 //! ```text
 //!   h1 -> h2 -> h3 -> {j3, j2, j1}    lists, deepest parent first:   h3: j3 - j2 - j1
@@ -11,9 +11,9 @@
 //!   j1 has a parent above h1                                          h1:           j1
 //! ```
 //!
-//! So lists are kept sorted by the depth of the parents of their entries, deepest first, and a list is a
-//! position in a forest of cells: taking away the deepest entries is to go on in the list, and adding
-//! copies only what is deeper than what is added. Lists that are equal are the same.
+//! So lists are kept sorted by the depth of the parents of their entries, deepest first, and a list
+//! is a position in a forest of cells: taking away the deepest entries is to go on in the list, and
+//! adding copies only what is deeper than what is added. Lists that are equal are the same.
 
 use crate::dfs::NONE;
 use crate::node::Node;
@@ -83,8 +83,8 @@ impl Iterator for Fringe<'_> {
 
 /// Computes the frontiers.
 ///
-/// `preorder` and `parent` (by node) describe the level tree; `edges` are pairs of a node and a target
-/// that is not below it, in any order.
+/// `preorder` and `parent` (by node) describe the level tree; `edges` are pairs of a node and a
+/// target that is not below it, in any order.
 pub(crate) fn fringes(
     preorder: &[Node],
     parent: &[u32],
@@ -178,7 +178,8 @@ impl Builder<'_> {
         self.first[up as usize] = self.merge(known, list);
     }
 
-    /// The union of two lists; shares the end of one of them, and all of it if the other adds nothing.
+    /// The union of two lists; shares the end of one of them, and all of it if the other adds
+    /// nothing.
     fn merge(&mut self, a: u32, b: u32) -> u32 {
         if a == NONE || b == NONE {
             return if a == NONE { b } else { a };
@@ -243,7 +244,8 @@ mod tests {
         let mut parent: Vec<u32> = (0..=n).map(|i| i.wrapping_sub(1)).collect();
         parent.extend(0..n);
         let edges: Vec<(u32, u32)> = (0..n).map(|i| (n, n + 1 + i)).collect();
-        // Not a preorder, but parents come first and the row is in order, which is all that matters.
+        // Not a preorder, but parents come first and the row is in order, which is all that
+        // matters.
         let found = fringes_of(&parent, &edges);
         for i in 0..=n {
             let expected: Vec<u32> = (0..i).rev().map(|j| n + 1 + j).collect();

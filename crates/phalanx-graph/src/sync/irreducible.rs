@@ -1,34 +1,36 @@
 //! Sync dependence of branches inside irreducible cycles.
 //!
-//! Inside the outermost irreducible cycle around a branch, the *region*, threads have no block where they
-//! meet once per round under every cycle hierarchy. There LLVM's label propagation decides, with all its
-//! known faults repaired (see [`label`](crate::sync::label)), restricted to the region: labels that
-//! leave the region never come back to it. What is outside of the region sees which edges out of it carry
-//! which labels, and is treated like everything else, by a wave.
+//! Inside the outermost irreducible cycle around a branch, the *region*, threads have no block
+//! where they meet once per round under every cycle hierarchy. There LLVM's label propagation
+//! decides, with all its known faults repaired (see [`label`](crate::sync::label)), restricted to
+//! the region: labels that leave the region never come back to it. What is outside of the region
+//! sees which edges out of it carry which labels, and is treated like everything else, by a wave.
 //!
-//! **Every hierarchy.** LLVM's rules look at the headers of the cycles that one depth-first search happens to
-//! find, but the answer must be right for all. A block `y` of the region can be the header of a cycle `S`
-//! around the branch only if it is an entry of `S`; since its immediate dominator is on every way to it,
-//! that one is not in `S`. So `S` lies in the component of `y` in the region without `idom(y)`: the
-//! [`Candidate`]s of a region are its blocks with at least two predecessors and these components. Then
+//! **Every hierarchy.** LLVM's rules look at the headers of the cycles that one depth-first search
+//! happens to find, but the answer must be right for all. A block `y` of the region can be the
+//! header of a cycle `S` around the branch only if it is an entry of `S`; since its immediate
+//! dominator is on every way to it, that one is not in `S`. So `S` lies in the component of `y` in
+//! the region without `idom(y)`: the [`Candidate`]s of a region are its blocks with at least two
+//! predecessors and these components. Then
 //!
-//! - a join is unreliable when a candidate, of a component that contains branch and join, is on some way
-//!   between them without being on every way from the entry to the join: some threads have passed the
-//!   header of a cycle around the join since the branch, others not;
+//! - a join is unreliable when a candidate, of a component that contains branch and join, is on
+//!   some way between them without being on every way from the entry to the join: some threads have
+//!   passed the header of a cycle around the join since the branch, others not;
 //! - an exit of a candidate's component is divergent when it does not have the candidate's label.
 //!
 //! Repairing LLVM's five known faults is not enough: these rules find more, in one of 35,000 random
 //! functions.
 //!
-//! **Stopping early.** LLVM goes on when one node is left, since the label could run round the region and
-//! meet others. It cannot when every labelled block lies in the branch's innermost cycle and is strictly
-//! dominated by the branch: the way back to it leads through the branch.
+//! **Stopping early.** LLVM goes on when one node is left, since the label could run round the
+//! region and meet others. It cannot when every labelled block lies in the branch's innermost cycle
+//! and is strictly dominated by the branch: the way back to it leads through the branch.
 //!
-//! **Footprint.** What follows within a region depends on the region alone; see `carry::regions` for what that is. Outside of it a wave says where it has
-//! looked.
+//! **Footprint.** What follows within a region depends on the region alone; see `carry::regions`
+//! for what that is. Outside of it a wave says where it has looked.
 //!
-//! **Limit.** In a large region most branches have a join that makes the region unreliable as a whole. A
-//! propagation that has not finished after [`LIMIT`] edges assumes so. This depends on the graph alone.
+//! **Limit.** In a large region most branches have a join that makes the region unreliable as a
+//! whole. A propagation that has not finished after [`LIMIT`] edges assumes so. This depends on the
+//! graph alone.
 
 use std::collections::BinaryHeap;
 
@@ -214,7 +216,8 @@ impl<'a> Irreducible<'a> {
         }
     }
 
-    /// The consequences of the branch that ends a block of a region, and where outside of it was looked.
+    /// The consequences of the branch that ends a block of a region, and where outside of it was
+    /// looked.
     pub(crate) fn branch(
         &mut self,
         wave: &mut Wave<'a>,
@@ -455,7 +458,8 @@ impl<'a> Irreducible<'a> {
         found.dedup();
     }
 
-    /// The smallest cycle of the hierarchy at hand that contains what the candidate's cycles may contain.
+    /// The smallest cycle of the hierarchy at hand that contains what the candidate's cycles may
+    /// contain.
     fn smallest_around(&self, region: CycleId, branch: Node, candidate: &Candidate) -> CycleId {
         let (Some(component), Some(inner)) = (&candidate.component, self.cycles.innermost(branch))
         else {
@@ -465,7 +469,8 @@ impl<'a> Irreducible<'a> {
         self.cycles.ancestors(inner).find(contains).unwrap_or(region)
     }
 
-    /// What follows outside of the region from the labels on the edges that leave it, and where that was looked for.
+    /// What follows outside of the region from the labels on the edges that leave it, and where
+    /// that was looked for.
     fn outside(
         &mut self,
         wave: &mut Wave<'a>,
@@ -514,8 +519,8 @@ impl<'a> Irreducible<'a> {
         looked
     }
 
-    /// The label on an edge out of the region; `own` when nobody else has it. `None` when no label gets
-    /// there.
+    /// The label on an edge out of the region; `own` when nobody else has it. `None` when no label
+    /// gets there.
     fn edge_label(&self, region: CycleId, branch: Node, from: Node, own: u32) -> Option<u32> {
         let mut label = match self.label[from.index()] {
             _ if from == branch => Some(own),

@@ -1,15 +1,16 @@
-//! Sync dependence by label propagation: LLVM's algorithm, with each of its known faults repairable.
+//! Sync dependence by label propagation: LLVM's algorithm, with each of its known faults
+//! repairable.
 //!
-//! **Question.** Threads that were together separate at the branch of a block `B`. At which blocks do
-//! threads that took different ways meet again (*joins*), and which exits of cycles around `B` do they
-//! take at different times (*divergent exits*)?
+//! **Question.** Threads that were together separate at the branch of a block `B`. At which blocks
+//! do threads that took different ways meet again (*joins*), and which exits of cycles around `B`
+//! do they take at different times (*divergent exits*)?
 //!
-//! **Algorithm** (LLVM 22, *Convergence And Uniformity*). Each successor of `B` starts with itself as its
-//! label. Labels travel along edges in decreasing [`ModifiedPostOrder`]; a block that two different labels
-//! reach is a join and goes on with itself as the label. At the header of a reducible cycle everybody who
-//! goes round meets, so the header's label goes to the exits of the cycle and nowhere else. When a single
-//! block is left to be visited, everybody meets there and the search stops, except inside irreducible
-//! cycles, where a second round can pass at other blocks.
+//! **Algorithm** (LLVM 22, *Convergence And Uniformity*). Each successor of `B` starts with itself
+//! as its label. Labels travel along edges in decreasing [`ModifiedPostOrder`]; a block that two
+//! different labels reach is a join and goes on with itself as the label. At the header of a
+//! reducible cycle everybody who goes round meets, so the header's label goes to the exits of the
+//! cycle and nowhere else. When a single block is left to be visited, everybody meets there and the
+//! search stops, except inside irreducible cycles, where a second round can pass at other blocks.
 //!
 //! ```text
 //!        B             label(C) = C, label(D) = D
@@ -21,12 +22,12 @@
 //!          G
 //! ```
 //!
-//! **Known faults**, each repaired by one flag of [`LlvmFixes`]: see there. With no flag set the result is
-//! LLVM 22.1.8's, joins and exits, on every graph.
+//! **Known faults**, each repaired by one flag of [`LlvmFixes`]: see there. With no flag set the
+//! result is LLVM 22.1.8's, joins and exits, on every graph.
 //!
-//! **Cost.** `O(m log n)` per branch in the blocks that are passed, which can be all of them: `n` branches
-//! in a row that leave to a common block cost `O(n^2)`. That is why [`SyncDependence`] uses this algorithm
-//! only inside irreducible cycles. Scratch tables are reused between branches.
+//! **Cost.** `O(m log n)` per branch in the blocks that are passed, which can be all of them: `n`
+//! branches in a row that leave to a common block cost `O(n^2)`. That is why [`SyncDependence`]
+//! uses this algorithm only inside irreducible cycles. Scratch tables are reused between branches.
 //!
 //! [`SyncDependence`]: crate::sync::SyncDependence
 
@@ -44,19 +45,19 @@ use crate::sync::order::ModifiedPostOrder;
 /// Every flag makes more values divergent. With all of them set no wrong "uniform" is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct LlvmFixes {
-    /// A join found on the way from a cycle's header to one of its exits counts as a join. Without it a
-    /// phi of constants behind a loop with a divergent exit stays uniform.
+    /// A join found on the way from a cycle's header to one of its exits counts as a join. Without
+    /// it a phi of constants behind a loop with a divergent exit stays uniform.
     pub exit_join: bool,
     /// A divergent branch in the header of a loop makes the other exits of the loop divergent too.
     pub header_branch: bool,
-    /// Which cycle an exit leaves is decided by containment. Without it, by depth: an exit that lands on
-    /// the header of another loop of the same depth is overlooked.
+    /// Which cycle an exit leaves is decided by containment. Without it, by depth: an exit that
+    /// lands on the header of another loop of the same depth is overlooked.
     pub exit_depth: bool,
-    /// The search does not stop early while any cycle around the branch is irreducible. Without it, only
-    /// if the innermost one is.
+    /// The search does not stop early while any cycle around the branch is irreducible. Without it,
+    /// only if the innermost one is.
     pub irreducible_ancestor: bool,
-    /// In a cycle that is assumed divergent, operations whose results are always uniform are divergent
-    /// for users in other blocks, because those may see the result of another iteration.
+    /// In a cycle that is assumed divergent, operations whose results are always uniform are
+    /// divergent for users in other blocks, because those may see the result of another iteration.
     pub assumed_always_uniform: bool,
 }
 
@@ -85,7 +86,8 @@ impl LlvmFixes {
 pub struct LabelSync {
     /// Blocks where threads that separated at the branch meet.
     pub joins: Vec<Node>,
-    /// Blocks outside some cycle around the branch that threads enter, leaving it, at different times.
+    /// Blocks outside some cycle around the branch that threads enter, leaving it, at different
+    /// times.
     pub exits: Vec<Node>,
 }
 
@@ -277,11 +279,11 @@ impl<'a> LabelPropagation<'a> {
     }
 }
 
-/// The irreducible cycle that can no longer be relied on when threads that separated at `branch` meet at
-/// `join`: those threads may count rounds of it differently.
+/// The irreducible cycle that can no longer be relied on when threads that separated at `branch`
+/// meet at `join`: those threads may count rounds of it differently.
 ///
-/// Either `branch` is outside and `join` inside (*outside divergence*), or both are inside and neither the
-/// branch nor the header is on every way to the join (*diverged entry*).
+/// Either `branch` is outside and `join` inside (*outside divergence*), or both are inside and
+/// neither the branch nor the header is on every way to the join (*diverged entry*).
 #[must_use]
 pub fn unreliable_cycle(
     cycles: &Cycles,

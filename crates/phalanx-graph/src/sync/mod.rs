@@ -1,16 +1,17 @@
-//! Sync dependence: where threads that separate at a branch meet again, and which cycles they leave at
-//! different times.
+//! Sync dependence: where threads that separate at a branch meet again, and which cycles they leave
+//! at different times.
 //!
-//! **Terms** (LLVM, *Convergence And Uniformity*). Threads run the same graph. Those that execute an instance
-//! of a block together are *converged* there; when the branch at its end sends them different ways they
-//! *separate*. A *join* is a block where threads that separated meet again having come different ways: a
-//! phi there can tell them apart. An exit of a cycle is *divergent* when threads that were together in
-//! the cycle take it in different rounds: what they bring along was computed in different rounds
-//! (*temporal divergence*). An irreducible cycle has no block that everybody passes once per round under
-//! every cycle hierarchy, so after some separations threads must be *assumed* to run apart in it.
+//! **Terms** (LLVM, *Convergence And Uniformity*). Threads run the same graph. Those that execute
+//! an instance of a block together are *converged* there; when the branch at its end sends them
+//! different ways they *separate*. A *join* is a block where threads that separated meet again
+//! having come different ways: a phi there can tell them apart. An exit of a cycle is *divergent*
+//! when threads that were together in the cycle take it in different rounds: what they bring along
+//! was computed in different rounds (*temporal divergence*). An irreducible cycle has no block that
+//! everybody passes once per round under every cycle hierarchy, so after some separations threads
+//! must be *assumed* to run apart in it.
 //!
-//! All this follows from the graph alone, branch by branch. [`SyncDependence`] computes it when asked and
-//! keeps it; what is in it stays true as long as the graph does.
+//! All this follows from the graph alone, branch by branch. [`SyncDependence`] computes it when
+//! asked and keeps it; what is in it stays true as long as the graph does.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,10 +1,10 @@
 //! The modified post-order in which labels are propagated.
 //!
-//! **Definition** (LLVM, *Convergence And Uniformity*, implementation notes). A depth-first search that
-//! treats a cycle as one node of the graph around it: the cycle is entered only after everything that
-//! its exits lead to has been numbered; then its header takes the next number, and then the rest of the
-//! cycle is numbered the same way, nested cycles being single nodes in their turn. Taking numbers from
-//! the highest down, therefore:
+//! **Definition** (LLVM, *Convergence And Uniformity*, implementation notes). A depth-first search
+//! that treats a cycle as one node of the graph around it: the cycle is entered only after
+//! everything that its exits lead to has been numbered; then its header takes the next number, and
+//! then the rest of the cycle is numbered the same way, nested cycles being single nodes in their
+//! turn. Taking numbers from the highest down, therefore:
 //!
 //! ```text
 //!   nodes inside a cycle  >  its header  >  nodes after the cycle
@@ -13,12 +13,13 @@
 //! and within a cycle a node comes before its successors, the header excepted. A label that is
 //! propagated from the highest number down crosses every node of a reducible graph once.
 //!
-//! **Why not a plain post-order.** It may number a node after a loop between two nodes of the loop; the
-//! label would then leave the loop before the labels inside have met.
+//! **Why not a plain post-order.** It may number a node after a loop between two nodes of the loop;
+//! the label would then leave the loop before the labels inside have met.
 //!
-//! An edge that leaves cycles is an edge of the graph around the outermost of them, and of no other, so
-//! all is `O((n + m) log n)`. No recursion: a frame per open cycle. The order of one cycle takes time and room for that
-//! cycle alone: a graph may have as many of them as it has nodes.
+//! An edge that leaves cycles is an edge of the graph around the outermost of them, and of no
+//! other, so all is `O((n + m) log n)`. No recursion: a frame per open cycle. The order of one
+//! cycle takes time and room for that cycle alone: a graph may have as many of them as it has
+//! nodes.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
@@ -98,7 +99,8 @@ struct Search<'a> {
     cycles: &'a Cycles,
     /// The cycle that is numbered, if it is not the whole graph.
     root: Option<CycleId>,
-    /// By cycle, counted from the root: the targets of the edges that leave it and no cycle around it.
+    /// By cycle, counted from the root: the targets of the edges that leave it and no cycle around
+    /// it.
     exits: Vec<Vec<Node>>,
     nodes: Nodes,
     number: Vec<u32>,
@@ -146,7 +148,8 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        // Each target once, where it comes first: that is the order in which LLVM lists exit blocks.
+        // Each target once, where it comes first: that is the order in which LLVM lists exit
+        // blocks.
         let mut seen = vec![NONE; self.nodes.len()];
         for (cycle, targets) in self.exits.iter_mut().enumerate() {
             targets.retain(|to| {

@@ -1,15 +1,18 @@
-//! The graph as sync dependence sees it: reducible, acyclic at each level, with subtrees as intervals.
+//! The graph as sync dependence sees it: reducible, acyclic at each level, with subtrees as
+//! intervals.
 //!
-//! **Contraction.** Walking down the cycle hierarchy, everything is the same for every depth-first search
-//! until the first irreducible cycle. Each such outermost irreducible cycle (a *region*) becomes a single
-//! node, represented by its header. What is left is reducible; its cycles are called *canonical*.
+//! **Contraction.** Walking down the cycle hierarchy, everything is the same for every depth-first
+//! search until the first irreducible cycle. Each such outermost irreducible cycle (a *region*)
+//! becomes a single node, represented by its header. What is left is reducible; its cycles are
+//! called *canonical*.
 //!
-//! **Levels.** A node belongs to the level of the smallest canonical cycle around it; the header of a
-//! cycle also stands for the whole cycle one level further out, which is where labels treat it as a node.
-//! Within a level, without the edges back to the level's own header, the graph is acyclic.
+//! **Levels.** A node belongs to the level of the smallest canonical cycle around it; the header of
+//! a cycle also stands for the whole cycle one level further out, which is where labels treat it as
+//! a node. Within a level, without the edges back to the level's own header, the graph is acyclic.
 //!
-//! **Level tree.** The dominator tree with one change: when the immediate dominator of `x` lies in a cycle
-//! that does not contain `x`, the parent of `x` is the header of the outermost such cycle instead.
+//! **Level tree.** The dominator tree with one change: when the immediate dominator of `x` lies in
+//! a cycle that does not contain `x`, the parent of `x` is the header of the outermost such cycle
+//! instead.
 //!
 //! ```text
 //!   dominator tree      level tree      loop {H, A, B}, exit X taken from A
@@ -22,13 +25,14 @@
 //!
 //! What is behind a cycle comes after what is in it among the children of the header.
 //!
-//! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly when `p`
-//! lies in the subtree of `n`: an interval of positions. All tables below are sorted by position, so
-//! "the edges from what `n` dominates to `x`" and "the edges from there out of the level" are intervals too.
+//! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly
+//! when `p` lies in the subtree of `n`: an interval of positions. All tables below are sorted by
+//! position, so "the edges from what `n` dominates to `x`" and "the edges from there out of the
+//! level" are intervals too.
 //!
-//! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they have in
-//! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
-//! is what makes frontiers quadratic in nested loops and in loops with many exits.
+//! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they
+//! have in common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of
+//! them, which is what makes frontiers quadratic in nested loops and in loops with many exits.
 
 mod contraction;
 mod leaving;
@@ -59,13 +63,13 @@ use leaving::LeavingEnds;
 pub(crate) struct Reduced {
     /// Representative by block; empty when there is no irreducible cycle.
     representative: Vec<u32>,
-    /// Innermost canonical cycle by representative, `NONE` outside all; empty when there is no irreducible cycle, where it is the
-    /// innermost cycle.
+    /// Innermost canonical cycle by representative, `NONE` outside all; empty when there is no
+    /// irreducible cycle, where it is the innermost cycle.
     inner: Vec<u32>,
     /// Interval of positions of the subtree in the level tree; `(NONE, 0)` for nodes without.
     interval: Vec<(u32, u32)>,
-    /// Parent in the level tree by node, `NONE` for the root and nodes without; empty when there is no cycle, where it is the
-    /// dominator tree.
+    /// Parent in the level tree by node, `NONE` for the root and nodes without; empty when there is
+    /// no cycle, where it is the dominator tree.
     parent: Vec<u32>,
     /// The dominator tree of the reduced graph; none when it is the graph's own.
     dom: Option<DomTree>,
@@ -73,15 +77,15 @@ pub(crate) struct Reduced {
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
     pub(crate) frontier: Fringes,
-    /// Sources of edges: those of the edges that go back to the header of each canonical cycle, then those into each node that go
-    /// forward. Each row sorted by position and number.
+    /// Sources of edges: those of the edges that go back to the header of each canonical cycle,
+    /// then those into each node that go forward. Each row sorted by position and number.
     pub(crate) sources: Rows,
     cycle_count: u32,
     pub(crate) leaving: Leaving,
 }
 
-/// Tables that are needed while a [`Reduced`] is made. They are kept for the next one: most functions are small, and making the tables
-/// would cost more than filling them.
+/// Tables that are needed while a [`Reduced`] is made. They are kept for the next one: most
+/// functions are small, and making the tables would cost more than filling them.
 #[derive(Debug, Default)]
 struct Scratch {
     /// By node: parent in the level tree, where that is the dominator tree.
@@ -208,7 +212,8 @@ impl Reduced {
         self.interval[node.index()]
     }
 
-    /// The subtree of a representative in the dominator tree of the reduced graph, and a position in it.
+    /// The subtree of a representative in the dominator tree of the reduced graph, and a position
+    /// in it.
     #[inline]
     pub(crate) fn dominated(&self, dom: &DomTree, node: Node) -> (u32, u32) {
         let dom = self.dom.as_ref().unwrap_or(dom);
@@ -355,8 +360,9 @@ impl Reduced {
             self.parent[node.index()] = up.raw();
             is_behind[node.index()] = is_out;
         }
-        // Parents dominate, so they come earlier in the dominator tree's preorder. What is behind a cycle comes after what is
-        // in it: `behind` counts first what is in it, and is then where to go on.
+        // Parents dominate, so they come earlier in the dominator tree's preorder. What is behind a
+        // cycle comes after what is in it: `behind` counts first what is in it, and is then where
+        // to go on.
         refill(size, n, 1);
         refill(behind, n, 1);
         for node in order[1..].iter().rev() {
@@ -470,8 +476,8 @@ impl Reduced {
         cycles.contains(cycle, from).then_some(cycle)
     }
 
-    /// The forward edges that end outside of what their source dominates: in each level, from the node
-    /// that stands for the source to the target.
+    /// The forward edges that end outside of what their source dominates: in each level, from the
+    /// node that stands for the source to the target.
     fn far_edges(&self, cycles: &Cycles, edges: &mut Vec<(u32, u32)>) {
         edges.clear();
         for (node, &(first, _)) in self.interval.iter().enumerate() {

@@ -1,12 +1,13 @@
 //! The sync dependence of a whole graph, computed on demand and kept.
 //!
-//! One slot per branch, per divergent exit edge and per irreducible region, each filled the first time that
-//! somebody asks. What is in a slot depends on the graph alone, so a [`SyncDependence`] outlives any change
-//! of the instructions. Slots may be filled from several threads; whoever is first wins, and all would have
-//! put the same in.
+//! One slot per branch, per divergent exit edge and per irreducible region, each filled the first
+//! time that somebody asks. What is in a slot depends on the graph alone, so a [`SyncDependence`]
+//! outlives any change of the instructions. Slots may be filled from several threads; whoever is
+//! first wins, and all would have put the same in.
 //!
-//! Whoever asks holds a [`SyncView`], which has the graph facts at hand and the scratch tables of the
-//! searches. Answers that would make the whole table more than linear in the graph are not kept.
+//! Whoever asks holds a [`SyncView`], which has the graph facts at hand and the scratch tables of
+//! the searches. Answers that would make the whole table more than linear in the graph are not
+//! kept.
 
 use std::iter;
 use std::ops::Deref;
@@ -110,9 +111,9 @@ impl Kept {
     }
 }
 
-/// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as nothing has changed about
-/// these nodes, about the block or edge in question and the header of the cycle left, the answer is the same. An
-/// irreducible region counts as the node that stands for it.
+/// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as
+/// nothing has changed about these nodes, about the block or edge in question and the header of the
+/// cycle left, the answer is the same. An irreducible region counts as the node that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     pub(super) first: u32,
@@ -149,11 +150,12 @@ impl SyncDependence {
         Self::default()
     }
 
-    /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph before. `cycles` are the
-    /// cycles after the split, made by [`Cycles::after_split`].
+    /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph
+    /// before. `cycles` are the cycles after the split, made by [`Cycles::after_split`].
     ///
-    /// None when the reduced graph is not known or the node is in an irreducible region; then a [`new`](Self::new) one is as good. So with
-    /// [`after_merge`](Self::after_merge); [`after_edge_split`](Self::after_edge_split) gives none when there is any such region.
+    /// None when the reduced graph is not known or the node is in an irreducible region; then a
+    /// [`new`](Self::new) one is as good. So with [`after_merge`](Self::after_merge);
+    /// [`after_edge_split`](Self::after_edge_split) gives none when there is any such region.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
         let graph = self.tables.get()?.graph.after_split(split, cycles, node)?;
@@ -161,7 +163,8 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
-    /// The same for a graph made by [`Cfg::after_edge_split`], with its dominator tree and its cycles.
+    /// The same for a graph made by [`Cfg::after_edge_split`], with its dominator tree and its
+    /// cycles.
     #[must_use]
     pub fn after_edge_split(
         &self,
@@ -175,7 +178,8 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
-    /// The same for a graph made by [`Cfg::after_merge`], with cycles made by [`Cycles::after_merge`].
+    /// The same for a graph made by [`Cfg::after_merge`], with cycles made by
+    /// [`Cycles::after_merge`].
     #[must_use]
     pub fn after_merge(
         &self,
@@ -276,7 +280,8 @@ pub struct SyncView<'a> {
     pub(super) dom: &'a DomTree,
     pub(super) cycles: &'a Cycles,
     pub(super) tables: &'a Tables,
-    /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch tables.
+    /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch
+    /// tables.
     wave: Option<Box<Wave<'a>>>,
     irreducible: Option<Box<Irreducible<'a>>>,
     targets: Vec<Node>,
@@ -327,7 +332,8 @@ impl<'a> SyncView<'a> {
         answer
     }
 
-    /// What follows from a branch of a region, and where the search has looked: the region as a whole counts as the node that stands for it.
+    /// What follows from a branch of a region, and where the search has looked: the region as a
+    /// whole counts as the node that stands for it.
     fn branch_in(&mut self, region: CycleId, block: Node) -> (Vec<Consequence>, Footprint) {
         let &mut Self { cfg, dom, cycles, tables, ref mut wave, ref mut irreducible, .. } = self;
         let wave = wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)));
@@ -490,8 +496,8 @@ impl<'a> SyncView<'a> {
         items.iter().map(|&source| Node::from_raw(source))
     }
 
-    /// The edges that leave a node's level from what it dominates there, as a range of numbers and the
-    /// depth of the level; `None` at the outermost level.
+    /// The edges that leave a node's level from what it dominates there, as a range of numbers and
+    /// the depth of the level; `None` at the outermost level.
     #[must_use]
     pub fn exits_below(&self, node: Node) -> Option<(u32, u32, u32)> {
         let level = self.level_of(node)?;
@@ -501,7 +507,8 @@ impl<'a> SyncView<'a> {
         Some((low, high, self.cycles.depth(level)))
     }
 
-    /// The level in which a node is treated as one: for the header of a cycle, the one around the cycle.
+    /// The level in which a node is treated as one: for the header of a cycle, the one around the
+    /// cycle.
     fn level_of(&self, node: Node) -> Option<CycleId> {
         let inner = self.tables.graph.inner(self.cycles, node)?;
         if self.cycles.header(inner) == node { self.cycles.parent(inner) } else { Some(inner) }
@@ -512,8 +519,8 @@ impl<'a> SyncView<'a> {
         self.tables.graph.frontier.of(node)
     }
 
-    /// The interval of a block in the dominator tree in which irreducible regions are single nodes: what a
-    /// block dominates there are the blocks whose intervals start in its own.
+    /// The interval of a block in the dominator tree in which irreducible regions are single nodes:
+    /// what a block dominates there are the blocks whose intervals start in its own.
     #[inline]
     #[must_use]
     pub fn dominated(&self, block: Node) -> (u32, u32) {

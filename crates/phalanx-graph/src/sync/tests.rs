@@ -1,4 +1,5 @@
-//! Sync dependence against its slow twin, the order's defining property, and LLVM's faults one by one.
+//! Sync dependence against its slow twin, the order's defining property, and LLVM's faults one by
+//! one.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +69,8 @@ fn meets_where_the_slow_twin_does_in_loops_with_many_exits() {
     assert!(compared > 20_000, "{compared}");
 }
 
-/// Those who leave the inner loop to 9 are back at the outer header 1 before the others have met in 8.
+/// Those who leave the inner loop to 9 are back at the outer header 1 before the others have met
+/// in 8.
 #[test]
 fn who_is_back_before_the_others_meet() {
     let lists: &[&[usize]] =
@@ -129,8 +131,8 @@ fn fault_header_branch() {
 
 #[test]
 fn fault_irreducible_ancestor() {
-    // 1 and 2 form a cycle with two entries; 3 is a loop of its own inside it, whose branch leads to 4 or
-    // back to itself. 4 meets 5 only in a later round of the outer cycle.
+    // 1 and 2 form a cycle with two entries; 3 is a loop of its own inside it, whose branch leads
+    // to 4 or back to itself. 4 meets 5 only in a later round of the outer cycle.
     let lists: &[&[usize]] = &[&[1, 2], &[3], &[1, 6], &[4, 5], &[2], &[3, 2], &[]];
     let fixes = LlvmFixes { irreducible_ancestor: true, ..LlvmFixes::NONE };
     let [old, new] = with_and_without(lists, 3, fixes);

@@ -1,10 +1,10 @@
 //! Where labels meet when threads separate, found by skipping from fringe to fringe.
 //!
-//! **Idea.** Labels are propagated as in [`crate::sync::arrivals`], one level of the [`Reduced`] graph at a
-//! time. Everything that a labelled node `n` dominates carries the label of `n`, until it leaves the
-//! level. So the propagation visits only the successors of the branch and, from each visited node, its
-//! dominance frontier; what lies between is an interval of positions. A wave ends when one live node is
-//! left, where everybody meets.
+//! **Idea.** Labels are propagated as in [`crate::sync::arrivals`], one level of the [`Reduced`]
+//! graph at a time. Everything that a labelled node `n` dominates carries the label of `n`, until
+//! it leaves the level. So the propagation visits only the successors of the branch and, from each
+//! visited node, its dominance frontier; what lies between is an interval of positions. A wave ends
+//! when one live node is left, where everybody meets.
 //!
 //! ```text
 //!   B -> b1 | exit,  b1 -> b2 | exit,  b2 -> b3 | exit ...      (n early exits)
@@ -14,26 +14,29 @@
 //!
 //! Visited nodes never dominate one another, so each edge is crossed by at most one label.
 //!
-//! **Cycles by exits.** Three facts make it possible to look at one level at a time. Let `B` be a branch in
-//! the canonical cycle `D`, `H'` the meeting of all who go back to the header of `D`, and `l` the label that
-//! they have there. Every exit edge of `D` can be taken by threads that went round, so `l` arrives there.
+//! **Cycles by exits.** Three facts make it possible to look at one level at a time. Let `B` be a
+//! branch in the canonical cycle `D`, `H'` the meeting of all who go back to the header of `D`, and
+//! `l` the label that they have there. Every exit edge of `D` can be taken by threads that went
+//! round, so `l` arrives there.
 //!
-//! 1. An exit edge is *divergent* when another label than `l` arrives there too: threads that leave in
-//!    this round meet threads that leave in a later one.
-//! 2. What happens outside `D` depends only on which exit edges are divergent: two exits with different
-//!    labels include a divergent one, and a meeting of labels outside is a meeting of some divergent exit
-//!    with the rest of the exits. So each divergent exit has consequences of its own, whichever branch
-//!    caused it, and only the outermost cycle that the edge leaves needs to be looked at.
-//! 3. Threads that have left in different rounds have met behind each divergent exit and everywhere that
-//!    is reached from there, and nowhere else. This is temporal divergence.
+//! 1. An exit edge is *divergent* when another label than `l` arrives there too: threads that leave
+//!    in this round meet threads that leave in a later one.
+//! 2. What happens outside `D` depends only on which exit edges are divergent: two exits with
+//!    different labels include a divergent one, and a meeting of labels outside is a meeting of
+//!    some divergent exit with the rest of the exits. So each divergent exit has consequences of
+//!    its own, whichever branch caused it, and only the outermost cycle that the edge leaves needs
+//!    to be looked at.
+//! 3. Threads that have left in different rounds have met behind each divergent exit and everywhere
+//!    that is reached from there, and nowhere else. This is temporal divergence.
 //!
-//! So the consequences of a branch stay within its innermost cycle, and those of a divergent exit within
-//! the cycle around the one that it leaves ([`Consequence`]). In the wave of a divergent exit of `D`, all
-//! other exits share one label, the *rest*; it is implicit in everything that the header of `D` dominates.
+//! So the consequences of a branch stay within its innermost cycle, and those of a divergent exit
+//! within the cycle around the one that it leaves ([`Consequence`]). In the wave of a divergent
+//! exit of `D`, all other exits share one label, the *rest*; it is implicit in everything that the
+//! header of `D` dominates.
 //!
-//! **Irreducible regions** are single nodes. When different labels meet at one, it is assumed divergent,
-//! which splits threads further: that is a consequence of its own, because two paths that both pass the
-//! region and part there are found from the region.
+//! **Irreducible regions** are single nodes. When different labels meet at one, it is assumed
+//! divergent, which splits threads further: that is a consequence of its own, because two paths
+//! that both pass the region and part there are found from the region.
 //!
 //! **Cost** of a wave: what the visited nodes and their frontiers amount to, times a logarithm.
 
@@ -52,21 +55,22 @@ use crate::scratch::SCRATCH_KEPT;
 use crate::sync::reduced::{LeavingEdge, Reduced};
 use crate::sync::table::Footprint;
 
-/// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
+/// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible
+/// region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Consequence {
     /// Threads that went different ways meet in the block, and come over all its edges.
     Join(Node),
-    /// The same, but they come over some edges only, all of them forward edges: these and those of the [`Also`](Self::Also) that
-    /// follow.
+    /// The same, but they come over some edges only, all of them forward edges: these and those of
+    /// the [`Also`](Self::Also) that follow.
     JoinOver(Node, EnteringEdges),
-    /// Threads that went different ways are back at the header of the cycle, over these edges and those
-    /// of the [`Also`](Self::Also) and [`AlsoFrom`](Self::AlsoFrom) that follow.
+    /// Threads that went different ways are back at the header of the cycle, over these edges and
+    /// those of the [`Also`](Self::Also) and [`AlsoFrom`](Self::AlsoFrom) that follow.
     JoinBack(CycleId, EnteringEdges),
     /// More edges of the preceding join.
     Also(EnteringEdges),
-    /// More edges of the preceding [`JoinBack`](Self::JoinBack): those that can be reached from the node
-    /// in one round.
+    /// More edges of the preceding [`JoinBack`](Self::JoinBack): those that can be reached from the
+    /// node in one round.
     AlsoFrom(Node),
     /// Threads enter the irreducible cycle in an unknown order and run apart in it.
     Assume(CycleId),
@@ -81,12 +85,13 @@ pub enum Consequence {
         /// The edge must leave the cycle of this depth around its source.
         depth: u32,
     },
-    /// The same of every edge that leaves the node's level and can be reached from the node in one round.
+    /// The same of every edge that leaves the node's level and can be reached from the node in one
+    /// round.
     ExitsFrom(Node),
     /// Of a divergent exit only: what the node dominates is reached from there.
     Reaches(Node),
-    /// Of a divergent exit of the cycle only: those who left by it meet in the node, others of the cycle
-    /// do not come there. What follows further on is the same for all exits that lead there.
+    /// Of a divergent exit of the cycle only: those who left by it meet in the node, others of the
+    /// cycle do not come there. What follows further on is the same for all exits that lead there.
     Onward(CycleId, Node),
     /// Everything that is computed in the cycle is read outside at different times.
     LiveOut(CycleId),
@@ -143,7 +148,8 @@ pub(crate) struct Wave<'a> {
     ranges: Vec<(u32, u32)>,
 }
 
-/// Tables that every search needs, kept for the next one unless they are large. `visit_of` holds `NONE` only.
+/// Tables that every search needs, kept for the next one unless they are large. `visit_of` holds
+/// `NONE` only.
 #[derive(Default)]
 struct Scratch {
     visit_of: Vec<u32>,
@@ -265,8 +271,8 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Threads separate: each edge is taken by those with its label. All edges start in one node of the
-    /// level.
+    /// Threads separate: each edge is taken by those with its label. All edges start in one node of
+    /// the level.
     pub(crate) fn separate(
         &mut self,
         level: Option<CycleId>,
@@ -293,7 +299,8 @@ impl<'a> Wave<'a> {
         self.found.clear();
         let mut footprint = self.footprint();
         footprint.add(self.cycles.header(cycle));
-        // Those who are back at the header of the level before the others have met come there no more.
+        // Those who are back at the header of the level before the others have met come there no
+        // more.
         match end {
             End::Met(node, _) if self.back == Back::Nobody => (Some(node), footprint),
             _ => (None, footprint),

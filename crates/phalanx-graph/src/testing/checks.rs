@@ -1,7 +1,7 @@
 //! Every fact of a small graph against its slow twin.
 //!
-//! Each function panics at the first difference. They are what property tests and fuzz targets run; the cost is cubic
-//! in the size of the graph and worse, so 20 nodes are many.
+//! Each function panics at the first difference. They are what property tests and fuzz targets run;
+//! the cost is cubic in the size of the graph and worse, so 20 nodes are many.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are assertions")]
 
 mod sync;

@@ -1,7 +1,7 @@
 //! Graph families: one shape each, at any size.
 //!
-//! `size` counts repetitions of the shape, not nodes; [`ALL`] scales them to a node count. The entry is
-//! node 0 and has no predecessors.
+//! `size` counts repetitions of the shape, not nodes; [`ALL`] scales them to a node count. The
+//! entry is node 0 and has no predecessors.
 
 use crate::cfg::{Cfg, CfgBuilder};
 use crate::node::Node;
@@ -98,7 +98,8 @@ pub fn nest(size: usize) -> Cfg {
 #[must_use]
 pub fn nest_tested_at_top(size: usize) -> Cfg {
     let size = size.max(1);
-    // Headers 1..=size; `size + 1 + i` runs after the loop at depth `i` and goes round the one outside.
+    // Headers 1..=size; `size + 1 + i` runs after the loop at depth `i` and goes round the one
+    // outside.
     let mut s = Shape::new(2 * size + 2);
     s.edges(0, [1]);
     for i in 1..=size {
@@ -240,8 +241,8 @@ fn rungs(size: usize, closed: bool) -> Cfg {
     s.build()
 }
 
-/// A [`nest`] with a chain of `size` guards before it that jump to its innermost node: every loop is
-/// irreducible, and the jumps enter all of them at once.
+/// A [`nest`] with a chain of `size` guards before it that jump to its innermost node: every loop
+/// is irreducible, and the jumps enter all of them at once.
 #[must_use]
 pub fn jumped_nest(size: usize) -> Cfg {
     let size = size.max(1);

@@ -45,7 +45,8 @@ pub fn any_graph(seed: u64, max: usize) -> Cfg {
 pub fn structured(seed: u64, nodes: usize) -> Cfg {
     let mut writer = Writer { rng: rng(seed), lists: vec![vec![]], at: 0 };
     let exit = writer.block();
-    // An open construct: where control goes on when its current arm ends, and what its jumps target.
+    // An open construct: where control goes on when its current arm ends, and what its jumps
+    // target.
     struct Open {
         arms: Vec<usize>,
         join: usize,
@@ -156,8 +157,9 @@ impl Writer {
     }
 }
 
-/// A loop in a loop, with several ways out of the inner one and a way past it: those who leave by one exit may be back at the outer header before others have
-/// met. Reducible; numbers are at random but for the entry's.
+/// A loop in a loop, with several ways out of the inner one and a way past it: those who leave by
+/// one exit may be back at the outer header before others have met. Reducible; numbers are at
+/// random but for the entry's.
 #[must_use]
 pub fn nested_exits(seed: u64) -> Cfg {
     let mut r = rng(seed);
@@ -248,8 +250,8 @@ pub fn irreducible(seed: u64, nodes: usize) -> Cfg {
     build(lists)
 }
 
-/// Each node goes to the next or jumps to one within `reach` of it, forwards or backwards, or both: the
-/// shape of machine-made code with gotos. The last node is the only exit.
+/// Each node goes to the next or jumps to one within `reach` of it, forwards or backwards, or both:
+/// the shape of machine-made code with gotos. The last node is the only exit.
 #[must_use]
 pub fn local(seed: u64, nodes: usize, reach: usize) -> Cfg {
     let mut r = rng(seed);
@@ -272,8 +274,8 @@ pub fn local(seed: u64, nodes: usize, reach: usize) -> Cfg {
     build(lists)
 }
 
-/// Independent random edges, `degree` per node on average: many nodes are unreachable, the reachable
-/// part is strongly irreducible.
+/// Independent random edges, `degree` per node on average: many nodes are unreachable, the
+/// reachable part is strongly irreducible.
 #[must_use]
 pub fn arbitrary(seed: u64, nodes: usize, degree: f64) -> Cfg {
     let mut r = rng(seed);
@@ -286,8 +288,8 @@ pub fn arbitrary(seed: u64, nodes: usize, degree: f64) -> Cfg {
     builder.build(Node::new(0))
 }
 
-/// The graph with noise: unreachable nodes that jump into it and among themselves, repeated targets,
-/// wide switches, endless self-loops in place of exits.
+/// The graph with noise: unreachable nodes that jump into it and among themselves, repeated
+/// targets, wide switches, endless self-loops in place of exits.
 #[must_use]
 pub fn clutter(graph: &Cfg, seed: u64) -> Cfg {
     let mut r = rng(seed);
@@ -313,8 +315,8 @@ pub fn clutter(graph: &Cfg, seed: u64) -> Cfg {
     build(lists)
 }
 
-/// The graph behind a new entry without predecessors, as LLVM requires of a function. Node `i` becomes
-/// `i + 1`.
+/// The graph behind a new entry without predecessors, as LLVM requires of a function. Node `i`
+/// becomes `i + 1`.
 #[must_use]
 pub fn with_fresh_entry(graph: &Cfg) -> Cfg {
     let shifted = graph

@@ -242,8 +242,8 @@ fn components(cfg: &Cfg, nodes: &Set) -> Vec<Set> {
     found
 }
 
-/// The post-dominator roots for the nodes that cannot reach a node without successors, computed as the
-/// convention of [`crate::postdom`] is worded, without its shortcuts.
+/// The post-dominator roots for the nodes that cannot reach a node without successors, computed as
+/// the convention of [`crate::postdom`] is worded, without its shortcuts.
 #[must_use]
 pub fn roots(cfg: &Cfg) -> Set {
     let mut roots: Vec<Node> = cfg.nodes().filter(|&n| cfg.successors(n).is_empty()).collect();

@@ -1,7 +1,7 @@
 //! Trees, frontiers and cycles against LLVM 22's own, on random graphs written as IR skeletons.
 //!
-//! Trees and roots must come in LLVM's order too, and so must the cycles of reducible graphs with their
-//! blocks; frontiers, and cycles of irreducible graphs, are compared as sets.
+//! Trees and roots must come in LLVM's order too, and so must the cycles of reducible graphs with
+//! their blocks; frontiers, and cycles of irreducible graphs, are compared as sets.
 //!
 //! Needs `opt-22` on the path and says so when it is missing. `PHALANX_ORACLE_GRAPHS` sets how many
 //! graphs are compared, `PHALANX_ORACLE_SEED` where the seeds start.
@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use phalanx_graph::testing::{families, random};
 use phalanx_graph::{Cfg, Cycles, Dfs, DomTree, DominanceFrontier, Graph, Node, PostDomTree};
 
-/// Says that nothing was compared. Not by `eprintln!`: the harness shows what tests print that way only when they fail.
+/// Says that nothing was compared. Not by `eprintln!`: the harness shows what tests print that way
+/// only when they fail.
 fn skipped() {
     let test = std::thread::current();
     let test = test.name().unwrap_or("a check");

@@ -1,4 +1,5 @@
-//! The table of attributes that have a keyword: what each is called, what it carries and where it may stand.
+//! The table of attributes that have a keyword: what each is called, what it carries and where it
+//! may stand.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,8 @@
-//! Attributes whose number has a structure: memory effects, captures, floating-point classes and so on.
+//! Attributes whose number has a structure: memory effects, captures, floating-point classes and so
+//! on.
 //!
-//! Each is a small value that packs into the `u64` of [`super::Attribute::Int`] and unpacks from it.
+//! Each is a small value that packs into the `u64` of [`super::Attribute::Int`] and unpacks from
+//! it.
 
 use crate::text_enum::text_enum;
 
@@ -234,7 +236,8 @@ pub const ALLOC_KINDS: [(&str, u8); 6] = [
     ("aligned", 32),
 ];
 
-/// `allocsize(size)` or `allocsize(element size, count)`: which parameters say how much is allocated.
+/// `allocsize(size)` or `allocsize(element size, count)`: which parameters say how much is
+/// allocated.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AllocSize {
     /// Position of the size.

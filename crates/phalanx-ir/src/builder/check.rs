@@ -19,7 +19,8 @@ use crate::{
     },
 };
 
-/// What there is too much of, with so many blocks and instructions: a [`Value`] has no number for more.
+/// What there is too much of, with so many blocks and instructions: a [`Value`] has no number for
+/// more.
 pub(crate) fn excess(blocks: usize, insts: usize) -> Option<&'static str> {
     if blocks > Value::LIMIT {
         return Some("more than 2^29 blocks in a function");

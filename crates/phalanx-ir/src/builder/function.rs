@@ -43,7 +43,8 @@ pub struct FunctionBuilder<'m> {
     pub(super) next: Modifiers,
     /// Where the instructions that are made now come from: their `!dbg`.
     pub(super) location: Option<MetadataId>,
-    /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each time.
+    /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each
+    /// time.
     pub(super) incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
     /// Phis in the order they were made.
     pub(super) phis: Vec<InstId>,
@@ -92,12 +93,14 @@ impl<'m> FunctionBuilder<'m> {
         &self.function
     }
 
-    /// The header, to set what [`crate::builder::FunctionSpec`] does not: personality, section, comdat ...
+    /// The header, to set what [`crate::builder::FunctionSpec`] does not: personality, section,
+    /// comdat ...
     pub fn header_mut(&mut self) -> &mut FunctionHeader {
         &mut self.function.header
     }
 
-    /// The argument with this position. Using one that the function does not have is an error of its user.
+    /// The argument with this position. Using one that the function does not have is an error of
+    /// its user.
     pub fn arg(&self, position: u32) -> Value {
         Value::arg(position.min(Value::LIMIT as u32))
     }
@@ -118,7 +121,8 @@ impl<'m> FunctionBuilder<'m> {
         )
     }
 
-    /// Makes a block at the end of the function; the first one is the entry. An empty name leaves it unnamed.
+    /// Makes a block at the end of the function; the first one is the entry. An empty name leaves
+    /// it unnamed.
     pub fn block(&mut self, name: &str) -> BlockId {
         let block = self.function.flow.create_block();
         self.function.flow.append_block(block);
@@ -185,7 +189,8 @@ impl<'m> FunctionBuilder<'m> {
         Ok(self.emit(NewInst::new(Opcode::Phi, &[]).of_type(ty))?.into())
     }
 
-    /// Gives a phi its value for an incoming edge. A block with several edges to the phi needs several entries.
+    /// Gives a phi its value for an incoming edge. A block with several edges to the phi needs
+    /// several entries.
     ///
     /// # Errors
     /// When the first is not a phi of this function, or the second has another type than the phi.
@@ -222,7 +227,8 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// Names a value or a block; a number is appended when the name is taken. Constants have no names.
+    /// Names a value or a block; a number is appended when the name is taken. Constants have no
+    /// names.
     pub fn set_name(&mut self, value: impl Into<Value>, name: &str) {
         let names = &mut self.function.extras.names;
         let name = names.unique(name.as_bytes());
@@ -234,8 +240,8 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Says where the instructions that are made from now on come from: a `!DILocation`, which they get as `!dbg`, or nothing. Findings
-    /// about them are then told in the lines of the source.
+    /// Says where the instructions that are made from now on come from: a `!DILocation`, which they
+    /// get as `!dbg`, or nothing. Findings about them are then told in the lines of the source.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -304,7 +310,8 @@ impl<'m> FunctionBuilder<'m> {
         Value::metadata(self.function.body.add_local_metadata(metadata))
     }
 
-    /// Takes an instruction out of the function. Whoever still uses it makes [`FunctionBuilder::finish`] fail.
+    /// Takes an instruction out of the function. Whoever still uses it makes
+    /// [`FunctionBuilder::finish`] fail.
     pub fn erase(&mut self, inst: InstId) {
         if !is_below(inst, self.function.body.id_count()) {
             return;

@@ -46,13 +46,15 @@ macro_rules! casts {
 
 /// A place where instructions can be inserted.
 ///
-/// Implementors say how ([`InstBuilder::emit`]); the methods say what. Each method fails, inserting nothing, when its
-/// operands break a rule of the instruction. Values and constants can both be operands.
+/// Implementors say how ([`InstBuilder::emit`]); the methods say what. Each method fails, inserting
+/// nothing, when its operands break a rule of the instruction. Values and constants can both be
+/// operands.
 pub trait InstBuilder: Sized {
     /// Inserts a checked instruction at the cursor.
     ///
     /// # Errors
-    /// When the instruction breaks a rule or there is no place for it. All other methods fail in the same way.
+    /// When the instruction breaks a rule or there is no place for it. All other methods fail in
+    /// the same way.
     fn emit(&mut self, inst: NewInst<'_>) -> Result<InstId, BuildError>;
 
     /// What the next instruction gets.

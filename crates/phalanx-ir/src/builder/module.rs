@@ -222,8 +222,8 @@ impl ModuleBuilder {
 
     /// Begins a function's definition. It enters the module when its builder finishes.
     ///
-    /// The name may have been declared before, with the same type; a declaration is left behind when the definition
-    /// is given up.
+    /// The name may have been declared before, with the same type; a declaration is left behind
+    /// when the definition is given up.
     ///
     /// # Errors
     /// When the name is defined already or has another type.

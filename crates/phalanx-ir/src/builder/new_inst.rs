@@ -1,6 +1,7 @@
 //! [`NewInst`]: all that is said of an instruction before it exists.
 //!
-//! [`InstBuilder`](crate::builder::InstBuilder) fills it, whoever implements the trait checks it and gives it a place.
+//! [`InstBuilder`](crate::builder::InstBuilder) fills it, whoever implements the trait checks it
+//! and gives it a place.
 
 use smallvec::SmallVec;
 
@@ -13,7 +14,8 @@ use crate::{
     value::Value,
 };
 
-/// What the next instruction gets beside its operands. Used up by the next instruction, inserted or not.
+/// What the next instruction gets beside its operands. Used up by the next instruction, inserted or
+/// not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Modifiers {
     /// Name of the result.

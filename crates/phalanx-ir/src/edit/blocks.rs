@@ -36,10 +36,12 @@ impl Transaction<'_> {
         order.iter().position(|&b| b == block).unwrap_or(order.len())
     }
 
-    /// Makes an empty block after another, or at the end. It must get a terminator before the commit.
+    /// Makes an empty block after another, or at the end. It must get a terminator before the
+    /// commit.
     ///
     /// # Errors
-    /// When `after` is not a block of the function, or there are [as many](Value::LIMIT) as there can be.
+    /// When `after` is not a block of the function, or there are [as many](Value::LIMIT) as there
+    /// can be.
     pub fn create_block(
         &mut self,
         name: &str,
@@ -133,7 +135,8 @@ impl Transaction<'_> {
         self.create(data, &NewInst::new(Opcode::Br, &[]).to(&targets))
     }
 
-    /// Splits a block: what stands from `inst` on goes to a new block after it, to which the old one branches.
+    /// Splits a block: what stands from `inst` on goes to a new block after it, to which the old
+    /// one branches.
     ///
     /// # Errors
     /// When `inst` must stay at the start of its block.
@@ -168,7 +171,8 @@ impl Transaction<'_> {
     /// Puts a new block on an edge; `index` is the successor's place in the terminator.
     ///
     /// # Errors
-    /// When there is no such edge, or it cannot be split: an edge to a pad, or one that an address or inline assembly takes.
+    /// When there is no such edge, or it cannot be split: an edge to a pad, or one that an address
+    /// or inline assembly takes.
     pub fn split_edge(
         &mut self,
         block: BlockId,
@@ -211,12 +215,14 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets an edge lead to another block; `index` is the successor's place in the terminator, of a `switch` 0 for the default and then the cases
-    /// in order. Phis of the old target lose the value of the edge; those of the new one need one, by
-    /// [`Transaction::add_phi_input`], unless there is a parallel edge already.
+    /// Lets an edge lead to another block; `index` is the successor's place in the terminator, of a
+    /// `switch` 0 for the default and then the cases in order. Phis of the old target lose the
+    /// value of the edge; those of the new one need one, by [`Transaction::add_phi_input`], unless
+    /// there is a parallel edge already.
     ///
     /// # Errors
-    /// When there is no such edge, it cannot be changed, or the new target is the entry or begins with a pad.
+    /// When there is no such edge, it cannot be changed, or the new target is the entry or begins
+    /// with a pad.
     pub fn redirect_edge(
         &mut self,
         block: BlockId,
@@ -259,15 +265,17 @@ impl Transaction<'_> {
     /// Merges the only successor of a block into it. Its phis are replaced by their only value.
     ///
     /// # Errors
-    /// When the block does not branch to exactly one other block, that has other predecessors, is the entry, or has its address taken.
+    /// When the block does not branch to exactly one other block, that has other predecessors, is
+    /// the entry, or has its address taken.
     pub fn merge_successor(&mut self, block: BlockId) -> Result<(), BuildError> {
         let gone = self.absorb_successor(block)?;
         self.drop_blocks(&[gone]);
         Ok(())
     }
 
-    /// Merges successors into blocks as [`Transaction::merge_successor`] does, into each as long as `which` holds; how many. A block that has been
-    /// merged away is left out. O(blocks + instructions moved), where one by one would cost the square.
+    /// Merges successors into blocks as [`Transaction::merge_successor`] does, into each as long as
+    /// `which` holds; how many. A block that has been merged away is left out. O(blocks +
+    /// instructions moved), where one by one would cost the square.
     ///
     /// # Errors
     /// As [`Transaction::merge_successor`]; what was merged before stays merged.
@@ -327,7 +335,8 @@ impl Transaction<'_> {
         Ok(next)
     }
 
-    /// Whether phis of a block with one edge stand for something else than each other, as they may where nobody comes. O(phis).
+    /// Whether phis of a block with one edge stand for something else than each other, as they may
+    /// where nobody comes. O(phis).
     fn check_not_circular(&self, phis: &[InstId]) -> Result<(), BuildError> {
         // Which phi each stands for, and from where that was followed.
         let mut next: rustc_hash::FxHashMap<InstId, (Value, Option<InstId>)> =
@@ -375,7 +384,8 @@ impl Transaction<'_> {
     /// Erases a block that no other block leads to, with its instructions.
     ///
     /// # Errors
-    /// When it has predecessors, is the entry, has its address taken, or something outside reads one of its instructions.
+    /// When it has predecessors, is the entry, has its address taken, or something outside reads
+    /// one of its instructions.
     pub fn erase_block(&mut self, block: BlockId) -> Result<(), BuildError> {
         self.placed(block)?;
         self.check_not_entry(block)?;
@@ -471,7 +481,8 @@ impl Transaction<'_> {
     }
 }
 
-/// Whether an edge is taken otherwise than by unwinding; `index` is the successor's place in the terminator.
+/// Whether an edge is taken otherwise than by unwinding; `index` is the successor's place in the
+/// terminator.
 pub(super) fn is_plain(opcode: Opcode, index: usize) -> bool {
     match opcode {
         Opcode::Br | Opcode::Switch | Opcode::IndirectBr | Opcode::CallBr | Opcode::CatchRet => {

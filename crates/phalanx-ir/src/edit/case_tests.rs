@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{InstBuilder, metadata::NodeBuilder};
 
-/// Edits a function with a switch with two cases; its cases afterwards, and what its phi has, or the error.
+/// Edits a function with a switch with two cases; its cases afterwards, and what its phi has, or
+/// the error.
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expect: Expect) {
     let mut module = fan(2);
@@ -201,7 +202,8 @@ fn cases_come_and_go_in_place() {
     });
 }
 
-/// Two switches side by side, edges and phis among them: each is what a list would be, and all is taken back.
+/// Two switches side by side, edges and phis among them: each is what a list would be, and all is
+/// taken back.
 #[test]
 fn switches_that_were_edited_are_what_lists_would_be() {
     let mut seed = 1u32;

@@ -1,7 +1,8 @@
 //! Cases of a `switch`, one at a time.
 //!
-//! A `switch` has its cases twice: their values are operands, and where they lead are successors of its block, each at the same position; at
-//! position 0 are what is tested and the default. Runs of both grow as those of phis do, into room of which there is as much again each time they move.
+//! A `switch` has its cases twice: their values are operands, and where they lead are successors of
+//! its block, each at the same position; at position 0 are what is tested and the default. Runs of
+//! both grow as those of phis do, into room of which there is as much again each time they move.
 
 use crate::{
     body::{Body, InstId, raw},
@@ -23,8 +24,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// The place of a value's case among the successors of a block that ends in a `switch`, where the default has place 0; none when there is no such
-    /// case. O(cases).
+    /// The place of a value's case among the successors of a block that ends in a `switch`, where
+    /// the default has place 0; none when there is no such case. O(cases).
     pub fn case_of(&self, block: BlockId, value: Const) -> Option<usize> {
         let switch = self.switch_of(block).ok()?;
         let types = store::env(self.store).types;
@@ -41,15 +42,16 @@ impl Transaction<'_> {
         Some(1 + cases.into_iter().position(is_equal)?)
     }
 
-    /// Adds a case to the `switch` at the end of a block, behind the others; its place among the successors. Phis of the target need a value for the edge, by
-    /// [`Transaction::add_phi_input`], unless there is a parallel edge already. What a profile said of the cases is dropped. O(cases) to look
-    /// for an equal one; O(1) beyond that, amortised.
+    /// Adds a case to the `switch` at the end of a block, behind the others; its place among the
+    /// successors. Phis of the target need a value for the edge, by [`Transaction::add_phi_input`],
+    /// unless there is a parallel edge already. What a profile said of the cases is dropped.
+    /// O(cases) to look for an equal one; O(1) beyond that, amortised.
     ///
     /// To let a case or the default (place 0) lead elsewhere, use [`Transaction::redirect_edge`].
     ///
     /// # Errors
-    /// When the block does not end in a `switch`, the value is none that it may have or is a case already, or the target is the entry or begins with
-    /// a pad.
+    /// When the block does not end in a `switch`, the value is none that it may have or is a case
+    /// already, or the target is the entry or begins with a pad.
     pub fn add_case(
         &mut self,
         block: BlockId,
@@ -77,11 +79,14 @@ impl Transaction<'_> {
         Ok(place)
     }
 
-    /// Takes a case away from the `switch` at the end of a block, by its place among the successors: see [`Transaction::case_of`]. Those behind it
-    /// come forward by one. Phis of its target lose the value of the edge; what a profile said of the cases is dropped. O(cases behind it).
+    /// Takes a case away from the `switch` at the end of a block, by its place among the
+    /// successors: see [`Transaction::case_of`]. Those behind it come forward by one. Phis of its
+    /// target lose the value of the edge; what a profile said of the cases is dropped. O(cases
+    /// behind it).
     ///
     /// # Errors
-    /// When the block does not end in a `switch`, or this is no place of a case: the default, at 0, stays.
+    /// When the block does not end in a `switch`, or this is no place of a case: the default, at 0,
+    /// stays.
     pub fn remove_case(&mut self, block: BlockId, place: usize) -> Result<(), BuildError> {
         let switch = self.switch_of(block)?;
         let Some(&to) = self.flow().successors(block).get(place).filter(|_| place > 0) else {
@@ -121,7 +126,8 @@ impl Body {
         (!has_room).then_some(old)
     }
 
-    /// Takes an operand away, but not the only one; its place is room for others. O(operands behind it).
+    /// Takes an operand away, but not the only one; its place is room for others. O(operands behind
+    /// it).
     pub(super) fn take_operand(&mut self, inst: InstId, index: u32) -> Value {
         let run = &mut self.insts[raw(inst) as usize].operands;
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);
@@ -165,7 +171,8 @@ impl Flow {
         (!has_room).then_some(old)
     }
 
-    /// Takes a successor away, but not the only one; its place is room for others. O(successors behind it).
+    /// Takes a successor away, but not the only one; its place is room for others. O(successors
+    /// behind it).
     pub(super) fn take_successor(&mut self, block: BlockId, index: u32) -> BlockId {
         let run = &mut self.blocks[raw(block) as usize];
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);

@@ -1,4 +1,5 @@
-//! The primitive changes. Each logs what it overwrites, keeps the def-use lists exact and notes what it changed.
+//! The primitive changes. Each logs what it overwrites, keeps the def-use lists exact and notes
+//! what it changed.
 
 use crate::{
     body::{Body, InstId, raw},

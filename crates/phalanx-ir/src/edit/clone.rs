@@ -32,7 +32,8 @@ impl Clones {
         self.insts.get(&inst).copied()
     }
 
-    /// What a clone reads where the original reads `value`: the clone of what is in the region, and all else as it is.
+    /// What a clone reads where the original reads `value`: the clone of what is in the region, and
+    /// all else as it is.
     pub fn value(&self, value: Value) -> Value {
         match value.kind() {
             ValueKind::Inst(inst) => self.inst(inst).map_or(value, Value::inst),
@@ -43,14 +44,15 @@ impl Clones {
 }
 
 impl Transaction<'_> {
-    /// Clones blocks with all edges among them. Edges that leave the region are there twice afterwards, and phis outside have the values
-    /// of both; edges into the region still lead to the originals, so the phis of the clones have values for edges from
-    /// within alone, and whoever leads edges to the clones adds theirs. The clones stand after the last block of the region.
-    /// O(instructions cloned).
+    /// Clones blocks with all edges among them. Edges that leave the region are there twice
+    /// afterwards, and phis outside have the values of both; edges into the region still lead to
+    /// the originals, so the phis of the clones have values for edges from within alone, and
+    /// whoever leads edges to the clones adds theirs. The clones stand after the last block of the
+    /// region. O(instructions cloned).
     ///
     /// # Errors
-    /// When a block is not in the function or given twice, or is the entry, or a `catchswitch` is in the region without all of its pads or one of these
-    /// without it.
+    /// When a block is not in the function or given twice, or is the entry, or a `catchswitch` is
+    /// in the region without all of its pads or one of these without it.
     pub fn clone_blocks(&mut self, region: &[BlockId]) -> Result<Clones, BuildError> {
         let mut clones = Clones::default();
         for &block in region {

@@ -26,7 +26,8 @@ enum Place {
     Terminator(BlockId),
 }
 
-/// A place in the function under edit. Each method of [`InstBuilder`] inserts one instruction there, the next one after it.
+/// A place in the function under edit. Each method of [`InstBuilder`] inserts one instruction
+/// there, the next one after it.
 #[derive(Debug)]
 pub struct Cursor<'t, 's> {
     edit: &'t mut Transaction<'s>,
@@ -59,8 +60,9 @@ impl<'s> Transaction<'s> {
         self.cursor(Place::End(block))
     }
 
-    /// The place of a block's terminator. The terminator that is inserted replaces the old one, and phis of its targets follow: see
-    /// [`Transaction::redirect_edge`]. As there, none may lead to the entry. The result of the old one must not be read.
+    /// The place of a block's terminator. The terminator that is inserted replaces the old one, and
+    /// phis of its targets follow: see [`Transaction::redirect_edge`]. As there, none may lead to
+    /// the entry. The result of the old one must not be read.
     pub fn replace_terminator(&mut self, block: BlockId) -> Cursor<'_, 's> {
         self.cursor(Place::Terminator(block))
     }
@@ -72,7 +74,8 @@ impl<'s> Cursor<'_, 's> {
         self.edit
     }
 
-    /// A phi without values; they come with [`Transaction::add_phi_input`]. It goes after the phis of the cursor's block.
+    /// A phi without values; they come with [`Transaction::add_phi_input`]. It goes after the phis
+    /// of the cursor's block.
     ///
     /// # Errors
     /// When no such phi can be.

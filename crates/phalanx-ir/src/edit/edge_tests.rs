@@ -210,7 +210,8 @@ fn empty_phis_have_no_room_in_common() {
     uses_are_right(&module.functions[0]);
 }
 
-/// Whoever goes through the blocks while blocks come and go holds a list of them, and taken back they stand as they stood.
+/// Whoever goes through the blocks while blocks come and go holds a list of them, and taken back
+/// they stand as they stood.
 #[test]
 fn the_order_of_blocks_is_taken_back() {
     let mut module = fan(4);

@@ -1,7 +1,7 @@
 //! What a body carries along beside its content: the journal and the def-use lists.
 //!
-//! Neither is part of what a body *is*. Two bodies with the same instructions are equal whatever happened to them, and a clone starts
-//! a history of its own.
+//! Neither is part of what a body *is*. Two bodies with the same instructions are equal whatever
+//! happened to them, and a clone starts a history of its own.
 
 use std::sync::{
     OnceLock,

@@ -21,25 +21,31 @@ use crate::{
 pub struct Inserted {
     /// The copy of the entry. No edge leads there yet.
     pub entry: BlockId,
-    /// Copies of blocks that return, in the order of the text, with what is returned. Each branches to the exit.
+    /// Copies of blocks that return, in the order of the text, with what is returned. Each branches
+    /// to the exit.
     pub returns: Vec<(BlockId, Option<Value>)>,
     /// What became of what; blocks and instructions are named as in the other function.
     pub clones: Clones,
 }
 
 impl Transaction<'_> {
-    /// Copies the blocks of another function behind those of this one, with values in place of its arguments. Returns become branches to `exit`: phis there
-    /// need a value for each, by [`Transaction::add_phi_input`]. Whoever inlines a call splits the block behind it, inserts the body with the
-    /// new block for an exit, lets the old block branch to [`Inserted::entry`], and replaces the call by a phi.
+    /// Copies the blocks of another function behind those of this one, with values in place of its
+    /// arguments. Returns become branches to `exit`: phis there need a value for each, by
+    /// [`Transaction::add_phi_input`]. Whoever inlines a call splits the block behind it, inserts
+    /// the body with the new block for an exit, lets the old block branch to [`Inserted::entry`],
+    /// and replaces the call by a phi.
     ///
-    /// Stack slots stay where they are: a copy that will be in a loop takes more stack each time, unless they are moved. Debug records and
-    /// locations are left out, for they are of another function: see [`Transaction::insert_body_at`]. All other attachments are copied. O(body).
+    /// Stack slots stay where they are: a copy that will be in a loop takes more stack each time,
+    /// unless they are moved. Debug records and locations are left out, for they are of another
+    /// function: see [`Transaction::insert_body_at`]. All other attachments are copied. O(body).
     ///
-    /// A function of the session is cloned first, for it cannot be read while another is edited: `session.code(callee).to_function()`.
+    /// A function of the session is cloned first, for it cannot be read while another is edited:
+    /// `session.code(callee).to_function()`.
     ///
     /// # Errors
-    /// When the other function has no body or breaks a rule in this module, the values are not what it takes, or its code cannot stand in another
-    /// function: one of its blocks has its address taken, it takes variable arguments, has a `musttail` call, or another personality. When
+    /// When the other function has no body or breaks a rule in this module, the values are not what
+    /// it takes, or its code cannot stand in another function: one of its blocks has its address
+    /// taken, it takes variable arguments, has a `musttail` call, or another personality. When
     /// `exit` is the entry of this function, begins with a pad, or is no block of it.
     pub fn insert_body(
         &mut self,
@@ -50,9 +56,11 @@ impl Transaction<'_> {
         self.insert_body_at(source, args, exit, &InlinedLocations::default())
     }
 
-    /// As [`Transaction::insert_body`], with locations and debug records that say by which call the code has come. They are
-    /// made beforehand, by [`Additions::inlined`](crate::metadata::Additions::inlined). A record whose location is left out is so too, and all records of a
-    /// variable that has assignments: what links these to stores is each function's own.
+    /// As [`Transaction::insert_body`], with locations and debug records that say by which call the
+    /// code has come. They are made beforehand, by
+    /// [`Additions::inlined`](crate::metadata::Additions::inlined). A record whose location is left
+    /// out is so too, and all records of a variable that has assignments: what links these to
+    /// stores is each function's own.
     ///
     /// # Errors
     /// As [`Transaction::insert_body`], and when the locations are of another module.

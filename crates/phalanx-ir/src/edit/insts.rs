@@ -93,10 +93,12 @@ impl Transaction<'_> {
 
     /// Changes one operand to a value of the same type.
     ///
-    /// Operands are numbered as the [opcode](Opcode) orders them. The incoming blocks of a phi follow the edges and cannot be set.
+    /// Operands are numbered as the [opcode](Opcode) orders them. The incoming blocks of a phi
+    /// follow the edges and cannot be set.
     ///
     /// # Errors
-    /// When there is no such operand, or the instruction cannot have the value there: its own result, unless it is a phi or is not reached.
+    /// When there is no such operand, or the instruction cannot have the value there: its own
+    /// result, unless it is a phi or is not reached.
     pub fn set_operand(
         &mut self,
         inst: InstId,
@@ -221,10 +223,12 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes an instruction out of the function. Debug records before it stay in their place, its attachments and its name go.
+    /// Takes an instruction out of the function. Debug records before it stay in their place, its
+    /// attachments and its name go.
     ///
     /// # Errors
-    /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`]. When it is a pad and edges lead to its block.
+    /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`].
+    /// When it is a pad and edges lead to its block.
     pub fn erase(&mut self, inst: InstId) -> Result<(), BuildError> {
         self.linked(inst)?;
         self.check_erasable(inst)?;
@@ -247,8 +251,8 @@ impl Transaction<'_> {
     /// Moves an instruction to just before another, in the same or another block.
     ///
     /// # Errors
-    /// When one of them cannot stand there: phis come first, terminators last, and both stay where they are, as a `musttail` call does before its
-    /// return.
+    /// When one of them cannot stand there: phis come first, terminators last, and both stay where
+    /// they are, as a `musttail` call does before its return.
     pub fn move_before(&mut self, inst: InstId, before: InstId) -> Result<(), BuildError> {
         self.linked(inst)?;
         let block = self.linked(before)?;
@@ -291,7 +295,8 @@ impl Transaction<'_> {
         data.opcode == Opcode::Call && data.flags.contains(InstFlags::MUST_TAIL)
     }
 
-    /// Whether something else than a return may stand behind an instruction, if that is what is there.
+    /// Whether something else than a return may stand behind an instruction, if that is what is
+    /// there.
     pub(super) fn check_behind(&self, prev: Option<InstId>) -> Result<(), BuildError> {
         match prev.filter(|&inst| self.is_must_tail(inst)) {
             Some(call) => Err(self.entity(call.into(), "must stay just before its return")),
@@ -324,7 +329,8 @@ impl Transaction<'_> {
         self.change(inst, |data| data.flags = flags)
     }
 
-    /// Makes another operation of an instruction, with the same operands and a result of the same type. Its flags are dropped.
+    /// Makes another operation of an instruction, with the same operands and a result of the same
+    /// type. Its flags are dropped.
     ///
     /// # Errors
     /// When there is no such operation.
@@ -462,10 +468,12 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Names an instruction, argument or block; a number is appended when the name is taken, and the empty name takes it away.
+    /// Names an instruction, argument or block; a number is appended when the name is taken, and
+    /// the empty name takes it away.
     ///
     /// # Errors
-    /// When there is no such entity, or it has no name to give: constants, instructions without result.
+    /// When there is no such entity, or it has no name to give: constants, instructions without
+    /// result.
     pub fn set_name(&mut self, value: impl Into<Value>, name: &str) -> Result<(), BuildError> {
         let value = value.into();
         let ty = self.checked_type(value)?;
@@ -479,7 +487,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Attaches metadata to an instruction, in place of what it has of this kind; none takes it away.
+    /// Attaches metadata to an instruction, in place of what it has of this kind; none takes it
+    /// away.
     ///
     /// # Errors
     /// When the instruction is not in the function, or the module has no such metadata.

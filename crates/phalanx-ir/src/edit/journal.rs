@@ -1,12 +1,14 @@
 //! The [`Journal`]: what each commit changed.
 //!
-//! Facts that are repaired after an edit remember the *position* they were computed at and ask [`Journal::since`] what has
-//! changed. A position names one content of one body: it is never given out for another.
+//! Facts that are repaired after an edit remember the *position* they were computed at and ask
+//! [`Journal::since`] what has changed. A position names one content of one body: it is never given
+//! out for another.
 //!
-//! The journal is bounded. When it has grown past its limit the older half is dropped, and who comes back from further away
-//! learns that the journal no longer reaches there.
+//! The journal is bounded. When it has grown past its limit the older half is dropped, and who
+//! comes back from further away learns that the journal no longer reaches there.
 //!
-//! Cost: four bytes per changed instruction and block; `since` is O(changes), and O(1) for a single commit.
+//! Cost: four bytes per changed instruction and block; `since` is O(changes), and O(1) for a single
+//! commit.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -21,8 +23,9 @@ const LIMIT: usize = 4096;
 /// What one commit, or several in a row, changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes<'j> {
-    /// Instructions that were inserted, erased, moved, or are another operation or read other operands; sorted. Those that are in
-    /// another block only because their block was split or merged are not listed: their blocks are.
+    /// Instructions that were inserted, erased, moved, or are another operation or read other
+    /// operands; sorted. Those that are in another block only because their block was split or
+    /// merged are not listed: their blocks are.
     pub insts: Cow<'j, [InstId]>,
     /// Blocks that were added or removed, have other successors, or were split or merged; sorted.
     pub blocks: Cow<'j, [BlockId]>,
@@ -78,7 +81,8 @@ impl Journal {
         self.oldest + self.commits.len() as u64
     }
 
-    /// What has changed since an earlier position; none when the journal does not reach back to it or never saw it.
+    /// What has changed since an earlier position; none when the journal does not reach back to it
+    /// or never saw it.
     pub fn since(&self, position: u64) -> Option<Changes<'_>> {
         let first = usize::try_from(position.checked_sub(self.oldest)?).ok()?;
         match self.commits.len().checked_sub(first)? {

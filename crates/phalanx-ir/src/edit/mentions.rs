@@ -1,9 +1,10 @@
 //! Values that metadata mentions: operands of debug intrinsics and debug records.
 //!
-//! A mention is no use: it keeps nothing alive. When a value is replaced its mentions follow; when it is erased they become
-//! poison, and a debugger says "optimised out".
+//! A mention is no use: it keeps nothing alive. When a value is replaced its mentions follow; when
+//! it is erased they become poison, and a debugger says "optimised out".
 //!
-//! Found through a map that is made when the first value with debug information around it goes: O(mentions) once per transaction.
+//! Found through a map that is made when the first value with debug information around it goes:
+//! O(mentions) once per transaction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -31,7 +32,8 @@ pub(super) struct Mentions {
     of: FxHashMap<Value, SmallVec<[Mention; 2]>>,
     /// Who has metadata for an operand.
     holders: FxHashMap<u32, SmallVec<[InstId; 1]>>,
-    /// Which debug records stand before an instruction. They stay together from then on, and are joined by others.
+    /// Which debug records stand before an instruction. They stay together from then on, and are
+    /// joined by others.
     groups: FxHashMap<InstId, u32>,
     /// Of each group: which one it has joined, or itself, and where that one stands.
     joined: Vec<(u32, InstId)>,
@@ -157,8 +159,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets what mentions constants for which `which` holds mention poison: they are made of what is going to be removed from the module. Operands
-    /// that are such constants stay. O(instructions + mentions).
+    /// Lets what mentions constants for which `which` holds mention poison: they are made of what
+    /// is going to be removed from the module. Operands that are such constants stay.
+    /// O(instructions + mentions).
     pub fn forget_constants(&mut self, mut which: impl FnMut(Const) -> bool) {
         let context = std::sync::Arc::clone(&self.module().context);
         let mut replace = |value: &mut Value| {
@@ -196,8 +199,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets debug records before an instruction that say which value a variable has say that it is not known: to be called when
-    /// whoever comes here need not have come to where the variable got it. Places of variables in memory stay. O(debug records of the function).
+    /// Lets debug records before an instruction that say which value a variable has say that it is
+    /// not known: to be called when whoever comes here need not have come to where the variable got
+    /// it. Places of variables in memory stay. O(debug records of the function).
     ///
     /// # Errors
     /// When the instruction is not in the function.
@@ -235,7 +239,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Puts the debug records before one instruction before another, in front of those that are there.
+    /// Puts the debug records before one instruction before another, in front of those that are
+    /// there.
     pub(super) fn move_debug_records(&mut self, from: InstId, to: Option<InstId>) {
         match to {
             None => self.put_debug_records(from, Vec::new()),

@@ -28,7 +28,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Gives a phi its value for one more edge from `from`. The edges are compared when the transaction is committed.
+    /// Gives a phi its value for one more edge from `from`. The edges are compared when the
+    /// transaction is committed.
     ///
     /// # Errors
     /// When it is no phi, or the value has another type.
@@ -49,7 +50,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes away what a phi has for all edges from `from`. The edges are compared when the transaction is committed.
+    /// Takes away what a phi has for all edges from `from`. The edges are compared when the
+    /// transaction is committed.
     ///
     /// # Errors
     /// When it is no phi, or has nothing for such edges.
@@ -94,7 +96,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Has a phi compared whose value for one edge was set, where there are others from the same block.
+    /// Has a phi compared whose value for one edge was set, where there are others from the same
+    /// block.
     pub(super) fn pend_parallel(&mut self, phi: InstId, index: u32) {
         let from = self.body().phi_incoming(phi).nth(index as usize).map(|(_, from)| from);
         if let (Some(from), Some(block)) = (from, self.body().block_of(phi))
@@ -130,7 +133,8 @@ impl Transaction<'_> {
         self.body().phis(block).collect()
     }
 
-    /// Takes away up to so many of the entries that a phi has for edges from blocks for which `which` holds; whether there were any.
+    /// Takes away up to so many of the entries that a phi has for edges from blocks for which
+    /// `which` holds; whether there were any.
     fn take_first(&mut self, phi: InstId, most: usize, which: impl Fn(Value) -> bool) -> bool {
         let blocks = (0..).zip(self.body().phi_blocks(phi));
         let found = blocks.filter(|(_, from)| which(**from)).map(|(at, _)| at);
@@ -161,7 +165,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Phis of `block` follow edges that came, beside others from the same block where there are such.
+    /// Phis of `block` follow edges that came, beside others from the same block where there are
+    /// such.
     pub(super) fn edges_added(
         &mut self,
         from: BlockId,
@@ -192,7 +197,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Compares the phis of all pending blocks with their edges. O(entries log entries + edges of the predecessors).
+    /// Compares the phis of all pending blocks with their edges. O(entries log entries + edges of
+    /// the predecessors).
     pub(super) fn check_pending(&self) -> Result<(), BuildError> {
         if self.pending.is_empty() {
             return Ok(());

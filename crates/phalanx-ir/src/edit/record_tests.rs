@@ -1,4 +1,5 @@
-//! Debug records follow what they stand before and what they mention, each at its own cost, and are taken back.
+//! Debug records follow what they stand before and what they mention, each at its own cost, and are
+//! taken back.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -43,7 +44,8 @@ fn additions(edit: &Transaction<'_>) -> Vec<InstId> {
     body.all_ids().filter(|&i| body.has(i) && body.inst(i).opcode == Opcode::Add).collect()
 }
 
-/// Bytes that a transaction holds after an edit of a chain of this length. Taken back, it leaves nothing behind.
+/// Bytes that a transaction holds after an edit of a chain of this length. Taken back, it leaves
+/// nothing behind.
 fn cost_of(length: usize, change: impl Fn(&mut Transaction<'_>)) -> usize {
     let mut module = chain(length);
     let before = module.clone();

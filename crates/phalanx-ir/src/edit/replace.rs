@@ -1,7 +1,7 @@
 //! Edits of who reads what: one value in place of another.
 //!
-//! All uses are checked before the first is changed, so that a replacement is made whole or not at all. O(uses), and
-//! O(operands) for those whose instruction has rules beyond types.
+//! All uses are checked before the first is changed, so that a replacement is made whole or not at
+//! all. O(uses), and O(operands) for those whose instruction has rules beyond types.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -15,12 +15,15 @@ use crate::{
 };
 
 impl Transaction<'_> {
-    /// Lets everything that reads `old` read `new`: operands, and what debug information says about it. O(uses).
+    /// Lets everything that reads `old` read `new`: operands, and what debug information says about
+    /// it. O(uses).
     ///
     /// # Errors
-    /// When their types differ or one of them is not a value of the function, or what reads `old` cannot read `new`: what is called, tokens and
-    /// stack slots have rules beyond their type. So it is when `new` reads `old` itself, and is no phi: it would read its own result, which only code may that is not reached. To put something
-    /// between a value and all others that read it, use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
+    /// When their types differ or one of them is not a value of the function, or what reads `old`
+    /// cannot read `new`: what is called, tokens and stack slots have rules beyond their type. So
+    /// it is when `new` reads `old` itself, and is no phi: it would read its own result, which only
+    /// code may that is not reached. To put something between a value and all others that read it,
+    /// use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
     pub fn replace_all_uses(
         &mut self,
         old: impl Into<Value>,
@@ -32,8 +35,9 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug information stays. A phi has one value for all
-    /// edges from one block: where `which` holds for one of them, all are replaced.
+    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug
+    /// information stays. A phi has one value for all edges from one block: where `which` holds for
+    /// one of them, all are replaced.
     ///
     /// # Errors
     /// As [`Transaction::replace_all_uses`].
@@ -73,7 +77,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether all that reads `old` in some places can read `new` there: what is called, tokens and slots have rules beyond their type.
+    /// Whether all that reads `old` in some places can read `new` there: what is called, tokens and
+    /// slots have rules beyond their type.
     fn check_uses(
         &self,
         uses: &[Use],
@@ -107,8 +112,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Lets `new` take the place of an instruction for everything that reads it, and erases the instruction. It leaves its name to an
-    /// instruction that has none.
+    /// Lets `new` take the place of an instruction for everything that reads it, and erases the
+    /// instruction. It leaves its name to an instruction that has none.
     ///
     /// # Errors
     /// As [`Transaction::replace_all_uses`] and [`Transaction::erase`].

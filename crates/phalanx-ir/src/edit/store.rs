@@ -11,7 +11,8 @@ use crate::{
 
 /// The parts of one function, and its surroundings.
 ///
-/// A part is asked for mutably only when it is about to change, so that a store that pays for changes pays for those alone.
+/// A part is asked for mutably only when it is about to change, so that a store that pays for
+/// changes pays for those alone.
 pub trait Store {
     /// The module; its functions may be elsewhere.
     fn module(&self) -> &Module;
@@ -34,10 +35,12 @@ pub trait Store {
     /// The extras, to change.
     fn extras_mut(&mut self) -> &mut Extras;
 
-    /// Drops what is said of the order of uses, in the function and in the module: after an edit they are others.
+    /// Drops what is said of the order of uses, in the function and in the module: after an edit
+    /// they are others.
     fn forget_use_list_orders(&mut self);
 
-    /// Tells which intrinsics are convergent operations: see [`crate::Verifier::with_convergent_intrinsics`].
+    /// Tells which intrinsics are convergent operations: see
+    /// [`crate::Verifier::with_convergent_intrinsics`].
     fn convergent_intrinsics(&self) -> fn(&[u8]) -> bool {
         |_| false
     }

@@ -498,7 +498,8 @@ fn the_journal_tells_what_changed() {
     assert_ne!(module.functions[0].body.clone().journal().position(), start + 1);
 }
 
-/// A value that is mentioned is no operand, but whoever reads what mentions it reads something else when it is replaced.
+/// A value that is mentioned is no operand, but whoever reads what mentions it reads something else
+/// when it is replaced.
 #[test]
 fn the_journal_tells_of_who_mentions_what_is_replaced() {
     let context = Arc::new(Context::new());

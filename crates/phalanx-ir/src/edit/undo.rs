@@ -1,7 +1,8 @@
 //! What an aborted transaction takes back.
 //!
-//! Each primitive change logs what it overwrites. Tables that only grow are cut to the length they had when the part was first
-//! touched. Taking back is the log from its end; afterwards every part is equal to what it was, spare capacity aside.
+//! Each primitive change logs what it overwrites. Tables that only grow are cut to the length they
+//! had when the part was first touched. Taking back is the log from its end; afterwards every part
+//! is equal to what it was, spare capacity aside.
 
 use smallvec::SmallVec;
 

@@ -1,11 +1,11 @@
 //! Def-use lists: who reads a value, and as which operand.
 //!
-//! Each operand slot of the body's pool is a link of a doubly linked list that starts at the value it holds. Making all lists is
-//! O(operands), once, when somebody asks; an edit then costs O(1) per operand that it changes. Operands of instructions that
-//! are in no block are in no list.
+//! Each operand slot of the body's pool is a link of a doubly linked list that starts at the value
+//! it holds. Making all lists is O(operands), once, when somebody asks; an edit then costs O(1) per
+//! operand that it changes. Operands of instructions that are in no block are in no list.
 //!
-//! 12 bytes per operand and 4 per instruction and argument. Constants and blocks have no lists; values that metadata wraps are not in them: the
-//! transaction finds those by itself.
+//! 12 bytes per operand and 4 per instruction and argument. Constants and blocks have no lists;
+//! values that metadata wraps are not in them: the transaction finds those by itself.
 
 use crate::{
     body::{Body, InstId, NONE, from_front, id, raw},
@@ -133,7 +133,8 @@ impl Uses {
         self.enter(slot, body.pool[slot as usize], raw(phi));
     }
 
-    /// Removes values of a phi, by position in ascending order, and moves those behind them to where they are going to be.
+    /// Removes values of a phi, by position in ascending order, and moves those behind them to
+    /// where they are going to be.
     pub(crate) fn leave_taken(&mut self, body: &Body, phi: InstId, gone: &[u32]) {
         let run = body.inst(phi).operands;
         let Some(&first) = gone.first() else { return };
@@ -203,7 +204,8 @@ impl Body {
         self.history.uses.get_or_init(|| Box::new(Uses::new(self)))
     }
 
-    /// The operands that read a value, newest first: instruction results and arguments only; constants and blocks have no lists.
+    /// The operands that read a value, newest first: instruction results and arguments only;
+    /// constants and blocks have no lists.
     ///
     /// O(operands of the body) the first time, then O(uses).
     pub fn uses_of(&self, value: Value) -> impl Iterator<Item = Use> + '_ {

@@ -6,8 +6,9 @@
 //! @ RESULT ..: PARAMETER ..
 //! ```
 //!
-//! No result is `void`, several are a structure. Types are spelled as in the names of overloaded intrinsics: `i32`, `f16`,
-//! `p3`, `v4f32`, `metadata`. `3*i32` are three of them; `!` marks what must be an immediate, and `...` what follows freely.
+//! No result is `void`, several are a structure. Types are spelled as in the names of overloaded
+//! intrinsics: `i32`, `f16`, `p3`, `v4f32`, `metadata`. `3*i32` are three of them; `!` marks what
+//! must be an immediate, and `...` what follows freely.
 //!
 //! | spelling | type |
 //! |---|---|

@@ -8,8 +8,8 @@ use crate::{
     verify::tables,
 };
 
-/// Adds nodes to the metadata of a module. What was there stays as it is, and each new node refers to what there is, so that nothing has to be verified
-/// afterwards.
+/// Adds nodes to the metadata of a module. What was there stays as it is, and each new node refers
+/// to what there is, so that nothing has to be verified afterwards.
 #[derive(Debug)]
 pub struct Additions<'m> {
     module: &'m mut Module,
@@ -42,7 +42,8 @@ impl<'m> Additions<'m> {
     /// Adds a node.
     ///
     /// # Errors
-    /// As [`Metadata::add`](crate::metadata::Metadata::add), and when it refers to what the module or its context does not have.
+    /// As [`Metadata::add`](crate::metadata::Metadata::add), and when it refers to what the module
+    /// or its context does not have.
     pub fn add(&mut self, node: NodeBuilder) -> Result<MetadataId, String> {
         self.check(&node)?;
         self.module.metadata.add(node)
@@ -61,7 +62,8 @@ impl<'m> Additions<'m> {
         self.module.metadata.define(id, node)
     }
 
-    /// Makes a kind of attachment known: see [`Metadata::use_kind`](crate::metadata::Metadata::use_kind).
+    /// Makes a kind of attachment known: see
+    /// [`Metadata::use_kind`](crate::metadata::Metadata::use_kind).
     pub fn use_kind(&mut self, kind: Symbol) {
         self.module.metadata.use_kind(kind);
     }

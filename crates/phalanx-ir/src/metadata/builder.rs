@@ -18,8 +18,8 @@ const OPTIMIZED: i64 = 1 << 4;
 
 /// Collects the fields of a node.
 ///
-/// Types of values are up to the caller, who knows the [`FieldSchema`]; presence and what the kind demands beyond
-/// its table are checked by [`NodeBuilder::finish`].
+/// Types of values are up to the caller, who knows the [`FieldSchema`]; presence and what the kind
+/// demands beyond its table are checked by [`NodeBuilder::finish`].
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     pub(super) kind: NodeKind,
@@ -51,8 +51,8 @@ impl NodeBuilder {
         self.kind
     }
 
-    /// The same with a field, by its name. A field that the kind does not have, or that it has been given, makes the node one that
-    /// cannot be added.
+    /// The same with a field, by its name. A field that the kind does not have, or that it has been
+    /// given, makes the node one that cannot be added.
     ///
     /// ```
     /// # use phalanx_ir::metadata::{Field, Metadata, MetadataValue, NodeBuilder, NodeKind};

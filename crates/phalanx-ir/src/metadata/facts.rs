@@ -82,12 +82,14 @@ impl Metadata {
         Some(ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
     }
 
-    /// Whether a load is marked `!invariant.load`: the memory it reads never changes while it can be read.
+    /// Whether a load is marked `!invariant.load`: the memory it reads never changes while it can
+    /// be read.
     pub fn is_invariant_load(attachments: &[Attachment]) -> bool {
         Self::attached(attachments, kind::INVARIANT_LOAD).is_some()
     }
 
-    /// The integer value of a module flag: an entry `!{i32 behaviour, !"key", i32 value}` of `!llvm.module.flags`.
+    /// The integer value of a module flag: an entry `!{i32 behaviour, !"key", i32 value}` of
+    /// `!llvm.module.flags`.
     pub fn module_flag(&self, context: &Context, key: &str) -> Option<u64> {
         let flags = context.find_symbol(b"llvm.module.flags")?;
         let key = context.find_symbol(key.as_bytes())?;

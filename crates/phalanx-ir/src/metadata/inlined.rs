@@ -1,10 +1,12 @@
 //! [`InlinedLocations`]: where code comes from that was inlined.
 //!
-//! A location of inlined code keeps its line and scope, and says in `inlinedAt` by which call it has come: a distinct copy of the call's location, behind the calls by which
-//! it had come to where it was. That is how LLVM's inliner has it, and the only way for a debugger to tell one copy of a body from another.
+//! A location of inlined code keeps its line and scope, and says in `inlinedAt` by which call it
+//! has come: a distinct copy of the call's location, behind the calls by which it had come to where
+//! it was. That is how LLVM's inliner has it, and the only way for a debugger to tell one copy of a
+//! body from another.
 //!
-//! Nodes are the module's, which an edit of a function cannot make: they are made first, by [`Additions::inlined`]. O(locations of the body x calls by which
-//! they have come).
+//! Nodes are the module's, which an edit of a function cannot make: they are made first, by
+//! [`Additions::inlined`]. O(locations of the body x calls by which they have come).
 
 use rustc_hash::FxHashMap;
 
@@ -46,8 +48,9 @@ fn is_location(metadata: &Metadata, node: MetadataId) -> bool {
 }
 
 impl Additions<'_> {
-    /// Makes the locations for a body that takes the place of a call at this location, each once, for [`Transaction::insert_body_at`]. What came by more calls
-    /// than anybody counts has none. Code of a function without debug information is where the call was.
+    /// Makes the locations for a body that takes the place of a call at this location, each once,
+    /// for [`Transaction::insert_body_at`]. What came by more calls than anybody counts has none.
+    /// Code of a function without debug information is where the call was.
     ///
     /// # Errors
     /// When the location of the call is none, or a node cannot be added.

@@ -1,7 +1,7 @@
 //! Kinds of attachments: what stands before the node in `!dbg !7`.
 //!
-//! A kind is the symbol of its name. The kinds that LLVM 22 numbers itself have the same symbol in every context, so that
-//! `attachment.kind == kind::RANGE` is a comparison of numbers.
+//! A kind is the symbol of its name. The kinds that LLVM 22 numbers itself have the same symbol in
+//! every context, so that `attachment.kind == kind::RANGE` is a comparison of numbers.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 
 use crate::symbol::{Symbol, SyncScope};
 
-/// The number of the symbol of the first fixed kind; the fixed kinds follow each other in every context.
+/// The number of the symbol of the first fixed kind; the fixed kinds follow each other in every
+/// context.
 pub(crate) const FIRST: u32 = SyncScope::PREDEFINED.len() as u32;
 
 macro_rules! kinds {

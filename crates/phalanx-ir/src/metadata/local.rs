@@ -56,7 +56,8 @@ text_enum! {
 pub enum DebugRecord {
     /// `#dbg_value(..)`, `#dbg_declare(..)` or `#dbg_declare_value(..)`: where a variable is.
     Variable(DebugVariable),
-    /// `#dbg_assign(..)`: an assignment of the source program, linked to the store that carries it out.
+    /// `#dbg_assign(..)`: an assignment of the source program, linked to the store that carries it
+    /// out.
     Assign(Box<DebugAssign>),
     /// `#dbg_label(..)`: a label of the source program.
     Label {
@@ -133,7 +134,8 @@ impl DebugRecord {
         }
     }
 
-    /// The nodes that are mentioned, in the order in which they are numbered when a module is printed.
+    /// The nodes that are mentioned, in the order in which they are numbered when a module is
+    /// printed.
     pub fn nodes(&self) -> SmallVec<[MetadataId; 7]> {
         let mut nodes = SmallVec::new();
         match self {

@@ -1,7 +1,8 @@
-//! Names of the numbers that debug information is written with: DWARF constants and LLVM's own enumerations.
+//! Names of the numbers that debug information is written with: DWARF constants and LLVM's own
+//! enumerations.
 //!
-//! Nodes hold the numbers; names are for reading and printing. Constants whose names begin with `DW_` are those of the
-//! DWARF standard and of its registered vendor extensions.
+//! Nodes hold the numbers; names are for reading and printing. Constants whose names begin with
+//! `DW_` are those of the DWARF standard and of its registered vendor extensions.
 
 use std::sync::LazyLock;
 
@@ -225,12 +226,13 @@ impl NameTable {
 
     /// Splits a mask into the names of its parts and the bits that no name covers.
     ///
-    /// A name of several bits stands for all of them, so names that share bits are tried from the last to the first
-    /// where one includes the other.
+    /// A name of several bits stands for all of them, so names that share bits are tried from the
+    /// last to the first where one includes the other.
     pub fn split_mask(self, mask: u32) -> (Vec<&'static str>, u32) {
         let mut rest = mask;
         let mut names = Vec::new();
-        // `Flag` has two-bit fields whose values are names of their own; the widest name that fits is the value.
+        // `Flag` has two-bit fields whose values are names of their own; the widest name that fits
+        // is the value.
         let fields: &[u32] = if self == NameTable::Flag { &[3, 3 << 16] } else { &[] };
         for &(name, bits) in self.entries() {
             let field = fields.iter().copied().find(|field| bits & field == bits);

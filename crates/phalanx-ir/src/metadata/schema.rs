@@ -1,10 +1,11 @@
-//! The schema of specialised nodes: for every kind, its fields, their types, which must be given and what the others
-//! are when they are not.
+//! The schema of specialised nodes: for every kind, its fields, their types, which must be given
+//! and what the others are when they are not.
 //!
-//! Reading, checking and printing of nodes follow this one table. Fields stand in the order they are printed.
-//! A node stores a field only when it differs from its default, or is always printed; so two ways to write a node yield the
-//! same fields. The order in which a node's operands are numbered when a module is printed differs from the printed
-//! order for some kinds; [`NodeKind::operands`] has it.
+//! Reading, checking and printing of nodes follow this one table. Fields stand in the order they
+//! are printed. A node stores a field only when it differs from its default, or is always printed;
+//! so two ways to write a node yield the same fields. The order in which a node's operands are
+//! numbered when a module is printed differs from the printed order for some kinds;
+//! [`NodeKind::operands`] has it.
 
 use super::names::NameTable;
 
@@ -89,7 +90,8 @@ pub enum FieldType {
     Node,
     /// Any metadata.
     NonNullNode,
-    /// Any metadata, `null`, or an unsigned 64-bit number; an integer constant counts as its number.
+    /// Any metadata, `null`, or an unsigned 64-bit number; an integer constant counts as its
+    /// number.
     NodeOrUint,
     /// Any metadata, `null`, or a signed 64-bit number; an integer constant counts as its number.
     NodeOrInt,
@@ -114,7 +116,8 @@ pub enum Presence {
     Required,
     /// Stored when given.
     Kept,
-    /// Stored when it is not the default: nothing, zero, `false`, `null` or the empty string; or this number.
+    /// Stored when it is not the default: nothing, zero, `false`, `null` or the empty string; or
+    /// this number.
     Default(u32),
     /// Always stored; the default when it is not given.
     Always(u32),
@@ -230,7 +233,8 @@ macro_rules! nodes {
                 }
             }
 
-            /// The fields that hold nodes, in the order in which these are numbered when a module is printed.
+            /// The fields that hold nodes, in the order in which these are numbered when a module
+            /// is printed.
             pub const fn operands(self) -> &'static [Field] {
                 use Field::*;
                 match self {

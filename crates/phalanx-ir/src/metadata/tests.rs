@@ -1,4 +1,5 @@
-//! Nodes are canonical, packed values survive, and facts are read from nodes of the right shape only.
+//! Nodes are canonical, packed values survive, and facts are read from nodes of the right shape
+//! only.
 
 use super::table::Entry;
 use super::*;
@@ -71,7 +72,8 @@ fn a_node_that_is_refused_is_not_added() {
     assert_eq!(metadata, Metadata::new());
 }
 
-/// Where nodes were added and nothing else, what refers to the old ones need not be looked at again.
+/// Where nodes were added and nothing else, what refers to the old ones need not be looked at
+/// again.
 #[test]
 fn additions_leave_what_was_there() {
     let context = Context::new();

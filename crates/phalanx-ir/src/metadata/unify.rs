@@ -1,12 +1,14 @@
 //! Which nodes are one node.
 //!
-//! LLVM keeps one node per content: two nodes that are not distinct, of one kind and with equal fields, are the same
-//! node, and so are nodes whose fields differ only in which of such copies they mention. A module keeps nodes as they
-//! were written, because ids must not depend on later text; what prints a module as LLVM does asks here.
+//! LLVM keeps one node per content: two nodes that are not distinct, of one kind and with equal
+//! fields, are the same node, and so are nodes whose fields differ only in which of such copies
+//! they mention. A module keeps nodes as they were written, because ids must not depend on later
+//! text; what prints a module as LLVM does asks here.
 //!
-//! Operands come before the nodes that mention them (post-order, on an explicit stack), so one pass finds all copies
-//! outside cycles of uniqued nodes. Copies inside such cycles may need one pass per link; after [`PASSES`] the rest
-//! stays apart, which is harmless. O(total size) per pass, expected.
+//! Operands come before the nodes that mention them (post-order, on an explicit stack), so one pass
+//! finds all copies outside cycles of uniqued nodes. Copies inside such cycles may need one pass
+//! per link; after [`PASSES`] the rest stays apart, which is harmless. O(total size) per pass,
+//! expected.
 
 use std::hash::{Hash, Hasher};
 

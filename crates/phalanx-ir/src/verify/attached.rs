@@ -1,4 +1,5 @@
-//! Rules of attachments that are lists of something: scopes of aliasing, access groups, annotations, memory model tags.
+//! Rules of attachments that are lists of something: scopes of aliasing, access groups,
+//! annotations, memory model tags.
 
 use crate::{
     inst::Opcode,

@@ -353,7 +353,8 @@ fn param_has(env: &Env<'_>, inst: &InstView<'_>, at: usize, kind: AttrKind) -> b
         .any(|list| list != AttrList::EMPTY && context.param_attrs(list, at).has(kind))
 }
 
-/// Arguments marked `preallocated` are in the bundle of that name, or the call takes over those of its caller.
+/// Arguments marked `preallocated` are in the bundle of that name, or the call takes over those of
+/// its caller.
 fn preallocated(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let context = env.types.context;
     let attributes = inst.call_attributes();
@@ -542,7 +543,8 @@ fn must_tail_signature(
     let (caller, context) = (inst.header, env.types.context);
     let conv = inst.call_conv();
     if conv == CallConv::TAIL || conv == CallConv::SWIFT_TAIL {
-        // These conventions pop their own arguments, so the signatures may differ, but nothing may be on the frame.
+        // These conventions pop their own arguments, so the signatures may differ, but nothing may
+        // be on the frame.
         let name = if conv == CallConv::TAIL { "tailcc" } else { "swifttailcc" };
         let frame = [
             AttrKind::InAlloca,

@@ -2,29 +2,34 @@
 //!
 //! # What
 //!
-//! A token made by one of the three convergence intrinsics (`entry`, `anchor`, `loop`) and used by a
-//! `"convergencectrl"` bundle says which threads execute the user together. The *Convergent Operation Semantics*
-//! document of LLVM gives static rules under which such tokens can be understood at all:
+//! A token made by one of the three convergence intrinsics (`entry`, `anchor`, `loop`) and used by
+//! a `"convergencectrl"` bundle says which threads execute the user together. The *Convergent
+//! Operation Semantics* document of LLVM gives static rules under which such tokens can be
+//! understood at all:
 //!
-//! * `entry` stands in the entry block of a convergent function, before any other convergent operation; `loop` is the
-//!   first convergent operation of its block and is the only one of the three that uses a token;
+//! * `entry` stands in the entry block of a convergent function, before any other convergent
+//!   operation; `loop` is the first convergent operation of its block and is the only one of the
+//!   three that uses a token;
 //! * a function uses tokens for all of its convergent operations or for none;
-//! * the *regions* of tokens nest: from the definition of `T` to a use of `T`, no use of `T` may lie behind a use of
-//!   a token that was live before `T`;
-//! * a use of `T` inside a cycle that does not contain the definition of `T` is a `loop` intrinsic, the *heart* of
-//!   the cycle: it stands in the header of a reducible cycle, and each cycle has one heart at most.
+//! * the *regions* of tokens nest: from the definition of `T` to a use of `T`, no use of `T` may
+//!   lie behind a use of a token that was live before `T`;
+//! * a use of `T` inside a cycle that does not contain the definition of `T` is a `loop` intrinsic,
+//!   the *heart* of the cycle: it stands in the header of a reducible cycle, and each cycle has one
+//!   heart at most.
 //!
 //! # How
 //!
-//! The nesting rule is decided on a stack of live tokens per block. Blocks are visited in reverse post-order; a block
-//! inherits from its first visited predecessor those tokens whose definitions dominate it, cut down to what the other
-//! visited predecessors have live too; a use pops everything above its token.
+//! The nesting rule is decided on a stack of live tokens per block. Blocks are visited in reverse
+//! post-order; a block inherits from its first visited predecessor those tokens whose definitions
+//! dominate it, cut down to what the other visited predecessors have live too; a use pops
+//! everything above its token.
 //!
-//! Each token is pushed once, when its block is visited, onto what is then below it. So all stacks ever seen are
-//! paths of one tree, a stack is the number of its top entry, a token is on the stack exactly when it is an ancestor
-//! of the top, popping down to a token is assignment, and the intersection of two stacks is their lowest common
-//! ancestor. Entries keep skew-binary jump pointers (Myers, *An applicative random-access stack*, 1983), which makes
-//! every step O(log n); copying stacks would cost their depth for each block.
+//! Each token is pushed once, when its block is visited, onto what is then below it. So all stacks
+//! ever seen are paths of one tree, a stack is the number of its top entry, a token is on the stack
+//! exactly when it is an ancestor of the top, popping down to a token is assignment, and the
+//! intersection of two stacks is their lowest common ancestor. Entries keep skew-binary jump
+//! pointers (Myers, *An applicative random-access stack*, 1983), which makes every step O(log n);
+//! copying stacks would cost their depth for each block.
 
 use rustc_hash::FxHashMap;
 
@@ -463,7 +468,8 @@ impl TokenTree {
         a
     }
 
-    /// The longest lower part of a stack whose tokens all satisfy `keep`, which must hold for a lower part. O(log n).
+    /// The longest lower part of a stack whose tokens all satisfy `keep`, which must hold for a
+    /// lower part. O(log n).
     ///
     /// Tokens on a stack are in dominance order, so "dominates this block" is such a test.
     fn trim(&self, mut stack: Stack, keep: impl Fn(InstId) -> bool) -> Stack {

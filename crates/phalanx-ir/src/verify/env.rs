@@ -64,7 +64,8 @@ impl ModuleIndex {
 
     /// Takes over what triple and data layout say.
     pub(crate) fn read_target(&mut self, module: &Module) {
-        // Whoever made the module may have taken names from elsewhere, which the verifier is yet to say.
+        // Whoever made the module may have taken names from elsewhere, which the verifier is yet to
+        // say.
         let count = module.context.symbol_count();
         let is_known = |symbol: &crate::Symbol| (symbol.raw() as usize) < count;
         if ![module.triple, module.data_layout].iter().flatten().all(is_known) {
@@ -100,7 +101,8 @@ pub(crate) struct Env<'a> {
     pub(crate) index: &'a ModuleIndex,
     headers: &'a dyn Headers,
     pub(crate) amdgpu: bool,
-    /// Intrinsics that are used other than by calling them with their own type. Known of whole modules only.
+    /// Intrinsics that are used other than by calling them with their own type. Known of whole
+    /// modules only.
     pub(crate) misused: FxHashSet<GlobalName>,
     /// Whether the intrinsic of this name is a convergent operation.
     pub(crate) convergent_intrinsic: fn(&[u8]) -> bool,

@@ -12,8 +12,9 @@ use crate::{
 
 /// One broken rule, and where.
 ///
-/// The message is LLVM's for the same mistake wherever LLVM has one, so that a person can search for it. It names no
-/// entity; those are in the other fields, as ids, for a caller that knows names to print.
+/// The message is LLVM's for the same mistake wherever LLVM has one, so that a person can search
+/// for it. It names no entity; those are in the other fields, as ids, for a caller that knows names
+/// to print.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The function, when the rule is about one.

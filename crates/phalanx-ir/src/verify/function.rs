@@ -63,7 +63,8 @@ impl<'a> Context<'a> {
 
     /// Whether the result of `def` is there when operand `use_block`/`user` is read.
     ///
-    /// A phi reads its operand at the end of the incoming block, which the caller gives as `use_block`, with no user.
+    /// A phi reads its operand at the end of the incoming block, which the caller gives as
+    /// `use_block`, with no user.
     fn dominates_use(&self, def: InstId, use_block: BlockId, user: Option<InstId>) -> bool {
         let body = self.function.body;
         let Some(def_block) = body.block_of(def) else { return false };
@@ -91,7 +92,8 @@ impl<'a> Context<'a> {
             return true;
         }
         if user.is_none() && use_block == def_block {
-            // At the end of the invoke's own block; the caller has seen that the phi is in the normal destination.
+            // At the end of the invoke's own block; the caller has seen that the phi is in the
+            // normal destination.
             return true;
         }
         let dominates = |a, b| self.dom.dominates(node_of(a), node_of(b));

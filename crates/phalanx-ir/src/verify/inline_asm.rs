@@ -10,7 +10,8 @@ use crate::{
     },
 };
 
-/// Counts of constraints by kind, in the order they may come in: outputs, inputs and labels, clobbers.
+/// Counts of constraints by kind, in the order they may come in: outputs, inputs and labels,
+/// clobbers.
 #[derive(Default)]
 struct Counts {
     outputs: usize,
@@ -20,7 +21,8 @@ struct Counts {
     clobbers: usize,
 }
 
-/// Outputs make up the result, inputs and indirect outputs the parameters. O(length of the constraints).
+/// Outputs make up the result, inputs and indirect outputs the parameters. O(length of the
+/// constraints).
 pub(crate) fn check(types: &Types<'_>, asm: &InlineAsm) -> Check {
     let TypeKind::Function { ret, params, vararg } = types.kind(asm.function_type) else {
         ensure!(false, "inline asm must have a function type");
@@ -52,8 +54,8 @@ pub(crate) fn check(types: &Types<'_>, asm: &InlineAsm) -> Check {
     Ok(())
 }
 
-/// The parameters of a call are marked with the type that they point to where a constraint is indirect, and only there. O(length of the
-/// constraints).
+/// The parameters of a call are marked with the type that they point to where a constraint is
+/// indirect, and only there. O(length of the constraints).
 pub(crate) fn call(types: &Types<'_>, asm: &InlineAsm, attributes: AttrList) -> Check {
     let constraints = types.context.bytes(asm.constraints);
     let params = types.kind(asm.function_type);

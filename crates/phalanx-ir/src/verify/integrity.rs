@@ -1,8 +1,9 @@
 //! Whether a function's tables hang together: the ground that all other rules stand on.
 //!
-//! LLVM's pointers cannot dangle in these ways, so it has no words for them. Numbers can: an operand may name an
-//! instruction that does not exist, a branch may have the wrong number of successors. A function that fails here is
-//! not looked at any further, which is why no other rule needs to ask whether a number is in range.
+//! LLVM's pointers cannot dangle in these ways, so it has no words for them. Numbers can: an
+//! operand may name an instruction that does not exist, a branch may have the wrong number of
+//! successors. A function that fails here is not looked at any further, which is why no other rule
+//! needs to ask whether a number is in range.
 
 use crate::{
     body::InstId,

@@ -1,7 +1,7 @@
 //! What is known of intrinsics beside their declarations: signatures, ranges of arguments.
 //!
-//! LLVM knows all of its intrinsics, and text need not repeat it. Those of the targets that have no table in
-//! [`crate::intrinsics`] are still checked where a declaration states something.
+//! LLVM knows all of its intrinsics, and text need not repeat it. Those of the targets that have no
+//! table in [`crate::intrinsics`] are still checked where a declaration states something.
 
 use crate::{
     body::Body,

@@ -116,7 +116,8 @@ fn is_atomic_type(types: &Types<'_>, ty: Type) -> bool {
     types.is_int(scalar) || types.is_ptr(scalar) || types.is_float(scalar)
 }
 
-/// An access must be a power of two of at least eight bits. The size of a pointer is the target's affair.
+/// An access must be a power of two of at least eight bits. The size of a pointer is the target's
+/// affair.
 fn atomic_size(types: &Types<'_>, ty: Type) -> Check {
     if let Some(bits) = types.bits(ty) {
         ensure!(bits >= 8, "atomic memory access' size must be byte-sized", Related::Type(ty));
@@ -248,7 +249,8 @@ pub(crate) fn gep(types: &Types<'_>, inst: &InstView<'_>) -> Check {
     Ok(())
 }
 
-/// The type that the indices of a `getelementptr` lead to; the first index steps over whole elements.
+/// The type that the indices of a `getelementptr` lead to; the first index steps over whole
+/// elements.
 pub(crate) fn gep_element(types: &Types<'_>, source: Type, indices: &[Value]) -> Option<Type> {
     indices.iter().skip(1).try_fold(source, |ty, &index| match types.kind(ty) {
         TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => Some(*elem),

@@ -1,6 +1,8 @@
-//! Rules of the metadata that says something about values: attachments of instructions, module flags.
+//! Rules of the metadata that says something about values: attachments of instructions, module
+//! flags.
 //!
-//! Debug information is carried, not judged. `tbaa`, `profile` and `attached` have the rules of some kinds.
+//! Debug information is carried, not judged. `tbaa`, `profile` and `attached` have the rules of
+//! some kinds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,7 +50,8 @@ const JUDGED: [Symbol; 21] = [
     kind::ANNOTATION,
 ];
 
-/// Kinds of which nothing is asked but what the node is, the opcode that it stands at and the type of the result.
+/// Kinds of which nothing is asked but what the node is, the opcode that it stands at and the type
+/// of the result.
 ///
 /// The nodes may be long and stand at many instructions: each is read once.
 const OF_THE_NODE: [Symbol; 11] = [
@@ -259,7 +262,8 @@ pub(crate) enum RangeOf {
     Addresses(Type),
 }
 
-/// `!range` and its like: pairs of integers of one type, each a range that is neither empty nor full, in order, with gaps.
+/// `!range` and its like: pairs of integers of one type, each a range that is neither empty nor
+/// full, in order, with gaps.
 pub(crate) fn range(env: &Env<'_>, node: MetadataId, of: RangeOf) -> Check {
     let (types, metadata) = (&env.types, &env.module.metadata);
     let ends: Vec<MetadataValue> = metadata.values(node).collect();

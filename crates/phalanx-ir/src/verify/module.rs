@@ -223,7 +223,8 @@ fn is_null(context: &Context, constant: Const) -> bool {
             matches!(&context.const_data(*element).kind, ConstKind::Int(int)
                 if int.words().iter().all(|&word| word == 0))
         }
-        // An aggregate of nothing but zeroes. The work list replaces recursion into nested aggregates.
+        // An aggregate of nothing but zeroes. The work list replaces recursion into nested
+        // aggregates.
         ConstKind::Aggregate(elements) => {
             let mut work: Vec<Const> = elements.to_vec();
             let mut seen = FxHashSet::default();
@@ -363,7 +364,8 @@ impl Aliases {
         for alias in module.aliases.iter().filter(|alias| !alias.is_ifunc) {
             targets.insert(alias.name, names_in(env.types.context, alias.target));
         }
-        // Colours of a depth-first search: absent, open, done. Whatever can reach an open alias is cyclic.
+        // Colours of a depth-first search: absent, open, done. Whatever can reach an open alias is
+        // cyclic.
         let mut done: FxHashMap<GlobalName, bool> = FxHashMap::default();
         let mut cyclic = FxHashSet::default();
         for alias in &module.aliases {
@@ -408,7 +410,8 @@ impl Aliases {
     }
 }
 
-/// Intrinsics of the module that are used other than by calling them with their own type, in bodies as well or beside them alone. O(operands).
+/// Intrinsics of the module that are used other than by calling them with their own type, in bodies
+/// as well or beside them alone. O(operands).
 pub(crate) fn misused_intrinsics(
     env: &Env<'_>,
     functions: &[FunctionRef<'_>],

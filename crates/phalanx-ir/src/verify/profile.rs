@@ -1,4 +1,5 @@
-//! Rules of `!prof` and of the other metadata that says how often or with what something was executed.
+//! Rules of `!prof` and of the other metadata that says how often or with what something was
+//! executed.
 
 use crate::{
     body::InstId,

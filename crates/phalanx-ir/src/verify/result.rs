@@ -1,7 +1,7 @@
 //! The type an instruction's result must have, given its operands.
 //!
-//! The builder gives this type to what it makes; the verifier compares. Operand *types* are judged by the rules, not
-//! here: a wrong one merely gives no answer.
+//! The builder gives this type to what it makes; the verifier compares. Operand *types* are judged
+//! by the rules, not here: a wrong one merely gives no answer.
 
 use crate::{
     inst::Opcode,

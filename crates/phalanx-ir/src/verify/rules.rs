@@ -1,4 +1,5 @@
-//! The rules of one instruction that its operands alone decide: one entry point for verifier and builder.
+//! The rules of one instruction that its operands alone decide: one entry point for verifier and
+//! builder.
 
 use crate::{
     inst::Opcode,
@@ -15,7 +16,8 @@ use crate::{
     },
 };
 
-/// Every rule that needs no other block and no order of instructions. The first broken one is reported.
+/// Every rule that needs no other block and no order of instructions. The first broken one is
+/// reported.
 pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let opcode = inst.opcode();
     match opcode {

@@ -1,7 +1,8 @@
-//! Whether what a module has beside its functions is of its context: the ground that rules of modules stand on, as [`integrity`](super::integrity) is that of
-//! functions.
+//! Whether what a module has beside its functions is of its context: the ground that rules of
+//! modules stand on, as [`integrity`](super::integrity) is that of functions.
 //!
-//! A number of another context that is in range cannot be told from one of this, only one that is not. Nothing further is asked of a module that fails here.
+//! A number of another context that is in range cannot be told from one of this, only one that is
+//! not. Nothing further is asked of a module that fails here.
 
 use crate::{
     constant::Const,
@@ -26,7 +27,8 @@ pub(crate) fn strange_value(module: &Module, value: MetadataValue) -> Option<&'s
     Tables { module, context: &module.context }.value(value)
 }
 
-/// What variables, aliases, types, metadata and the rest refer to and the module or its context does not have. O(these).
+/// What variables, aliases, types, metadata and the rest refer to and the module or its context
+/// does not have. O(these).
 pub(crate) fn check(module: &Module) -> Vec<VerifyError> {
     let tables = Tables { module, context: &module.context };
     let mut errors = Vec::new();

@@ -1,16 +1,17 @@
 //! Rules of `!tbaa`: types of accesses, and the paths by which they are inside of other types.
 //!
-//! A *tag* `!{base, access, offset}` says that a scalar of type `access` is at this offset of `base`. A scalar type is
-//! `!{!"name", parent}`, with a zero behind it or without, up to a root, which has no parent; a structure is
-//! `!{!"name", member, offset, ..}` with offsets in order. In the *new format* a type is `!{parent, size, !"name", member, offset,
-//! size, ..}`, and the tag has a size too. What is older than paths is a tag of the scalar type that it is, as LLVM makes one of it
-//! while it reads.
+//! A *tag* `!{base, access, offset}` says that a scalar of type `access` is at this offset of
+//! `base`. A scalar type is `!{!"name", parent}`, with a zero behind it or without, up to a root,
+//! which has no parent; a structure is `!{!"name", member, offset, ..}` with offsets in order. In
+//! the *new format* a type is `!{parent, size, !"name", member, offset, size, ..}`, and the tag has
+//! a size too. What is older than paths is a tag of the scalar type that it is, as LLVM makes one
+//! of it while it reads.
 //!
-//! From `base` the path goes to the member at the offset, and on from there; it has to come by `access`, and then nothing of
-//! the offset may be left.
+//! From `base` the path goes to the member at the offset, and on from there; it has to come by
+//! `access`, and then nothing of the offset may be left.
 //!
-//! What was found of a node is kept for the next tag, so that a function costs O(accesses · depth · log members) and what its
-//! types are large.
+//! What was found of a node is kept for the next tag, so that a function costs O(accesses · depth ·
+//! log members) and what its types are large.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -91,7 +92,8 @@ fn is_string(env: &Env<'_>, of: MetadataId, at: usize) -> bool {
     env.module.metadata.element(of, at).and_then(MetadataValue::as_string).is_some()
 }
 
-/// Width and value of an integer. What is wider than 64 bits counts as the largest number of that many.
+/// Width and value of an integer. What is wider than 64 bits counts as the largest number of that
+/// many.
 fn number(env: &Env<'_>, of: MetadataId, at: usize) -> Option<(usize, u64)> {
     let types = &env.types;
     let constant = env.module.metadata.element(of, at).and_then(MetadataValue::as_const)?;
@@ -110,7 +112,8 @@ fn is_new(env: &Env<'_>, ty: MetadataId) -> bool {
 fn parts(env: &Env<'_>, seen: &mut Seen, tag: MetadataId) -> Result<Option<Tag>, Fault> {
     let len = env.module.metadata.values(tag).len();
     if !has_path(env, tag) {
-        // Of three operands the last says whether the memory is constant, and the first two are the type.
+        // Of three operands the last says whether the memory is constant, and the first two are the
+        // type.
         let is_scalar = if len == 3 {
             is_string(env, tag, 0)
                 && node(env, tag, 1).is_some_and(|parent| {

@@ -1,7 +1,8 @@
 //! Questions about types that the rules and the builder ask.
 //!
-//! A [`Types`] knows the bodies of the module's identified structures. Answers about nested types are found with an
-//! explicit work list and remembered, so that neither deep nor heavily shared types cost more than their size.
+//! A [`Types`] knows the bodies of the module's identified structures. Answers about nested types
+//! are found with an explicit work list and remembered, so that neither deep nor heavily shared
+//! types cost more than their size.
 
 use std::cell::RefCell;
 
@@ -126,7 +127,8 @@ impl<'a> Types<'a> {
         self.kind(self.scalar(ty)).address_space()
     }
 
-    /// Whether values of this type can be operands and results: not `void`, functions and opaque structures.
+    /// Whether values of this type can be operands and results: not `void`, functions and opaque
+    /// structures.
     pub(crate) fn is_first_class(&self, ty: Type) -> bool {
         match self.kind(ty) {
             TypeKind::Void | TypeKind::Function { .. } => false,
@@ -143,7 +145,8 @@ impl<'a> Types<'a> {
         )
     }
 
-    /// Whether values of this type go where they are made to go, as tokens do: DirectX's handles are such.
+    /// Whether values of this type go where they are made to go, as tokens do: DirectX's handles
+    /// are such.
     pub(crate) fn is_token_like(&self, ty: Type) -> bool {
         match self.kind(ty) {
             TypeKind::Token => true,
@@ -157,7 +160,8 @@ impl<'a> Types<'a> {
         self.is_first_class(ty) && ty != Type::LABEL
     }
 
-    /// Width in bits of an integer, a floating-point number or a vector of them; none for other types.
+    /// Width in bits of an integer, a floating-point number or a vector of them; none for other
+    /// types.
     pub(crate) fn bits(&self, ty: Type) -> Option<u64> {
         let kind = self.kind(ty);
         if let Some(bits) = kind.number_bits() {
@@ -211,8 +215,8 @@ impl<'a> Types<'a> {
         if let Some(&known) = self.sized.borrow().get(&ty) {
             return known;
         }
-        // Depth-first with an explicit stack. A type is sized when all its parts are; a structure that contains
-        // itself has no size, and is found as a part that is still open.
+        // Depth-first with an explicit stack. A type is sized when all its parts are; a structure
+        // that contains itself has no size, and is found as a part that is still open.
         let mut known = self.sized.borrow_mut();
         let mut open: FxHashMap<Type, ()> = FxHashMap::default();
         let mut stack = vec![(ty, 0usize)];

@@ -1,4 +1,5 @@
-//! Rules of instructions that compute values: arithmetic, comparisons, conversions, vectors, aggregates.
+//! Rules of instructions that compute values: arithmetic, comparisons, conversions, vectors,
+//! aggregates.
 
 use crate::{
     inst::{FloatPredicate, InstFlags, IntPredicate, Opcode},
@@ -243,7 +244,8 @@ pub(crate) fn cast_types(env: &Env<'_>, opcode: Opcode, from: Type, to: Type) ->
     Ok(())
 }
 
-/// Whether a `bitcast` keeps all bits: same size, and pointers only to pointers of the same address space.
+/// Whether a `bitcast` keeps all bits: same size, and pointers only to pointers of the same address
+/// space.
 fn bitcast_fits(types: &Types<'_>, from: Type, to: Type) -> bool {
     if !types.is_first_class(from)
         || !types.is_first_class(to)

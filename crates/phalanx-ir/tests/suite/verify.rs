@@ -1,4 +1,5 @@
-//! What text cannot say: functions whose tables are broken. LLVM has no words for most of these mistakes.
+//! What text cannot say: functions whose tables are broken. LLVM has no words for most of these
+//! mistakes.
 //!
 //! Mistakes that can be written down are compared with LLVM's verdicts where the parser is.
 
@@ -21,7 +22,8 @@ use rand::{
     seq::{IndexedMutRandom as _, IndexedRandom as _},
 };
 
-/// `f(i32 %x, i1 %c)`: entry branches to `a` and `b`, which meet in `join` with a phi; then a call and a return.
+/// `f(i32 %x, i1 %c)`: entry branches to `a` and `b`, which meet in `join` with a phi; then a call
+/// and a return.
 fn diamond() -> Result<Module, BuildError> {
     let context = Arc::new(Context::new());
     let mut module = ModuleBuilder::new(context.clone());
@@ -508,7 +510,8 @@ fn damage(f: &mut Function, context: &Context, rng: &mut StdRng) {
     }
 }
 
-/// Depth costs no stack: a nest of types, a chain of blocks, aliases and constants, each a hundred thousand deep.
+/// Depth costs no stack: a nest of types, a chain of blocks, aliases and constants, each a hundred
+/// thousand deep.
 #[test]
 fn depth_costs_no_stack() {
     let check = || {

@@ -1,8 +1,9 @@
 //! Constraints of inline assembly, held against the type it is called with.
 //!
-//! A list of constraints is separated by commas: outputs (`=`) first, then inputs and labels (`!`), then clobbers (`~{..}`). What a
-//! constraint's letters mean is the target's business; how many values they ask for is checked here. An output or input
-//! with `*` is passed by address and counts as an input.
+//! A list of constraints is separated by commas: outputs (`=`) first, then inputs and labels (`!`),
+//! then clobbers (`~{..}`). What a constraint's letters mean is the target's business; how many
+//! values they ask for is checked here. An output or input with `*` is passed by address and counts
+//! as an input.
 
 use phalanx_ir::{Type, TypeKind, constant::InlineAsm};
 

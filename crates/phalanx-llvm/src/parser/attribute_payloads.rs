@@ -1,4 +1,5 @@
-//! What stands between the parentheses of attributes whose number has a structure: `memory(..)`, `captures(..)` ...
+//! What stands between the parentheses of attributes whose number has a structure: `memory(..)`,
+//! `captures(..)` ...
 
 use phalanx_ir::attributes::{
     ALLOC_KINDS, Access, CaptureComponents, Captures, FP_CLASSES, MemoryEffects, MemoryLocation,

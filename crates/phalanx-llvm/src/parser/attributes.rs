@@ -1,13 +1,14 @@
 //! Attributes: of parameters, results, functions, calls and groups.
 //!
-//! Each list of attributes stops at the first token that is none, as in LLVM. A function or call may name groups
-//! (`#0`) that are defined further down; what is written there itself is read at once ([`FnAttrs`]), groups are merged
-//! into it at the end of the file ([`Parser::resolve_fn_attrs`]). A group wins over what stands beside it, a later one
-//! over an earlier one, and a group that is defined nowhere is empty.
+//! Each list of attributes stops at the first token that is none, as in LLVM. A function or call
+//! may name groups (`#0`) that are defined further down; what is written there itself is read at
+//! once ([`FnAttrs`]), groups are merged into it at the end of the file
+//! ([`Parser::resolve_fn_attrs`]). A group wins over what stands beside it, a later one over an
+//! earlier one, and a group that is defined nowhere is empty.
 //!
-//! Older spellings become today's: `nocapture` is `captures(none)`; `readnone`, `readonly`, `writeonly`, `argmemonly`,
-//! `inaccessiblememonly` and `inaccessiblemem_or_argmemonly` on functions are `memory(..)`, the intersection of all
-//! that are written.
+//! Older spellings become today's: `nocapture` is `captures(none)`; `readnone`, `readonly`,
+//! `writeonly`, `argmemonly`, `inaccessiblememonly` and `inaccessiblemem_or_argmemonly` on
+//! functions are `memory(..)`, the intersection of all that are written.
 
 use phalanx_ir::{
     AttrSet,
@@ -241,7 +242,8 @@ impl<'a> Parser<'a> {
         Ok(builder)
     }
 
-    /// The attributes of a call or variable, groups included. Good once the whole file has been read.
+    /// The attributes of a call or variable, groups included. Good once the whole file has been
+    /// read.
     pub(crate) fn resolve_fn_attrs(&mut self, attrs: &FnAttrs) -> AttrSet {
         match (&attrs.groups[..], attrs.set) {
             ([], set) => set,
@@ -250,7 +252,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The attributes of a function header, groups included. Good once the whole file has been read.
+    /// The attributes of a function header, groups included. Good once the whole file has been
+    /// read.
     ///
     /// Strings of older versions become what they stand for.
     pub(crate) fn resolve_header_attrs(&mut self, attrs: &FnAttrs) -> HeaderAttrs {

@@ -1,8 +1,9 @@
 //! Calls, and what unwinds through them.
 //!
-//! The operands of a call are its arguments, the operands of its bundles, the callee. All the rest (function type,
-//! convention, attributes, bundle tags) is the shape of the call. Calls of one shape share an entry of the body's table; to find
-//! it, the shape is spelled out in words and looked up.
+//! The operands of a call are its arguments, the operands of its bundles, the callee. All the rest
+//! (function type, convention, attributes, bundle tags) is the shape of the call. Calls of one
+//! shape share an entry of the body's table; to find it, the shape is spelled out in words and
+//! looked up.
 
 use phalanx_ir::{
     AttrSet, CallInfo, InstData, InstFlags, Opcode, Type, TypeKind, Value,
@@ -66,7 +67,8 @@ impl Parser<'_> {
         Ok(data)
     }
 
-    /// Everything up to the bundles. Leaves the operands, returns the type of the result and the entry of the shape.
+    /// Everything up to the bundles. Leaves the operands, returns the type of the result and the
+    /// entry of the shape.
     fn parse_callee_and_args(&mut self, opcode: Opcode, mark: InstFlags) -> PResult<(Type, u32)> {
         let call_conv = self.parse_call_conv()?;
         let ret_attributes = self.parse_return_attrs()?;
@@ -367,7 +369,8 @@ impl Parser<'_> {
         Ok(record(Opcode::CatchSwitch, flags, Type::TOKEN))
     }
 
-    /// `unwind to caller` or `unwind label %name`, which becomes the next successor. Whether there is one.
+    /// `unwind to caller` or `unwind label %name`, which becomes the next successor. Whether there
+    /// is one.
     fn parse_unwind(&mut self) -> PResult<bool> {
         self.expect_kw(Keyword::Unwind)?;
         if self.accept_kw(Keyword::To) {

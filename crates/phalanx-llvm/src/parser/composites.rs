@@ -1,6 +1,7 @@
 //! Constants of several elements and constant expressions, when all elements were read.
 //!
-//! [`super::constants`] opens a frame per bracket; here it is closed: the elements must have the types that the whole asks for.
+//! [`super::constants`] opens a frame per bracket; here it is closed: the elements must have the
+//! types that the whole asks for.
 
 use phalanx_ir::{
     Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::ConstExpr, fold::fold,

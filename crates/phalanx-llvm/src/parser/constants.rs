@@ -1,7 +1,8 @@
 //! Constants and constant expressions.
 //!
-//! Whatever nests is read with a stack of frames, one per bracket that is open; elements wait on a second stack. An element
-//! is always a type and a constant, so the loop is: read a type, read a leaf or open a frame, close frames while they end.
+//! Whatever nests is read with a stack of frames, one per bracket that is open; elements wait on a
+//! second stack. An element is always a type and a constant, so the loop is: read a type, read a
+//! leaf or open a frame, close frames while they end.
 
 use phalanx_ir::{Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::Int};
 

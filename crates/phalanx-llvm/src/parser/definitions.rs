@@ -35,7 +35,8 @@ impl Parser<'_> {
         thread_local: Option<ThreadLocal>,
         unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
-        // Not the layout's space for globals: that is for whoever makes them, and only its name "G" is read.
+        // Not the layout's space for globals: that is for whoever makes them, and only its name "G"
+        // is read.
         let address_space = self.parse_optional_address_space(0)?;
         let externally_initialized = self.accept_kw(Keyword::ExternallyInitialized);
         let is_constant = self.accept_kw(Keyword::Constant);

@@ -1,8 +1,10 @@
-//! Names of the module level: references, what stands before definitions, and the addresses of blocks.
+//! Names of the module level: references, what stands before definitions, and the addresses of
+//! blocks.
 //!
-//! A global is referred to by name and needs no definition yet. Its first mention says in which address space it must
-//! be; later mentions and the definition are held against that. What is still undefined at the end of the file is an error,
-//! except for intrinsics, which are declared by their calls.
+//! A global is referred to by name and needs no definition yet. Its first mention says in which
+//! address space it must be; later mentions and the definition are held against that. What is still
+//! undefined at the end of the file is an error, except for intrinsics, which are declared by their
+//! calls.
 
 use std::borrow::Cow;
 

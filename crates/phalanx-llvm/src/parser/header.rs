@@ -330,7 +330,8 @@ pub(crate) fn trim(sets: &mut Vec<AttrSet>) {
     }
 }
 
-/// A declaration of this function type with nothing special about it; None when it is no function type.
+/// A declaration of this function type with nothing special about it; None when it is no function
+/// type.
 pub(crate) fn intrinsic(
     context: &Context,
     name: GlobalName,

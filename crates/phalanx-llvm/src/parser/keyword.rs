@@ -1,4 +1,5 @@
-//! The words the parser itself looks for, numbered, with a table built at compile time to find them.
+//! The words the parser itself looks for, numbered, with a table built at compile time to find
+//! them.
 //!
 //! Words of attributes and metadata are not here: the parts that read those compare bytes.
 

@@ -1,9 +1,9 @@
 //! Integers and floating-point numbers.
 //!
-//! A literal has no type of its own. An integer is cut or extended to the width it is used at, as LLVM does. A decimal
-//! or plain hexadecimal floating-point literal is a `double` first; it is good for a narrower type only when that type
-//! holds exactly this number. `0xH`, `0xR`, `0xK`, `0xL` and `0xM` are the bits of `half`, `bfloat`, `x86_fp80`, `fp128` and
-//! `ppc_fp128`.
+//! A literal has no type of its own. An integer is cut or extended to the width it is used at, as
+//! LLVM does. A decimal or plain hexadecimal floating-point literal is a `double` first; it is good
+//! for a narrower type only when that type holds exactly this number. `0xH`, `0xR`, `0xK`, `0xL`
+//! and `0xM` are the bits of `half`, `bfloat`, `x86_fp80`, `fp128` and `ppc_fp128`.
 
 use phalanx_ir::{Type, constant::Int};
 
@@ -153,7 +153,8 @@ const HALF: (u32, u32) = (10, 5);
 const BFLOAT: (u32, u32) = (7, 8);
 const FLOAT: (u32, u32) = (23, 8);
 
-/// The bits of a `double` in a narrower format, if that holds exactly this number (of a NaN: all its payload).
+/// The bits of a `double` in a narrower format, if that holds exactly this number (of a NaN: all
+/// its payload).
 fn narrow(bits: u64, (significand, exponent): (u32, u32)) -> Option<u64> {
     let sign = bits >> 63 << (significand + exponent);
     let from_exponent = (bits >> 52 & 0x7ff) as i64;
@@ -239,8 +240,9 @@ impl<'a> Parser<'a> {
         let text = self.text(token);
         let (own_type, bits) = match (token.kind, text) {
             (TokenKind::HexFloat, [_, _, letter @ b'K'..=b'M', digits @ ..]) => {
-                // x86_fp80 begins with up to 4 digits of sign and exponent; the others with the 16 of their low word,
-                // or without any where there are fewer: those are the high word's.
+                // x86_fp80 begins with up to 4 digits of sign and exponent; the others with the 16
+                // of their low word, or without any where there are fewer: those are the high
+                // word's.
                 let first = match letter {
                     b'K' => digits.len().min(4),
                     _ if digits.len() < 16 => 0,

@@ -1,12 +1,13 @@
 //! Names of the values of one function.
 //!
-//! A table from names and numbers to values and their types. A use before the definition makes a placeholder: a [`Value`]
-//! with an instruction number that no function reaches. The definition says what it stands for, and the operands that hold
-//! placeholders are rewritten when the function is complete. Blocks have a number of their own here, by first mention; they
-//! get their place in the order of the text at the end as well.
+//! A table from names and numbers to values and their types. A use before the definition makes a
+//! placeholder: a [`Value`] with an instruction number that no function reaches. The definition
+//! says what it stands for, and the operands that hold placeholders are rewritten when the function
+//! is complete. Blocks have a number of their own here, by first mention; they get their place in
+//! the order of the text at the end as well.
 //!
-//! The tables are kept between functions. They are replaced when one function has made them far larger than the next needs, so
-//! that clearing them costs what filling them did.
+//! The tables are kept between functions. They are replaced when one function has made them far
+//! larger than the next needs, so that clearing them costs what filling them did.
 
 use std::borrow::Cow;
 

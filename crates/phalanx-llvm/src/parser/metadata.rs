@@ -1,9 +1,10 @@
 //! Metadata nodes, named metadata and attachments.
 //!
-//! Nodes may be mentioned before they are defined: a number gets its node at the first mention, the definition fills
-//! it, and a number that is never defined is an error at its first mention, found at the end of the file. Nodes written
-//! inside other nodes nest to any depth; a stack of the nodes that are open stands in for recursion. What the fields
-//! of a specialised node may hold is read by `metadata_fields`, after the schema of its kind.
+//! Nodes may be mentioned before they are defined: a number gets its node at the first mention, the
+//! definition fills it, and a number that is never defined is an error at its first mention, found
+//! at the end of the file. Nodes written inside other nodes nest to any depth; a stack of the nodes
+//! that are open stands in for recursion. What the fields of a specialised node may hold is read by
+//! `metadata_fields`, after the schema of its kind.
 
 use phalanx_ir::{
     InstId, Symbol,
@@ -108,7 +109,8 @@ impl<'a> Parser<'a> {
         Ok(Attachment { kind, node })
     }
 
-    /// Of several attachments of one kind on an instruction, the last counts. They stand from `start` on.
+    /// Of several attachments of one kind on an instruction, the last counts. They stand from
+    /// `start` on.
     pub(crate) fn keep_last_of_each_kind(
         attachments: &mut Vec<(InstId, Attachment)>,
         start: usize,

@@ -21,7 +21,8 @@ use crate::{
 impl<'a> Parser<'a> {
     /// `name: value`. None when the value is a list, which has been opened.
     ///
-    /// The field at the likely place is tried first: fields are mostly written in the order of the schema.
+    /// The field at the likely place is tried first: fields are mostly written in the order of the
+    /// schema.
     pub(super) fn parse_field(
         &mut self,
         frame: &mut Frame,

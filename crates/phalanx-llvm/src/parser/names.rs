@@ -1,8 +1,9 @@
 //! A table from names to what they stand for, in one function.
 //!
-//! Names are most of the bytes of an unoptimised function, so an entry does not own its name but says where it is: in
-//! the source, or in a buffer of names that are written with escapes. An entry keeps the hash of its name, so that the table
-//! grows without reading names again. O(length of the name) expected per operation.
+//! Names are most of the bytes of an unoptimised function, so an entry does not own its name but
+//! says where it is: in the source, or in a buffer of names that are written with escapes. An entry
+//! keeps the hash of its name, so that the table grows without reading names again. O(length of the
+//! name) expected per operation.
 
 use std::hash::BuildHasher as _;
 
@@ -44,7 +45,8 @@ fn hash_of(name: &[u8]) -> u32 {
     (FxBuildHasher.hash_one(name) >> 16) as u32
 }
 
-/// The bytes of a name that stands at `start..end` of the source, and where they begin; quotes are left out.
+/// The bytes of a name that stands at `start..end` of the source, and where they begin; quotes are
+/// left out.
 fn inside(source: &[u8], start: u32, end: u32) -> (&[u8], u32) {
     match &source[start as usize..end as usize] {
         [b'"', name @ .., b'"'] => (name, start + 1),

@@ -1,4 +1,5 @@
-//! What a file is made of: its headings, entities of the module level in any order, and the checks at the end.
+//! What a file is made of: its headings, entities of the module level in any order, and the checks
+//! at the end.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use crate::{
 
 /// Reads a module of LLVM 22's textual IR.
 ///
-/// Names, types and constants are interned in `context`; reading another version of the same text into the same context
-/// gives equal functions where nothing changed. One pass, O(length) expected.
+/// Names, types and constants are interned in `context`; reading another version of the same text
+/// into the same context gives equal functions where nothing changed. One pass, O(length) expected.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place. Any bytes can be given.
@@ -34,8 +35,9 @@ pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, Pars
     parse_module_for(context, source, &|_| None)
 }
 
-/// As [`parse_module`]; where the text states no data layout, the module has the one that `layout` knows for its triple, as in
-/// LLVM's `opt`. That has to be known while the text is read: it says in which address space functions are.
+/// As [`parse_module`]; where the text states no data layout, the module has the one that `layout`
+/// knows for its triple, as in LLVM's `opt`. That has to be known while the text is read: it says
+/// in which address space functions are.
 ///
 /// # Errors
 /// As [`parse_module`].

@@ -1,7 +1,7 @@
 //! Types, and the identified structures of a module.
 //!
-//! Nested types are read with a stack of frames, one per bracket that is open; their parts wait on a second stack.
-//! Pointers with an element type (`i32*`) are read as `ptr`, as LLVM does.
+//! Nested types are read with a stack of frames, one per bracket that is open; their parts wait on
+//! a second stack. Pointers with an element type (`i32*`) are read as `ptr`, as LLVM does.
 
 mod identified;
 
@@ -278,7 +278,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What may follow a type: `*`, `addrspace(n)*`, or parameters, which make it the result of a function type.
+    /// What may follow a type: `*`, `addrspace(n)*`, or parameters, which make it the result of a
+    /// function type.
     fn parse_type_suffix(&mut self, ty: Type, frames: &mut Vec<OpenFrame>) -> PResult<Suffix> {
         if self.at(TokenKind::Star) || self.at_kw(Keyword::AddrSpace) {
             if matches!(ty, Type::VOID | Type::LABEL | Type::METADATA | Type::TOKEN | Type::X86_AMX)

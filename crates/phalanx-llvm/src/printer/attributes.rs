@@ -167,7 +167,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The access to memory that is not named comes first, where there is any; then what differs from it.
+    /// The access to memory that is not named comes first, where there is any; then what differs
+    /// from it.
     fn memory_effects(&mut self, effects: MemoryEffects) {
         let default = effects.access(MemoryLocation::Other);
         let mut before = "";

@@ -114,7 +114,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The comment after a `gc.relocate`: which base and derived pointer it takes from its statepoint.
+    /// The comment after a `gc.relocate`: which base and derived pointer it takes from its
+    /// statepoint.
     pub(super) fn relocation_comment(&mut self, function: FunctionRef<'a>, inst: InstId) {
         let Some((base, derived)) = self.relocated(function, inst) else { return };
         self.str(" ; (");
@@ -124,7 +125,8 @@ impl<'a> Writer<'a> {
         self.str(")");
     }
 
-    /// Base and derived pointer of a `gc.relocate`, which names them by their positions in the `gc-live` bundle.
+    /// Base and derived pointer of a `gc.relocate`, which names them by their positions in the
+    /// `gc-live` bundle.
     fn relocated(&self, function: FunctionRef<'a>, inst: InstId) -> Option<(Value, Value)> {
         let context = self.context();
         let ConstKind::Global(name) = context.const_data(function.body.const_callee(inst)?).kind

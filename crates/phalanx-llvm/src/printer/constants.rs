@@ -1,8 +1,9 @@
 //! Constants as text.
 //!
-//! Constants nest as deep as the input likes (arrays of arrays, expressions of expressions), so what remains to be
-//! written is kept on an explicit stack. Constants are canonical (see [`ConstKind`]), and LLVM's spelling is that of the
-//! canonical form, except that the lanes of a vector are written one by one where they are no numbers.
+//! Constants nest as deep as the input likes (arrays of arrays, expressions of expressions), so
+//! what remains to be written is kept on an explicit stack. Constants are canonical (see
+//! [`ConstKind`]), and LLVM's spelling is that of the canonical form, except that the lanes of a
+//! vector are written one by one where they are no numbers.
 
 use phalanx_ir::{
     Const, ConstKind, Opcode, Type, TypeKind,
@@ -12,8 +13,8 @@ use smallvec::SmallVec;
 
 use super::{Writer, float, integer};
 
-/// Longest vector of a value other than a number that is written lane by lane; LLVM has no shorter form for it, and
-/// a longer one is written as `splat (..)`, which LLVM reads.
+/// Longest vector of a value other than a number that is written lane by lane; LLVM has no shorter
+/// form for it, and a longer one is written as `splat (..)`, which LLVM reads.
 const LONGEST_REPETITION: u32 = 1 << 20;
 
 /// What remains to be written, innermost last.
@@ -147,7 +148,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a constant is zero of its type, as far as can be told without looking inside aggregates.
+    /// Whether a constant is zero of its type, as far as can be told without looking inside
+    /// aggregates.
     fn is_zero(&self, constant: Const) -> bool {
         match &self.cx.context.const_data(constant).kind {
             ConstKind::Int(int) => int.words().iter().all(|&word| word == 0),
@@ -243,8 +245,8 @@ impl<'a> Writer<'a> {
         steps.push(Step::List { constants: &expr.operands, first: true });
     }
 
-    /// The number that a scalable vector expression holds in all lanes, when it is of the form LLVM has for that:
-    /// `shufflevector (insertelement (poison, number, 0), poison, zeroinitializer)`.
+    /// The number that a scalable vector expression holds in all lanes, when it is of the form LLVM
+    /// has for that: `shufflevector (insertelement (poison, number, 0), poison, zeroinitializer)`.
     fn spread_number(&self, expr: &ConstExpr) -> Option<Const> {
         let context = self.cx.context;
         let kind = |constant: Const| &context.const_data(constant).kind;

@@ -1,9 +1,10 @@
 //! Floating-point constants as LLVM spells them.
 //!
-//! `float` and `double` are written with six significant digits and an exponent (`1.250000e+00`) when reading that
-//! back as a `double` gives exactly the value, and else as the bits of the `double` in hexadecimal (`0x3FF3C0CA40000000`);
-//! infinities and NaNs always as bits. [`digits_end_early`] tells where LLVM's six digits are not the nearest ones. The
-//! other formats are a letter and all their bits:
+//! `float` and `double` are written with six significant digits and an exponent (`1.250000e+00`)
+//! when reading that back as a `double` gives exactly the value, and else as the bits of the
+//! `double` in hexadecimal (`0x3FF3C0CA40000000`); infinities and NaNs always as bits.
+//! [`digits_end_early`] tells where LLVM's six digits are not the nearest ones. The other formats
+//! are a letter and all their bits:
 //!
 //! | type | form |
 //! |---|---|
@@ -37,7 +38,8 @@ fn tagged(tag: &[u8], bits: u128, digits: u32, out: &mut Vec<u8>) {
     hex(bits, digits, out);
 }
 
-/// The bits of the `double` with the value of a `float`; payloads of NaNs keep their place and quietness.
+/// The bits of the `double` with the value of a `float`; payloads of NaNs keep their place and
+/// quietness.
 fn widen(bits: u32) -> u64 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
@@ -114,11 +116,12 @@ fn decimal(value: f64, out: &mut Vec<u8>) -> bool {
 
 /// Whether LLVM keeps six digits of a number by cutting off the others, rather than by rounding.
 ///
-/// LLVM takes the digits from the integer *N = |value| / 10^e* where *e* is the largest exponent that gives an integer
-/// if the value is not one itself (then *N* is the value). Of its *b* bits about twenty are wanted, so
-/// *⌊(b − 20) · 59 / 196⌋* decimal digits are cut off at once, and what is left is rounded to six digits. Where no more
-/// than six are left there is nothing to round: 0.7, which is held as 0.69999999999999996, comes out as 0.699999, which
-/// does not say the value, and so it is written in hexadecimal. `exponent` is that of the first digit.
+/// LLVM takes the digits from the integer *N = |value| / 10^e* where *e* is the largest exponent
+/// that gives an integer if the value is not one itself (then *N* is the value). Of its *b* bits
+/// about twenty are wanted, so *⌊(b − 20) · 59 / 196⌋* decimal digits are cut off at once, and what
+/// is left is rounded to six digits. Where no more than six are left there is nothing to round:
+/// 0.7, which is held as 0.69999999999999996, comes out as 0.699999, which does not say the value,
+/// and so it is written in hexadecimal. `exponent` is that of the first digit.
 fn digits_end_early(value: f64, exponent: i32) -> bool {
     let bits = value.abs().to_bits();
     let (mut mantissa, mut power) = match (bits >> 52) as i32 {

@@ -1,7 +1,7 @@
 //! Instructions.
 //!
-//! Most are written alike: result, keyword, flags, the operands with the type of the first one alone when all have the
-//! same. What differs per opcode is below; calls are in [`super::calls`].
+//! Most are written alike: result, keyword, flags, the operands with the type of the first one
+//! alone when all have the same. What differs per opcode is below; calls are in [`super::calls`].
 
 use phalanx_ir::{
     ConstKind, InstData, InstFlags, InstId, MemInfo, Opcode, Type, TypeKind, Value, ValueKind,
@@ -172,7 +172,8 @@ impl<'a> Writer<'a> {
                 self.str(" ");
                 self.ty(data.element_type());
                 self.str(", ");
-                // The base is a pointer, or vector of pointers, and indices are integers: types always differ.
+                // The base is a pointer, or vector of pointers, and indices are integers: types
+                // always differ.
                 let alike = operands.len() == 1;
                 self.maybe_typed(operands, !alike);
             }
@@ -210,7 +211,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Operands after a space, separated by commas: each with its type, or all after the type they share.
+    /// Operands after a space, separated by commas: each with its type, or all after the type they
+    /// share.
     fn common(&mut self, operands: &[Value], always_typed: bool) {
         let Some((&first, others)) = operands.split_first() else { return };
         self.str(" ");

@@ -3,8 +3,8 @@
 use super::names::decimal;
 use crate::radix::{BINARY, BINARY_BITS, DECIMAL, DECIMAL_DIGITS, convert};
 
-/// Appends the two's complement number of `bits` bits in little-endian `words`, as LLVM writes it: signed, but
-/// `true` and `false` for one bit.
+/// Appends the two's complement number of `bits` bits in little-endian `words`, as LLVM writes it:
+/// signed, but `true` and `false` for one bit.
 pub(super) fn integer(bits: u32, words: &[u64], out: &mut Vec<u8>) {
     if bits == 1 {
         let text: &[u8] = if words[0] & 1 == 1 { b"true" } else { b"false" };

@@ -1,8 +1,8 @@
 //! A module, a function, an instruction or a value as LLVM IR text.
 //!
-//! The text is the one LLVM 22 itself writes (`llvm-dis`), byte for byte: the same order of entities, the same numbers
-//! for what has no name, the same choice among spellings of a constant, the same spaces and comments. What differs is
-//! listed in [`print_module`].
+//! The text is the one LLVM 22 itself writes (`llvm-dis`), byte for byte: the same order of
+//! entities, the same numbers for what has no name, the same choice among spellings of a constant,
+//! the same spaces and comments. What differs is listed in [`print_module`].
 //!
 //! | file | theme |
 //! |---|---|
@@ -18,10 +18,11 @@
 //!
 //! # Cost
 //!
-//! [`ModulePrinter::new`] looks at the module's entities, not into bodies; what needs the whole module (the order of
-//! identified types, the numbers of a whole listing) is computed when first needed. [`ModulePrinter::function`]
-//! numbers one function, O(its size). After that writing an instruction is O(its text), allocates nothing but what the
-//! buffer grows by, and may happen in any order and from several threads. Nothing recurses over types or constants.
+//! [`ModulePrinter::new`] looks at the module's entities, not into bodies; what needs the whole
+//! module (the order of identified types, the numbers of a whole listing) is computed when first
+//! needed. [`ModulePrinter::function`] numbers one function, O(its size). After that writing an
+//! instruction is O(its text), allocates nothing but what the buffer grows by, and may happen in
+//! any order and from several threads. Nothing recurses over types or constants.
 //!
 //! ```
 //! # use phalanx_ir::{Context, Module};
@@ -74,9 +75,10 @@ use structs::StructOrder;
 
 /// The text of a module, as `llvm-dis` of LLVM 22 writes it.
 ///
-/// What differs: there is no `; ModuleID` line; a `source_filename` is written only when there is one; use-list orders
-/// that came with the text are written again as far as they still have an index for each use, and module summaries as they came; the
-/// comments `; Unknown intrinsic` and `; guid = ..` are not written.
+/// What differs: there is no `; ModuleID` line; a `source_filename` is written only when there is
+/// one; use-list orders that came with the text are written again as far as they still have an
+/// index for each use, and module summaries as they came; the comments `; Unknown intrinsic` and
+/// `; guid = ..` are not written.
 pub fn print_module(module: &Module) -> Vec<u8> {
     let printer = ModulePrinter::new(module);
     let mut out = Vec::new();
@@ -84,7 +86,8 @@ pub fn print_module(module: &Module) -> Vec<u8> {
     out
 }
 
-/// Writes the text of a module; see [`print_module`]. What is held in memory at a time is one function.
+/// Writes the text of a module; see [`print_module`]. What is held in memory at a time is one
+/// function.
 ///
 /// # Errors
 /// Those of the writer.
@@ -246,8 +249,9 @@ enum Scope {
 
 /// Writes parts of one function. It holds the numbers of the values without a name.
 ///
-/// Attribute groups and metadata are numbered as LLVM numbers them when it writes a single instruction, which is not
-/// as in a listing of the module: only what this function mentions is numbered.
+/// Attribute groups and metadata are numbered as LLVM numbers them when it writes a single
+/// instruction, which is not as in a listing of the module: only what this function mentions is
+/// numbered.
 #[derive(Debug)]
 pub struct FunctionPrinter<'a> {
     cx: &'a ModulePrinter<'a>,
@@ -267,14 +271,16 @@ impl<'a> FunctionPrinter<'a> {
         Writer { cx: self.cx, function: Some(self), nodes: self.scope, out }
     }
 
-    /// Appends the whole function, line break included. Of its use-list orders those are written that hold where it
-    /// stands in its module. O(function), and O(what stands before it) if it has any.
+    /// Appends the whole function, line break included. Of its use-list orders those are written
+    /// that hold where it stands in its module. O(function), and O(what stands before it) if it has
+    /// any.
     pub fn text(&self, out: &mut Vec<u8>) {
         let mut uses = module::OrderedUses::up_to(self.cx, self.function);
         self.writer(out).function(self, uses.as_mut());
     }
 
-    /// Appends an instruction, without spaces before, line break after and the debug records that precede it.
+    /// Appends an instruction, without spaces before, line break after and the debug records that
+    /// precede it.
     pub fn inst(&self, inst: InstId, out: &mut Vec<u8>) {
         let mut writer = self.writer(out);
         if self.mentions_nodes(inst) {

@@ -44,8 +44,9 @@ pub(super) fn write(
     part_done(out)
 }
 
-/// Uses up to where the text is, in modules with use-list orders. LLVM refuses an order of which the number of uses is not true, so that one is
-/// left out which was read with the module before that was changed.
+/// Uses up to where the text is, in modules with use-list orders. LLVM refuses an order of which
+/// the number of uses is not true, so that one is left out which was read with the module before
+/// that was changed.
 pub(super) struct OrderedUses<'a> {
     cx: &'a ModulePrinter<'a>,
     constants: UseCounts<'a>,
@@ -144,7 +145,8 @@ impl Writer<'_> {
         self.module_asm();
     }
 
-    /// Module-level assembly. To LLVM it is one text, in which each piece ends a line, and which is split at line breaks.
+    /// Module-level assembly. To LLVM it is one text, in which each piece ends a line, and which is
+    /// split at line breaks.
     fn module_asm(&mut self) {
         let mut text = Vec::new();
         for &asm in &self.module().module_asm {

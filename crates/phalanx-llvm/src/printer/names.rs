@@ -1,8 +1,9 @@
 //! Names and strings as the text spells them.
 //!
-//! A name stands bare when it begins with no digit and holds only letters, digits, `-`, `.` and `_`. (The reader takes
-//! `$` bare as well, LLVM's writer quotes it.) Any other name is quoted, and inside quotes every byte that is not
-//! printable ASCII, and the quote itself, is `\XX`; a backslash is doubled.
+//! A name stands bare when it begins with no digit and holds only letters, digits, `-`, `.` and
+//! `_`. (The reader takes `$` bare as well, LLVM's writer quotes it.) Any other name is quoted, and
+//! inside quotes every byte that is not printable ASCII, and the quote itself, is `\XX`; a
+//! backslash is doubled.
 
 use super::Writer;
 

@@ -1,23 +1,27 @@
 //! Numbers of what has no name: globals, local values, attribute groups, metadata nodes.
 //!
-//! LLVM numbers on demand while it writes, and its order shows in the text, so it is kept here exactly:
+//! LLVM numbers on demand while it writes, and its order shows in the text, so it is kept here
+//! exactly:
 //!
 //! - **Globals**: variables, then aliases and ifuncs, then functions.
-//! - **Locals** of a function: arguments; then block by block in order, the block itself before its instructions;
-//!   instructions without a result get no number.
-//! - **Attribute groups**: those of variables, of function headers in order, then of the calls of each function.
-//! - **Metadata**: what variables carry, the operands of named metadata, then for each function what its header, its
-//!   debug records and its instructions refer to. A node gets its number before what it refers to (pre-order, depth
-//!   first); equal nodes are one ([`phalanx_ir::metadata::Metadata::representatives`]); and what is always written in
-//!   place, such as `!DIExpression`, gets none.
+//! - **Locals** of a function: arguments; then block by block in order, the block itself before its
+//!   instructions; instructions without a result get no number.
+//! - **Attribute groups**: those of variables, of function headers in order, then of the calls of
+//!   each function.
+//! - **Metadata**: what variables carry, the operands of named metadata, then for each function
+//!   what its header, its debug records and its instructions refer to. A node gets its number
+//!   before what it refers to (pre-order, depth first); equal nodes are one
+//!   ([`phalanx_ir::metadata::Metadata::representatives`]); and what is always written in place,
+//!   such as `!DIExpression`, gets none.
 //!
 //! # Two numberings
 //!
-//! A module that is written as a whole is numbered from its first function to its last. A single instruction,
-//! written for a message or a report, is numbered by LLVM as if its function were the only one with a body: one
-//! [`Numbers`] holds what both have in common, and another continues it for the one function, so that a report about
-//! one function does not pay for the others. (LLVM makes an exception: an instruction that passes metadata to an
-//! intrinsic is written with the numbers of the whole module.)
+//! A module that is written as a whole is numbered from its first function to its last. A single
+//! instruction, written for a message or a report, is numbered by LLVM as if its function were the
+//! only one with a body: one [`Numbers`] holds what both have in common, and another continues it
+//! for the one function, so that a report about one function does not pay for the others. (LLVM
+//! makes an exception: an instruction that passes metadata to an intrinsic is written with the
+//! numbers of the whole module.)
 //!
 //! Everything is O(size of what is numbered).
 
@@ -239,7 +243,8 @@ impl Numbers {
         }
     }
 
-    /// Numbers a node and what it refers to. Depth first with an explicit stack: chains of nodes may be long.
+    /// Numbers a node and what it refers to. Depth first with an explicit stack: chains of nodes
+    /// may be long.
     fn add_node(&mut self, module: &Module, base: Option<&Numbers>, node: MetadataId) {
         if self.node(node).is_some() {
             return;

@@ -1,10 +1,11 @@
 //! Which identified structure types are written, and in what order.
 //!
-//! LLVM writes the definitions of the types it meets on a walk over the module, and numbers those without a name in
-//! the same order, so the walk is repeated here: variables (type, initializer), aliases, ifuncs, then functions (type,
-//! attributes, personality, prefix and prologue data, and every instruction with its constant operands, source or
-//! allocated type, call attributes and metadata), last named metadata. A type is followed by the types in it, depth
-//! first, those of one level being claimed before any of them is entered. A type that nothing mentions is not written.
+//! LLVM writes the definitions of the types it meets on a walk over the module, and numbers those
+//! without a name in the same order, so the walk is repeated here: variables (type, initializer),
+//! aliases, ifuncs, then functions (type, attributes, personality, prefix and prologue data, and
+//! every instruction with its constant operands, source or allocated type, call attributes and
+//! metadata), last named metadata. A type is followed by the types in it, depth first, those of one
+//! level being claimed before any of them is entered. A type that nothing mentions is not written.
 //!
 //! O(module), and nothing at all where the module defines no structure.
 

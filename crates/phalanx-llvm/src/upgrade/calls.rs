@@ -1,7 +1,8 @@
 //! Which intrinsics are old, and what becomes of them.
 //!
-//! A rule says it for a name; how the calls are rewritten is the business of `rewrite`. A call whose operands do not have the
-//! types that the rule wants stays as it is, and so does the declaration then.
+//! A rule says it for a name; how the calls are rewritten is the business of `rewrite`. A call
+//! whose operands do not have the types that the rule wants stays as it is, and so does the
+//! declaration then.
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ pub(super) enum Arg {
     False,
     /// `token none`
     NoToken,
-    /// An argument, and a power of two to which it is known to be aligned by the constant argument at another position.
+    /// An argument, and a power of two to which it is known to be aligned by the constant argument
+    /// at another position.
     Aligned(usize, usize),
     /// The same, without other attributes.
     OnlyAligned(usize, usize),
@@ -67,13 +69,15 @@ pub(super) enum Rule {
     Replace(String, Vec<Arg>),
     /// A conversion of the only argument.
     Cast(Opcode),
-    /// A barrier that counts or combines a condition: `icmp ne`, the call, and a `zext` if its result is `i1`.
+    /// A barrier that counts or combines a condition: `icmp ne`, the call, and a `zext` if its
+    /// result is `i1`.
     Reduction(&'static str, Type),
     /// `load`, invariant, from global memory.
     InvariantLoad,
     /// `llvm.lifetime.*` with a size: without it for an allocation, gone otherwise.
     Lifetime,
-    /// `llvm.coro.end` without the results of the coroutine, or with one of its own that is not used.
+    /// `llvm.coro.end` without the results of the coroutine, or with one of its own that is not
+    /// used.
     CoroutineEnd,
     /// Rotation: both inputs of a funnel shift are the same.
     Rotate(&'static str),
@@ -508,7 +512,8 @@ pub(super) fn upgrade(parsed: &mut Parsed, written: usize) {
                     declarations.intrinsic(old, name, ty);
                 }
             }
-            // LLVM leaves a declaration behind that takes only the size. So do we: texts stay alike.
+            // LLVM leaves a declaration behind that takes only the size. So do we: texts stay
+            // alike.
             Rule::Lifetime => {
                 if let Some(name) = declarations.lifetime(old) {
                     let kind = TypeKind::Function {

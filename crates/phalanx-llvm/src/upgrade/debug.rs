@@ -1,8 +1,8 @@
 //! Calls of debug intrinsics become debug records.
 //!
 //! `call void @llvm.dbg.value(metadata i32 %x, metadata !7, metadata !DIExpression()), !dbg !9` is
-//! `#dbg_value(i32 %x, !7, !DIExpression(), !9)` before the next instruction. A call without a place in the source program is
-//! left as it is, for the verifier to refuse.
+//! `#dbg_value(i32 %x, !7, !DIExpression(), !9)` before the next instruction. A call without a
+//! place in the source program is left as it is, for the verifier to refuse.
 
 use std::sync::Arc;
 
@@ -137,7 +137,8 @@ fn plan(
                 None => return Ok(None),
             }
         }
-        // Blocks end in a terminator, so nothing waits here; a block that does not is kept as it is.
+        // Blocks end in a terminator, so nothing waits here; a block that does not is kept as it
+        // is.
         if waiting != rewritten.len() {
             return Ok(None);
         }

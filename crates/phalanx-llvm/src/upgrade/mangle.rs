@@ -1,7 +1,8 @@
 //! Names of overloaded intrinsics.
 //!
-//! The name of an overloaded intrinsic ends with the types it is used at, `llvm.umax.v2i32`. Older compilers left out
-//! some of these or wrote them differently, and where an intrinsic is not declared, people do.
+//! The name of an overloaded intrinsic ends with the types it is used at, `llvm.umax.v2i32`. Older
+//! compilers left out some of these or wrote them differently, and where an intrinsic is not
+//! declared, people do.
 
 use std::fmt::Write as _;
 
@@ -13,8 +14,8 @@ use phalanx_ir::{
 /// Names that are longer than this are not made: types nest, and a small text can be a giant name.
 const LONGEST: usize = 1 << 16;
 
-/// Today's name of an overloaded intrinsic that has this name, both without `llvm.`, and this result and these
-/// parameters; None when it is none, or when the types have no place in names.
+/// Today's name of an overloaded intrinsic that has this name, both without `llvm.`, and this
+/// result and these parameters; None when it is none, or when the types have no place in names.
 pub(crate) fn remangled(
     context: &Context,
     name: &str,
@@ -36,7 +37,8 @@ pub(crate) fn remangled(
     Some(mangled)
 }
 
-/// Today's name of an overloaded intrinsic that is called by this name, both with `llvm.`, with this function type.
+/// Today's name of an overloaded intrinsic that is called by this name, both with `llvm.`, with
+/// this function type.
 pub(crate) fn mangled(context: &Context, name: &[u8], ty: Type) -> Option<Vec<u8>> {
     let name = std::str::from_utf8(name.strip_prefix(b"llvm.")?).ok()?;
     let (ret, params, vararg) = Function::split_type(context, ty)?;

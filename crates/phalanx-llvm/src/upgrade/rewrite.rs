@@ -1,8 +1,9 @@
 //! How the calls of one function are rewritten.
 //!
-//! The last instruction of what a call becomes takes the place of the call, id included, so uses of the result need no
-//! change; instructions before it are new. Whatever a new instruction is, it has the call's place in the source program
-//! (`!dbg`). A function costs O(instructions) if it has an old call at all.
+//! The last instruction of what a call becomes takes the place of the call, id included, so uses of
+//! the result need no change; instructions before it are new. Whatever a new instruction is, it has
+//! the call's place in the source program (`!dbg`). A function costs O(instructions) if it has an
+//! old call at all.
 
 use phalanx_ir::{
     AttrSet, BlockId, Body, CallConv, CallInfo, ConstKind, Context, Extras, Function, InstData,
@@ -153,7 +154,8 @@ impl Site<'_> {
             }
             _ => {}
         }
-        // The rest becomes something else, which cannot be done for an `invoke` or with operand bundles.
+        // The rest becomes something else, which cannot be done for an `invoke` or with operand
+        // bundles.
         let info = self.body.call_info(self.inst);
         if self.body.inst(self.inst).opcode != Opcode::Call || !info.bundles.is_empty() {
             return None;

@@ -209,7 +209,8 @@ fn structured_numbers_are_written_as_llvm_writes_them() {
     assert_eq!(support::first_difference(&written, &theirs), None);
 }
 
-/// Each keyword that we take at a place is taken by LLVM; some that we refuse are tried, and are refused by LLVM.
+/// Each keyword that we take at a place is taken by LLVM; some that we refuse are tried, and are
+/// refused by LLVM.
 #[test]
 fn each_attribute_stands_where_llvm_lets_it() {
     let Some(llvm) = Llvm::find() else { return };

@@ -1,4 +1,5 @@
-//! What is said about texts that are refused. Each is also given to `llvm-as-22`, which must refuse it too.
+//! What is said about texts that are refused. Each is also given to `llvm-as-22`, which must refuse
+//! it too.
 #![allow(clippy::disallowed_methods, reason = "tests run programs")]
 
 mod age;

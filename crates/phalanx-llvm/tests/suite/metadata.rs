@@ -1,4 +1,5 @@
-//! Metadata and debug records: what is read is written as LLVM writes it, and what LLVM refuses is refused.
+//! Metadata and debug records: what is read is written as LLVM writes it, and what LLVM refuses is
+//! refused.
 
 use crate::support;
 

@@ -1,4 +1,5 @@
-//! The schema of metadata nodes and the names of their numbers, against LLVM: whatever they allow, LLVM takes.
+//! The schema of metadata nodes and the names of their numbers, against LLVM: whatever they allow,
+//! LLVM takes.
 
 use crate::support;
 
@@ -71,7 +72,8 @@ fn value(random: &mut Random, field: &FieldSchema) -> String {
     }
 }
 
-/// What the table cannot say: fields that exclude or demand each other, and what LLVM 22 does not survive.
+/// What the table cannot say: fields that exclude or demand each other, and what LLVM 22 does not
+/// survive.
 fn is_possible(kind: NodeKind, fields: &[(&str, String)]) -> bool {
     let has = |name: &str| fields.iter().any(|(field, _)| *field == name);
     match kind {
@@ -104,7 +106,8 @@ fn is_possible(kind: NodeKind, fields: &[(&str, String)]) -> bool {
     }
 }
 
-/// For random fields of every kind of node: LLVM takes what the schema allows, and writes what we write.
+/// For random fields of every kind of node: LLVM takes what the schema allows, and writes what we
+/// write.
 #[test]
 fn the_schema_is_llvms() {
     let mut random = Random(7);

@@ -72,8 +72,9 @@ define void @f(i32 %0, ptr %"a b") {
     );
 }
 
-/// What one function mentions is numbered after what the module and the headers mention, whatever other functions
-/// mention; only metadata that is passed to an intrinsic has the number it has in the whole module.
+/// What one function mentions is numbered after what the module and the headers mention, whatever
+/// other functions mention; only metadata that is passed to an intrinsic has the number it has in
+/// the whole module.
 #[test]
 fn numbers_do_not_depend_on_other_functions() {
     check(
@@ -118,7 +119,8 @@ attributes #0 = { "x"="2" }
     );
 }
 
-/// Use-list orders that came with the text are kept, and the order of predecessors follows them, as LLVM's does.
+/// Use-list orders that came with the text are kept, and the order of predecessors follows them, as
+/// LLVM's does.
 #[test]
 fn use_list_orders() {
     let source = r#"@g = global i32 0
@@ -159,7 +161,8 @@ uselistorder ptr @g, { 1, 2, 0 }
     }
 }
 
-/// Orders that are about other uses than there are after an edit are not written: nobody could read them.
+/// Orders that are about other uses than there are after an edit are not written: nobody could read
+/// them.
 #[test]
 fn use_list_orders_that_an_edit_made_false() {
     let mut module = read(

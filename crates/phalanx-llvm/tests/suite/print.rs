@@ -1,6 +1,7 @@
 //! The spelling of every construct: what is read in LLVM's own spelling is written in it again.
 //!
-//! Each test holds one theme in the form LLVM 22 writes. Where LLVM is installed, it confirms that form.
+//! Each test holds one theme in the form LLVM 22 writes. Where LLVM is installed, it confirms that
+//! form.
 
 use crate::support;
 
@@ -33,7 +34,8 @@ fn check_becomes(text: &str, expected: &str) {
     }
 }
 
-/// A function around instructions; arguments `%i` (i32), `%p` (ptr), `%f` (float), `%v` (<4 x i32>).
+/// A function around instructions; arguments `%i` (i32), `%p` (ptr), `%f` (float), `%v` (<4 x
+/// i32>).
 #[track_caller]
 fn check_insts(lines: &str) {
     let mut text = "define void @f(i32 %i, ptr %p, float %f, <4 x i32> %v) {\n".to_owned();

@@ -1,4 +1,5 @@
-//! Any bytes at all: a module or an error with a place inside the text, never a panic, hang or deep recursion.
+//! Any bytes at all: a module or an error with a place inside the text, never a panic, hang or deep
+//! recursion.
 
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@
 //! - reading LLVM's own text and writing it again changes no byte;
 //! - reading our text and writing it again changes no byte.
 //!
-//! Our text of the original need not be LLVM's, since LLVM also rewrites old forms and declarations of intrinsics while
-//! it reads; how often it is all the same is counted and shown.
+//! Our text of the original need not be LLVM's, since LLVM also rewrites old forms and declarations
+//! of intrinsics while it reads; how often it is all the same is counted and shown.
 
 #![allow(
     clippy::disallowed_methods,
@@ -127,7 +127,8 @@ fn shipped_functions() {
     tally.finish("test-suite/ll");
 }
 
-/// Kernels as clang compiles them without optimization and with debug information: the most varied metadata.
+/// Kernels as clang compiles them without optimization and with debug information: the most varied
+/// metadata.
 #[test]
 fn compiled_kernels() {
     let Some(llvm) = Llvm::find() else { return };

@@ -47,8 +47,8 @@ impl Llvm {
     }
 }
 
-/// Leaves out what LLVM writes and the module does not say: the name of the file, and the comment before functions
-/// whose name is an intrinsic's but that no intrinsic has.
+/// Leaves out what LLVM writes and the module does not say: the name of the file, and the comment
+/// before functions whose name is an intrinsic's but that no intrinsic has.
 pub(crate) fn normalized(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for line in text.split_inclusive(|&byte| byte == b'\n') {

@@ -25,7 +25,8 @@ fn bodies(text: &[u8]) -> String {
     out
 }
 
-/// The function around a call, after reading; LLVM must agree. `call` is what stands there, `declaration` its callee.
+/// The function around a call, after reading; LLVM must agree. `call` is what stands there,
+/// `declaration` its callee.
 #[track_caller]
 fn check(declaration: &str, call: &str, expected: &Expect) {
     let values = "i32 %i, i32 %j, i64 %l, float %f, ptr %p, ptr addrspace(1) %g, ptr addrspace(3) %s, <4 x i32> %v, <4 x i1> %m";

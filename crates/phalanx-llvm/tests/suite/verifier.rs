@@ -1,12 +1,14 @@
 //! The verifier against LLVM's, on small modules that are right or wrong in one way each.
 //!
-//! `verifier/*.ll` hold many modules each. A line `;; name` begins one; below it `;= verdict` says what LLVM 22 makes
-//! of it: `ok`, `parser` when it does not even read it, `crash`, or the first message of its verifier. `UPDATE_EXPECT=1` writes
-//! the verdicts anew where `llvm-as-22` is installed.
+//! `verifier/*.ll` hold many modules each. A line `;; name` begins one; below it `;= verdict` says
+//! what LLVM 22 makes of it: `ok`, `parser` when it does not even read it, `crash`, or the first
+//! message of its verifier. `UPDATE_EXPECT=1` writes the verdicts anew where `llvm-as-22` is
+//! installed.
 //!
-//! Ours must agree: accept what is `ok`, reject everything else, and with LLVM's message when both verifiers do. A
-//! module that LLVM's parser rejects, or that makes it crash, may be rejected by our parser or by our verifier. A line `;! reason` beside the
-//! verdict says that, and why, ours differs; such a case must really differ.
+//! Ours must agree: accept what is `ok`, reject everything else, and with LLVM's message when both
+//! verifiers do. A module that LLVM's parser rejects, or that makes it crash, may be rejected by
+//! our parser or by our verifier. A line `;! reason` beside the verdict says that, and why, ours
+//! differs; such a case must really differ.
 
 #![allow(clippy::disallowed_methods, reason = "cases, corpus and programs are files")]
 
@@ -202,7 +204,8 @@ fn the_verdicts_are_llvms() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Every file of the corpus that LLVM accepts is accepted; of the one it rejects all messages are the same.
+/// Every file of the corpus that LLVM accepts is accepted; of the one it rejects all messages are
+/// the same.
 #[test]
 fn the_corpus_is_judged_as_llvm_judges_it() {
     let Some(corpus) = require_corpus() else { return };
@@ -273,7 +276,8 @@ fn our_own_programs_are_well_formed() {
 const NOT_JUDGED: [&str; 6] =
     ["TBAA", "tbaa", "Access type node", "Access tag", "access tag", "Base nodes"];
 
-/// Texts that are almost those of the cases and of the corpus. `PHALANX_MUTANTS` says how many (default: 40).
+/// Texts that are almost those of the cases and of the corpus. `PHALANX_MUTANTS` says how many
+/// (default: 40).
 #[test]
 fn mutants_are_judged_as_llvm_judges_them() {
     let Some(assembler) = require("llvm-as") else { return };

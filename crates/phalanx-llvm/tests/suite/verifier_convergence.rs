@@ -1,11 +1,13 @@
-//! Random programs with convergence control tokens: our verifier says exactly what LLVM's says, error by error.
+//! Random programs with convergence control tokens: our verifier says exactly what LLVM's says,
+//! error by error.
 //!
-//! Blocks, edges and convergence operations are random; each operation mostly uses a token whose definition dominates
-//! it, so that about a third of the programs are right and the others break every one of the rules.
-//! `PHALANX_MUTANTS` says how many programs (default: 60), `PHALANX_SEED` where to begin.
+//! Blocks, edges and convergence operations are random; each operation mostly uses a token whose
+//! definition dominates it, so that about a third of the programs are right and the others break
+//! every one of the rules. `PHALANX_MUTANTS` says how many programs (default: 60), `PHALANX_SEED`
+//! where to begin.
 //!
-//! The same for those of LLVM's own tests that use the operations: whole files, and each of their functions without the others, so that
-//! an error in one hides none.
+//! The same for those of LLVM's own tests that use the operations: whole files, and each of their
+//! functions without the others, so that an error in one hides none.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf, sync::Arc};
 

@@ -69,7 +69,8 @@ impl Sections {
     };
 }
 
-/// The head of a module's report; its functions are added by the caller, so that they can be made in parallel.
+/// The head of a module's report; its functions are added by the caller, so that they can be made
+/// in parallel.
 pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scope) -> ModuleReport {
     ModuleReport {
         file: file.to_owned(),
@@ -80,8 +81,9 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
     }
 }
 
-/// The report of one function; none for a declaration. `source` is the text it was read from, for lines; `assumed` says what programs
-/// are taken for where that is asked, and whether more than waves matter.
+/// The report of one function; none for a declaration. `source` is the text it was read from, for
+/// lines; `assumed` says what programs are taken for where that is asked, and whether more than
+/// waves matter.
 pub fn report_function(
     db: &Database,
     entry: FunctionEntry,

@@ -1,7 +1,7 @@
 //! What `phalanx analyze` says, as plain data.
 //!
-//! One model for people ([`super::write_text`]) and programs (JSON by serde: field names are the format). Everything is
-//! in the order of the text, so equal input gives equal bytes.
+//! One model for people ([`super::write_text`]) and programs (JSON by serde: field names are the
+//! format). Everything is in the order of the text, so equal input gives equal bytes.
 
 use serde::Serialize;
 
@@ -184,7 +184,8 @@ pub struct BlockReport {
 /// Convergent operations of a function and what controls them.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConvergenceReport {
-    /// What says who executes them together: `tokens`, `control flow`, or `nothing` where there are none.
+    /// What says who executes them together: `tokens`, `control flow`, or `nothing` where there are
+    /// none.
     pub control: &'static str,
     /// Convergent operations, in the order of the text.
     pub operations: Vec<OperationReport>,
@@ -256,7 +257,8 @@ pub struct AccessReport {
     /// Sectors of 32 bytes that a wave touches at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
-    /// Words of one bank of shared memory that a wave asks for at once, at most; one is no conflict.
+    /// Words of one bank of shared memory that a wave asks for at once, at most; one is no
+    /// conflict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank_degree: Option<u32>,
 }

@@ -164,8 +164,8 @@ impl<'a> Checker<'a> {
         diagnostic
     }
 
-    /// The finding about a barrier that threads skip by leaving the kernel, where the barrier stands
-    /// in the branch by which they leave.
+    /// The finding about a barrier that threads skip by leaving the kernel, where the barrier
+    /// stands in the branch by which they leave.
     fn skipped(&self, finding: &Finding) -> Option<Finding> {
         // What two waves load may be different only if memory changes between.
         let is_likely = !(finding.sources - SourceSet::OPAQUE_WAVE).is_empty();
@@ -509,7 +509,8 @@ impl<'a> Checker<'a> {
             })
     }
 
-    /// Of the code, the function and the line, spaces left out: what stays when a file grows elsewhere.
+    /// Of the code, the function and the line, spaces left out: what stays when a file grows
+    /// elsewhere.
     fn fingerprint(&self, diagnostic: &Diagnostic) -> String {
         let of = |text: &LinedText<'_>, line| {
             let line = text.line(line).unwrap_or_default();

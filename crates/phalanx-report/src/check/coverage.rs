@@ -142,7 +142,8 @@ impl Judged {
         let is_executed = queries::is_executed(db, function);
         let (name, symbol) = checker.function_name();
         if !is_executed {
-            // What clang makes of an OpenCL kernel for callers on the device: the kernel has its code.
+            // What clang makes of an OpenCL kernel for callers on the device: the kernel has its
+            // code.
             let is_copy = symbol.starts_with(OPENCL_BODY);
             if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
                 let message = format!("`{name}`, which no kernel of the module calls");

@@ -5,9 +5,10 @@
 //! | code that was inlined into several functions, unrolled or copied otherwise: the same place in the source, and threads part at the same place in it | the first of the highest level |
 //! | several operations under one branch that parts threads | the first of the highest level, with the others as places where the same holds |
 //!
-//! Places are lists: where the code is, then the calls by which it was inlined. What the places of the operation and of the branch have at
-//! their ends in common is where both were inlined to, and makes no difference. So a wrong helper is told once, and a helper that is
-//! called in a wrong way once for each such call.
+//! Places are lists: where the code is, then the calls by which it was inlined. What the places of
+//! the operation and of the branch have at their ends in common is where both were inlined to, and
+//! makes no difference. So a wrong helper is told once, and a helper that is called in a wrong way
+//! once for each such call.
 //!
 //! O(diagnostics).
 
@@ -43,7 +44,8 @@ pub fn distinct(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     kept.into_iter().zip(is_best).filter_map(|(d, is_best)| is_best.then_some(d)).collect()
 }
 
-/// Of those with one key the first that weighs most: whether each is such a one, and which stands for it.
+/// Of those with one key the first that weighs most: whether each is such a one, and which stands
+/// for it.
 fn best<K: std::hash::Hash + Eq>(
     diagnostics: &[Diagnostic],
     key: fn(&Diagnostic) -> Option<K>,

@@ -13,9 +13,9 @@
 //! On the left threads without work have ended, which hardware does not wait for. On the right the
 //! barrier stands in a branch, the textbook mistake. How it is decided:
 //!
-//! 1. With scopes in the debug information: the barrier is *guarded* if its scope lies in that of the
-//!    statement whose branch parts the threads. Code that was inlined counts by the call that the
-//!    branch and the barrier have in common.
+//! 1. With scopes in the debug information: the barrier is *guarded* if its scope lies in that of
+//!    the statement whose branch parts the threads. Code that was inlined counts by the call that
+//!    the branch and the barrier have in common.
 //! 2. Without (no debug information, or line tables only): it is guarded if nothing with an effect
 //!    follows it. Nobody returns early to do nothing but wait.
 //!

@@ -1,8 +1,10 @@
-//! `phalanx check`: findings with places, reasons and remedies, as plain data, as text, as JSON and as SARIF.
+//! `phalanx check`: findings with places, reasons and remedies, as plain data, as text, as JSON and
+//! as SARIF.
 //!
-//! A [`Diagnostic`] is made from a finding by a [`Checker`]: where it is in the program that was compiled, as far as debug locations say
-//! so, where in the text of the module, what it follows from. [`write_text`] draws it with the lines of the source;
-//! serde makes JSON of it (field names are the format); [`sarif()`] writes a log that code-scanning services read.
+//! A [`Diagnostic`] is made from a finding by a [`Checker`]: where it is in the program that was
+//! compiled, as far as debug locations say so, where in the text of the module, what it follows
+//! from. [`write_text`] draws it with the lines of the source; serde makes JSON of it (field names
+//! are the format); [`sarif()`] writes a log that code-scanning services read.
 //!
 //! Files are not read here: a [`Sources`] is asked for their contents.
 

@@ -1,12 +1,15 @@
-//! SARIF 2.1.0: the *Static Analysis Results Interchange Format* (OASIS standard, 2020), as code-scanning services read it.
+//! SARIF 2.1.0: the *Static Analysis Results Interchange Format* (OASIS standard, 2020), as
+//! code-scanning services read it.
 //!
-//! One run; every rule that can be reported is described in it; a result has its place, the places of its reasons, the chain of causes as a code flow (from the
-//! source of divergence to the operation), and a fingerprint by which it is known again. What the program or a baseline says is known stays in the
-//! log, marked as suppressed.
+//! One run; every rule that can be reported is described in it; a result has its place, the places
+//! of its reasons, the chain of causes as a code flow (from the source of divergence to the
+//! operation), and a fingerprint by which it is known again. What the program or a baseline says is
+//! known stays in the log, marked as suppressed.
 //!
-//! Compilers and this crate count columns in bytes, the format in characters: they are converted where the text is there. Relative names are
-//! relative to the folder in which the compiler ran, which is what the base `SRCROOT` stands for; it has a location if all places
-//! agree on an absolute one.
+//! Compilers and this crate count columns in bytes, the format in characters: they are converted
+//! where the text is there. Relative names are relative to the folder in which the compiler ran,
+//! which is what the base `SRCROOT` stands for; it has a location if all places agree on an
+//! absolute one.
 
 use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
@@ -39,7 +42,8 @@ pub struct Run<'a> {
 pub struct LogOptions<'a> {
     /// Where the pages of the rules are published: a rule's is `<pages>/PHX001.md`.
     pub pages: Option<&'a str>,
-    /// Not all that was to be checked could be: no result does not mean that nothing is there to find.
+    /// Not all that was to be checked could be: no result does not mean that nothing is there to
+    /// find.
     pub is_incomplete: bool,
 }
 
@@ -209,7 +213,8 @@ impl Writer<'_> {
         })
     }
 
-    /// From the source of divergence to where threads part, or from where an address comes, then to the operation.
+    /// From the source of divergence to where threads part, or from where an address comes, then to
+    /// the operation.
     fn flow(&self, diagnostic: &Diagnostic) -> Value {
         let links = diagnostic.reasons.iter().rev().filter(|reason| is_step(reason));
         let parting = diagnostic.reasons.iter().filter(|reason| reason.kind == "part");
@@ -259,7 +264,8 @@ fn artifact(file: &str, is_source: bool) -> Value {
     }
 }
 
-/// Where the word begins and ends that stands at a column: counted in bytes from 1, 0 when unknown; the answer in characters.
+/// Where the word begins and ends that stands at a column: counted in bytes from 1, 0 when unknown;
+/// the answer in characters.
 fn columns(line: Option<&[u8]>, column: u32) -> (Option<usize>, Option<usize>) {
     let Some(start) = (column as usize).checked_sub(1) else { return (None, None) };
     let Some(line) = line.filter(|line| start < line.len()) else {

@@ -67,7 +67,8 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// The same, of what diverges where programs are taken for something: see [`queries::assumed_divergence`].
+    /// The same, of what diverges where programs are taken for something: see
+    /// [`queries::assumed_divergence`].
     #[must_use]
     pub fn assuming(self, assumed: Option<Assumptions>) -> Self {
         Explainer { assumed, ..self }
@@ -137,9 +138,10 @@ impl<'a> Explainer<'a> {
             .ok_or_else(|| UnknownName::among("block", &wanted, blocks().map(name)))
     }
 
-    /// Everything on a line that differs between threads of a scope, in order: values, branches, and uses that do where their value
-    /// does not. The line is one of the program that was compiled where any instruction of the function says from which it comes,
-    /// and else one of the text.
+    /// Everything on a line that differs between threads of a scope, in order: values, branches,
+    /// and uses that do where their value does not. The line is one of the program that was
+    /// compiled where any instruction of the function says from which it comes, and else one of the
+    /// text.
     pub fn on_line(&self, line: u32, scope: Scope) -> Vec<Subject> {
         let (Some(divergence), Some(cfg)) = (self.divergence(), queries::cfg(self.db, self.input))
         else {
@@ -181,8 +183,8 @@ impl<'a> Explainer<'a> {
         found
     }
 
-    /// Why a load is not done in a cheaper way, with the chain of causes where its address differs between threads of a wave. None for
-    /// what is no load.
+    /// Why a load is not done in a cheaper way, with the chain of causes where its address differs
+    /// between threads of a wave. None for what is no load.
     pub fn explain_load(&self, load: InstId) -> Option<LoadExplanation> {
         let (db, input) = (self.db, self.input);
         let found = queries::load_classes(db, input).as_ref()?.of(load)?;
@@ -234,7 +236,8 @@ impl<'a> Explainer<'a> {
         (self.db, self.input)
     }
 
-    /// Why something differs between threads of a scope. None for what has no facts, such as a constant.
+    /// Why something differs between threads of a scope. None for what has no facts, such as a
+    /// constant.
     pub fn explain(&self, subject: Subject, scope: Scope) -> Option<Explanation> {
         let fact = queries::fact_of(self.db, self.input, subject)?;
         let chain = queries::explain_through_calls(

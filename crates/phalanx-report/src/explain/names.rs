@@ -40,8 +40,9 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// The number of insertions, removals and replacements of characters between two names (Levenshtein, 1966), or `limit + 1` if there are more.
-/// O(product of the lengths); names whose lengths differ by too much are not looked at.
+/// The number of insertions, removals and replacements of characters between two names
+/// (Levenshtein, 1966), or `limit + 1` if there are more. O(product of the lengths); names whose
+/// lengths differ by too much are not looked at.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > limit {

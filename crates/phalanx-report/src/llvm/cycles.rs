@@ -6,7 +6,8 @@ use phalanx_graph::{CycleId, Cycles};
 
 use super::{BlockNames, Text};
 
-/// The cycle hierarchy, depth first. Its size is quadratic for deep nests, as every cycle lists all its blocks.
+/// The cycle hierarchy, depth first. Its size is quadratic for deep nests, as every cycle lists all
+/// its blocks.
 pub fn print_cycles(name: &[u8], cycles: &Cycles, names: &dyn BlockNames, out: &mut Text<'_>) {
     out.extend_from_slice(b"CycleInfo for function: ");
     out.extend_from_slice(name);

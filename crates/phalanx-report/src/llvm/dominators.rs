@@ -53,15 +53,16 @@ pub fn print_postdom_tree(
 /// Frontiers with more members than this together are not held in memory at once.
 const MANY: usize = 1 << 22;
 
-/// The dominance frontier of each reachable block, in block order; members in LLVM's order, which its tests read.
+/// The dominance frontier of each reachable block, in block order; members in LLVM's order, which
+/// its tests read.
 ///
-/// That order comes from how LLVM collects a frontier: first the successors that a block does not immediately dominate,
-/// then, child by child in the tree and the last child first, the members of the child's frontier that the block does
-/// not strictly dominate. So members come in the order in which a walk of the subtree, last children first, first meets
-/// an edge to them.
+/// That order comes from how LLVM collects a frontier: first the successors that a block does not
+/// immediately dominate, then, child by child in the tree and the last child first, the members of
+/// the child's frontier that the block does not strictly dominate. So members come in the order in
+/// which a walk of the subtree, last children first, first meets an edge to them.
 ///
-/// O(blocks + edges + members). Where there are millions of members, O(k log k) per block with k edges to its frontier,
-/// and no more memory than that.
+/// O(blocks + edges + members). Where there are millions of members, O(k log k) per block with k
+/// edges to its frontier, and no more memory than that.
 pub fn print_dom_frontier(
     name: &[u8],
     (cfg, tree, frontiers): (&Cfg, &DomTree, &DominanceFrontier),

@@ -10,8 +10,8 @@ use phalanx_llvm::FunctionPrinter;
 
 use super::{BlockNames, Text};
 
-/// A function with its memory accesses as comments, as LLVM prints it. Uses name the definition before them, as LLVM does with
-/// `print<memoryssa><no-ensure-optimized-uses>`. O(text).
+/// A function with its memory accesses as comments, as LLVM prints it. Uses name the definition
+/// before them, as LLVM does with `print<memoryssa><no-ensure-optimized-uses>`. O(text).
 pub fn print_memory_ssa(
     name: &[u8],
     function: FunctionRef<'_>,

@@ -1,7 +1,8 @@
-//! Facts in the words of LLVM's printing passes, so that tests written for `opt` read them unchanged.
+//! Facts in the words of LLVM's printing passes, so that tests written for `opt` read them
+//! unchanged.
 //!
-//! Where LLVM's order depends on addresses or on the history of a data structure (children of a tree node, blocks of
-//! a cycle, members of a frontier), ours is by block number.
+//! Where LLVM's order depends on addresses or on the history of a data structure (children of a
+//! tree node, blocks of a cycle, members of a frontier), ours is by block number.
 
 mod cycles;
 mod dominators;

@@ -1,7 +1,8 @@
 //! Text that is handed on while it grows.
 //!
-//! What LLVM prints about cycles and temporal divergence is quadratic in the worst case, hundreds of megabytes for ten
-//! thousand nested loops. A [`Text`] with a writer holds a part of it at a time.
+//! What LLVM prints about cycles and temporal divergence is quadratic in the worst case, hundreds
+//! of megabytes for ten thousand nested loops. A [`Text`] with a writer holds a part of it at a
+//! time.
 
 use std::{
     io::{self, Write},

@@ -9,10 +9,11 @@ use phalanx_target::SourceSet;
 
 use super::{BlockNames, Text, print_cycle};
 
-/// The uniformity of a function as LLVM prints it: `varying` are the sources that vary within the scope.
+/// The uniformity of a function as LLVM prints it: `varying` are the sources that vary within the
+/// scope.
 ///
-/// Every block lists its instructions, divergent ones marked; lists of cycles and of temporal divergence come before
-/// them. O(instructions).
+/// Every block lists its instructions, divergent ones marked; lists of cycles and of temporal
+/// divergence come before them. O(instructions).
 pub fn print_uniformity(
     name: &[u8],
     function: FunctionRef<'_>,

@@ -20,8 +20,8 @@ const DEPTH: usize = 64;
 ///
 /// Code that was inlined has a place in each function on the way: its frames. The one that
 /// [`Location::source`] names is the user's own line: the outermost frame that is not in a header
-/// of the system. [`Checker`](crate::check::Checker) chooses an inner one where the calls around it have
-/// nothing to do with a finding.
+/// of the system. [`Checker`](crate::check::Checker) chooses an inner one where the calls around it
+/// have nothing to do with a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Location {
     /// In the text of the module.

@@ -1,7 +1,7 @@
 //! Intrinsics that are functions of their arguments: what they give.
 //!
-//! Mathematical functions of the targets that are approximations are computed exactly rounded or nearly so: a program may
-//! not rely on more.
+//! Mathematical functions of the targets that are approximations are computed exactly rounded or
+//! nearly so: a program may not rely on more.
 
 use phalanx_ir::Type;
 
@@ -14,7 +14,8 @@ use crate::{
     value::{Value, mask, signed},
 };
 
-/// What a function of its arguments gives. `ty` is the type of the result, `types` those of the arguments.
+/// What a function of its arguments gives. `ty` is the type of the result, `types` those of the
+/// arguments.
 pub(crate) fn pure(
     op: Pure,
     shapes: &Shapes,

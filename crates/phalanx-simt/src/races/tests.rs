@@ -1,4 +1,5 @@
-//! The watch beside a slow twin that writes out happens-before as a graph over all events, on random sequences of events.
+//! The watch beside a slow twin that writes out happens-before as a graph over all events, on
+//! random sequences of events.
 
 use super::*;
 

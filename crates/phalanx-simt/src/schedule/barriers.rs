@@ -1,7 +1,8 @@
 //! Which barriers are satisfied, and who goes on then.
 //!
-//! Barriers with numbers are looked at after each turn: those of all threads open when all that have not ended wait at them, those of so many when
-//! waves of so many have come. Barriers that count arrivals are those of [`crate::split`].
+//! Barriers with numbers are looked at after each turn: those of all threads open when all that
+//! have not ended wait at them, those of so many when waves of so many have come. Barriers that
+//! count arrivals are those of [`crate::split`].
 
 use rustc_hash::FxHashMap;
 
@@ -103,7 +104,8 @@ impl Run<'_, '_> {
             let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
             Failure::Fault(Fault { kind, thread, site })
         })?;
-        // AMD's has a number: those that a program names have members, and of that of the cluster one wave arrives for a workgroup.
+        // AMD's has a number: those that a program names have members, and of that of the cluster
+        // one wave arrives for a workgroup.
         if split.has_number
             && let (Some(number), Some(&ty)) = (args.first(), types.first())
         {
@@ -200,10 +202,11 @@ fn places_of(thread: &Thread) -> Vec<Place> {
     thread.frames.iter().map(|frame| (frame.code, frame.inst)).collect()
 }
 
-/// Of the threads that wait at a barrier of so many the first waves that are as many; nobody if waves are more, or too few.
+/// Of the threads that wait at a barrier of so many the first waves that are as many; nobody if
+/// waves are more, or too few.
 ///
-/// A wave has come when none of its threads is still on its way to some operation. As in PTX it counts with its width, however many of its
-/// threads have come.
+/// A wave has come when none of its threads is still on its way to some operation. As in PTX it
+/// counts with its width, however many of its threads have come.
 fn first_waves(seats: &[Seat], members: &[usize], needed: u128) -> Vec<usize> {
     let mut chosen = Vec::new();
     let mut count = 0u128;

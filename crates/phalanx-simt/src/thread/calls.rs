@@ -1,8 +1,8 @@
 //! Calls: how a thread goes into a function and comes back.
 //!
-//! The caller stays at its instruction until the return, which gives that its result. What concerns other threads is
-//! no call of a frame: it is handed to the group. Calls nest no deeper than [`DEPTH`]; each costs O(ids of the callee),
-//! as a frame has a place for every value.
+//! The caller stays at its instruction until the return, which gives that its result. What concerns
+//! other threads is no call of a frame: it is handed to the group. Calls nest no deeper than
+//! [`DEPTH`]; each costs O(ids of the callee), as a frame has a place for every value.
 
 use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
 

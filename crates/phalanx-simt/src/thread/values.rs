@@ -1,7 +1,7 @@
 //! Operations on values that are made of parts: vectors, arrays, structures.
 //!
-//! A value of several parts may also be poison as a whole; then each of its parts is poison. All are linear in the
-//! number of parts.
+//! A value of several parts may also be poison as a whole; then each of its parts is poison. All
+//! are linear in the number of parts.
 
 use phalanx_ir::{InstData, Type};
 

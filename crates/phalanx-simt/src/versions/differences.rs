@@ -2,27 +2,32 @@
 //!
 //! # Groups
 //!
-//! Of each operation it is counted how often each set of threads executed it together. A set that is there less often than before and a set that is
-//! there more often than before, with a thread in common, are a changed group. A set that is only missing was merged with another, or is dead; one
+//! Of each operation it is counted how often each set of threads executed it together. A set that
+//! is there less often than before and a set that is there more often than before, with a thread in
+//! common, are a changed group. A set that is only missing was merged with another, or is dead; one
 //! that is only new was executed ahead of a branch that all its threads take.
 //!
-//! Where each set is there as often as before, the order counts as well: a loop whose header is split may have the same groups in other rounds. Of each
-//! thread the sets are compared in the order in which it was in them, unless each place by itself has the sequence of one before: then operations of one
-//! name have only changed places.
+//! Where each set is there as often as before, the order counts as well: a loop whose header is
+//! split may have the same groups in other rounds. Of each thread the sets are compared in the
+//! order in which it was in them, unless each place by itself has the sequence of one before: then
+//! operations of one name have only changed places.
 //!
 //! # Accesses that barriers keep apart
 //!
-//! Let `e(a)` be the number of barriers that the thread of access `a` passed before. Two accesses of a workgroup with `e(a) < e(b)` are kept
-//! apart. The accesses of a thread to one place are matched by their order, where there are as many after as before. Then a barrier
-//! is gone, or was moved over an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched accesses. A barrier that moves over
-//! code without accesses changes none of these numbers' order. Loads of what nobody writes may be anywhere.
+//! Let `e(a)` be the number of barriers that the thread of access `a` passed before. Two accesses
+//! of a workgroup with `e(a) < e(b)` are kept apart. The accesses of a thread to one place are
+//! matched by their order, where there are as many after as before. Then a barrier is gone, or was
+//! moved over an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched
+//! accesses. A barrier that moves over code without accesses changes none of these numbers' order.
+//! Loads of what nobody writes may be anywhere.
 //!
 //! Only accesses of memory that may be the same count, one of which writes: barriers are between
 //! them or they race, and every other order follows from the orders of such. A variable in
 //! workgroup memory is no other variable and no buffer; buffers may be one buffer in another
 //! launch.
 //!
-//! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log accesses).
+//! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log
+//! accesses).
 
 use std::collections::BTreeMap;
 
@@ -82,7 +87,8 @@ fn groups(before: &Record, after: &Record) -> Vec<Change> {
     changes
 }
 
-/// The first execution of an operation that a thread makes in other company, where the company is the same on the whole.
+/// The first execution of an operation that a thread makes in other company, where the company is
+/// the same on the whole.
 fn order(before: &Record, after: &Record, name: &str) -> Option<Change> {
     let (old, new) = (before.sequences.get(name)?, after.sequences.get(name)?);
     if before.traces.get(name) == after.traces.get(name) {

@@ -1,9 +1,10 @@
 //! Launches that follow from a number: geometry, arguments, and what is in memory.
 //!
-//! Nobody says what a kernel expects, so launches are of many kinds: few and many threads, buffers of small integers, of floating-point
-//! numbers, of flags; integer arguments that are small, that are near the number of threads, and that the code itself names (a constant
-//! that something is compared with decides a branch). The caller leaves out a launch in which the
-//! earlier version faults or does not end.
+//! Nobody says what a kernel expects, so launches are of many kinds: few and many threads, buffers
+//! of small integers, of floating-point numbers, of flags; integer arguments that are small, that
+//! are near the number of threads, and that the code itself names (a constant that something is
+//! compared with decides a branch). The caller leaves out a launch in which the earlier version
+//! faults or does not end.
 //!
 //! O(bytes of the buffers).
 
@@ -173,7 +174,8 @@ fn block(facts: &LaunchFacts, wave: u32, number: u32, numbers: &mut Numbers) -> 
     size
 }
 
-/// Integers that a kernel names, from which arguments are taken: those that decide a comparison are among them. O(instructions).
+/// Integers that a kernel names, from which arguments are taken: those that decide a comparison are
+/// among them. O(instructions).
 pub(super) fn named(program: &Program<'_>, name: &str) -> Vec<u64> {
     let context = program.context();
     let mut found = Vec::new();
@@ -197,8 +199,8 @@ pub(super) fn named(program: &Program<'_>, name: &str) -> Vec<u64> {
     found
 }
 
-/// The launch with a number, memory for it, and a description. It depends on the parameters of the kernel and on `named`, not on its code, so
-/// two versions get the same.
+/// The launch with a number, memory for it, and a description. It depends on the parameters of the
+/// kernel and on `named`, not on its code, so two versions get the same.
 ///
 /// # Errors
 /// A parameter is of a type for which nothing is made up, or there is no such kernel.

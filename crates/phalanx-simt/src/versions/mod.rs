@@ -2,10 +2,12 @@
 //!
 //! # What
 //!
-//! A transform has to keep three things of a kernel: which threads execute each operation among threads together, which accesses to
-//! memory a barrier keeps apart, and what is left in memory. [`compare`] runs the version before and the version after with the same
-//! [launches](inputs), [records](record) what happens, and lists what [differs](differences). A difference names the threads, so it is a fact about
-//! these two programs, not a possibility. That nothing differs in the launches that were tried is no proof.
+//! A transform has to keep three things of a kernel: which threads execute each operation among
+//! threads together, which accesses to memory a barrier keeps apart, and what is left in memory.
+//! [`compare`] runs the version before and the version after with the same [launches](inputs),
+//! [records](record) what happens, and lists what [differs](differences). A difference names the
+//! threads, so it is a fact about these two programs, not a possibility. That nothing differs in
+//! the launches that were tried is no proof.
 //!
 //! ```text
 //! before                               after
@@ -25,15 +27,19 @@
 //! | bytes in memory at the end | they differ |
 //! | how it ends | only the later version hangs or faults |
 //!
-//! Operations that went, or came without taking the place of another, are no change by themselves: common operations are merged, dead
-//! ones are removed, and what may be speculated is, above a branch that all threads of the group take the same way.
+//! Operations that went, or came without taking the place of another, are no change by themselves:
+//! common operations are merged, dead ones are removed, and what may be speculated is, above a
+//! branch that all threads of the group take the same way.
 //!
 //! # Invariants
 //!
-//! - Only what the earlier version does in every order in which its threads advance is compared: a launch of it with a race or an atomic access is made in
-//!   several [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not taken for a change. Memory is not compared
-//!   after a launch in which threads [race](crate::races).
-//! - Addresses are told apart by object and offset, since the versions may place their variables differently.
+//! - Only what the earlier version does in every order in which its threads advance is compared: a
+//!   launch of it with a race or an atomic access is made in several
+//!   [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not
+//!   taken for a change. Memory is not compared after a launch in which threads
+//!   [race](crate::races).
+//! - Addresses are told apart by object and offset, since the versions may place their variables
+//!   differently.
 //! - The answer is the same each time: launches follow from numbers.
 //!
 //! Cost: O(launches × steps), bounded by [`Limits`].
@@ -90,7 +96,8 @@ pub struct Limits {
     pub tries: u32,
     /// Instructions of one launch of the earlier version.
     pub fuel: u64,
-    /// Instructions of all launches of the earlier version; twice as many again, until [`Limits::LEAST`] launches are compared.
+    /// Instructions of all launches of the earlier version; twice as many again, until
+    /// [`Limits::LEAST`] launches are compared.
     pub all: u64,
 }
 
@@ -179,7 +186,8 @@ pub struct Compared {
 /// The order of most launches.
 const LONG: Order = Order::Turns(4096);
 
-/// Instructions of a thread. Who meets whom is found among all rounds of the loops around, so many rounds take long.
+/// Instructions of a thread. Who meets whom is found among all rounds of the loops around, so many
+/// rounds take long.
 const PER_THREAD: u64 = 4_000;
 
 /// A kernel that takes more instructions in two launches is not launched in random order.
@@ -231,8 +239,8 @@ pub fn compare(
     compared
 }
 
-/// Without what follows from the rest: other results where groups or barriers changed, accesses that a barrier keeps apart for fewer threads,
-/// accesses that do not conflict where others do.
+/// Without what follows from the rest: other results where groups or barriers changed, accesses
+/// that a barrier keeps apart for fewer threads, accesses that do not conflict where others do.
 fn causes(mut seen: Vec<Seen>) -> Vec<Seen> {
     let is_conflict = |seen: &Seen| matches!(seen.change, Change::Apart { conflicts: true, .. });
     let has_conflict = seen.iter().any(is_conflict);
@@ -280,7 +288,8 @@ fn once(
     after: Version<'_>,
     (number, fuel, spent): (u32, u64, &mut u64),
 ) -> Result<Differences, Obstacle> {
-    // Who depends on the order in which threads advance is found by another order. Long turns come first: groups are looked at after each.
+    // Who depends on the order in which threads advance is found by another order. Long turns come
+    // first: groups are looked at after each.
     let orders = [LONG, Order::Turns(16), Order::Random(u64::from(number) + 1)];
     let start = *spent;
     let never = |why: FaultKind| Obstacle::Never(why.to_string());

@@ -1,8 +1,9 @@
 //! What happens in one launch, as far as two versions of a kernel have to agree on it.
 //!
-//! Three tables are kept: groups of threads by operation and converged execution; accesses to memory that threads share, each with the number
-//! of barriers that its thread had passed; and bytes in memory at the end. Accesses are taken in units of [`UNIT`] bytes, so that a load
-//! of four elements is comparable with four loads.
+//! Three tables are kept: groups of threads by operation and converged execution; accesses to
+//! memory that threads share, each with the number of barriers that its thread had passed; and
+//! bytes in memory at the end. Accesses are taken in units of [`UNIT`] bytes, so that a load of
+//! four elements is comparable with four loads.
 //!
 //! O(1) per execution of an operation, O(bytes) per access.
 
@@ -53,7 +54,8 @@ pub(super) struct Series {
     pub(super) writes: bool,
 }
 
-/// One access: barriers of the workgroup and of the wave that the thread had passed, and where it is.
+/// One access: barriers of the workgroup and of the wave that the thread had passed, and where it
+/// is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Touch {
     pub(super) workgroup: u32,
@@ -111,7 +113,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Nothing so far. Of a launch in which threads race, memory is not certain, if that is looked for.
+    /// Nothing so far. Of a launch in which threads race, memory is not certain, if that is looked
+    /// for.
     pub(super) fn new(version: Version<'_>, buffers: &[Buffer], looks_for_races: bool) -> Self {
         let mut objects: Vec<Range> = version
             .program
@@ -213,7 +216,8 @@ impl Record {
         }
     }
 
-    /// Whether nothing depends on the order in which threads advance: no race was found, and nothing is atomic.
+    /// Whether nothing depends on the order in which threads advance: no race was found, and
+    /// nothing is atomic.
     pub(super) fn is_settled(&self) -> bool {
         !self.has_atomics && self.races.as_ref().is_some_and(|races| races.found().is_empty())
     }

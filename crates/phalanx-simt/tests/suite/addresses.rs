@@ -48,7 +48,8 @@ fn indices_wider_than_addresses_wrap() {
     assert_eq!(address(&format!("[2 x i8], ptr null, i128 {most}, i128 3")), 1);
 }
 
-/// Whether a `getelementptr` with these operands, in a kernel with objects of eight bytes, gives poison.
+/// Whether a `getelementptr` with these operands, in a kernel with objects of eight bytes, gives
+/// poison.
 #[track_caller]
 fn is_poison(operands: &str) -> bool {
     outcome(&format!("  %a = getelementptr {operands}\n  %b = ptrtoint ptr %a to i64")).0.is_none()

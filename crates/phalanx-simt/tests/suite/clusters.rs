@@ -1,5 +1,6 @@
-//! Indices of clusters and of workgroups in them, as kernels read them, held against an enumeration; and which of them differ within a
-//! workgroup, a cluster and the grid, held against what the target says of that.
+//! Indices of clusters and of workgroups in them, as kernels read them, held against an
+//! enumeration; and which of them differ within a workgroup, a cluster and the grid, held against
+//! what the target says of that.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -127,7 +128,8 @@ fn indices_are_those_of_an_enumeration() {
     assert!(cases > 400, "{cases}");
 }
 
-/// Which of the indices differ between threads of one workgroup, one cluster, the grid, over all grids of clusters of a size.
+/// Which of the indices differ between threads of one workgroup, one cluster, the grid, over all
+/// grids of clusters of a size.
 #[test]
 fn what_varies_is_what_differs() {
     let sources = [

@@ -1,4 +1,5 @@
-//! Workgroups at the edge of a grid that are smaller than the others: who is there, how they see themselves, and barriers among them.
+//! Workgroups at the edge of a grid that are smaller than the others: who is there, how they see
+//! themselves, and barriers among them.
 
 use std::{collections::BTreeMap, sync::Arc};
 

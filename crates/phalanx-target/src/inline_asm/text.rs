@@ -26,9 +26,9 @@
 //!
 //! # Dialect
 //!
-//! PTX ends statements with `;`, GCN begins comments with it. The architecture says which it is, or,
-//! where that is not known, the text does: names of GCN instructions begin with `s_`, `v_`, `ds_` and
-//! so on; those of PTX have no `_` before the first dot.
+//! PTX ends statements with `;`, GCN begins comments with it. The architecture says which it is,
+//! or, where that is not known, the text does: names of GCN instructions begin with `s_`, `v_`,
+//! `ds_` and so on; those of PTX have no `_` before the first dot.
 //!
 //! **Complexity.** O(length of the text + operands).
 //!
@@ -207,8 +207,8 @@ enum Dialect {
 
 impl Assembly {
     /// Reads a template with its constraints, as [`Constraints::parse`] takes them. Of an
-    /// architecture whose assembly is not read, or with [`Architecture::Generic`], the text is taken
-    /// for what it looks like.
+    /// architecture whose assembly is not read, or with [`Architecture::Generic`], the text is
+    /// taken for what it looks like.
     #[must_use]
     pub fn read(architecture: Architecture, template: &str, constraints: &str) -> Assembly {
         let Ok(constraints) = Constraints::parse(constraints) else {

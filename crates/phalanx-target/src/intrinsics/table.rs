@@ -2,9 +2,10 @@
 //!
 //! # Why text
 //!
-//! LLVM 22 has some five thousand intrinsics for our targets, but only a few hundred different kinds of them: names
-//! are products (`image.sample.{c,d}.{1d,2d}`), and so are the tables. Text keeps them readable and complete, a test
-//! compares them with the installed LLVM name by name, and expanding one takes a fraction of a millisecond, once.
+//! LLVM 22 has some five thousand intrinsics for our targets, but only a few hundred different
+//! kinds of them: names are products (`image.sample.{c,d}.{1d,2d}`), and so are the tables. Text
+//! keeps them readable and complete, a test compares them with the installed LLVM name by name, and
+//! expanding one takes a fraction of a millisecond, once.
 //!
 //! # Syntax
 //!
@@ -14,16 +15,16 @@
 //!     name.{alternative,other}.more*                   names without the family's prefix
 //! ```
 //!
-//! * `TRANSFER`: a [`Transfer`], one per result of a struct (the last one stands for all further results); `-` for
-//!   intrinsics without a result.
-//! * `EFFECT`: `none`, `any`, `read`, `write`, or `WHERE:ACCESS` with `WHERE` one of `arg`, `inaccessible`,
-//!   `arg+inaccessible` and `ACCESS` one of `read`, `write`, `readwrite`.
-//! * `FLAG`: `convergent`, `collective` (not convergent in LLVM, but it should be), `speculatable`, `willreturn`,
-//!   `noreturn`, `nosync`, `noduplicate`, `barrier(SCOPE[,arrive|wait][,aligned][,partial])`,
-//!   `llvm=always|never`, `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all
-//!   threads of a scope.
-//! * A brace group stands for each of its alternatives; a trailing `*` marks an intrinsic that is overloaded, whose
-//!   name is followed by mangled types.
+//! * `TRANSFER`: a [`Transfer`], one per result of a struct (the last one stands for all further
+//!   results); `-` for intrinsics without a result.
+//! * `EFFECT`: `none`, `any`, `read`, `write`, or `WHERE:ACCESS` with `WHERE` one of `arg`,
+//!   `inaccessible`, `arg+inaccessible` and `ACCESS` one of `read`, `write`, `readwrite`.
+//! * `FLAG`: `convergent`, `collective` (not convergent in LLVM, but it should be), `speculatable`,
+//!   `willreturn`, `noreturn`, `nosync`, `noduplicate`,
+//!   `barrier(SCOPE[,arrive|wait][,aligned][,partial])`, `llvm=always|never`,
+//!   `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all threads of a scope.
+//! * A brace group stands for each of its alternatives; a trailing `*` marks an intrinsic that is
+//!   overloaded, whose name is followed by mangled types.
 //!
 //! Complexity: linear in the expanded table.
 
@@ -101,13 +102,14 @@ impl Table {
         Ok(())
     }
 
-    /// The intrinsic that `name`, without the family's prefix, refers to: the longest entry that is the whole name,
-    /// or is overloaded and followed by a dot.
+    /// The intrinsic that `name`, without the family's prefix, refers to: the longest entry that is
+    /// the whole name, or is overloaded and followed by a dot.
     pub(crate) fn lookup(&self, name: &str) -> Option<(&str, &IntrinsicInfo)> {
         let mut end = name.len();
         loop {
             if let Some((base, row)) = self.names.get_key_value(&name[..end]) {
-                // LLVM stops at the longest entry too: a suffix on something not overloaded is another function.
+                // LLVM stops at the longest entry too: a suffix on something not overloaded is
+                // another function.
                 let matches = end == name.len() || row.overloaded;
                 return matches.then(|| (&**base, &self.kinds[row.kind as usize]));
             }
@@ -127,7 +129,8 @@ impl Table {
     }
 }
 
-/// Every name that `pattern` stands for. A `*` inside the last brace group marks single alternatives as overloaded.
+/// Every name that `pattern` stands for. A `*` inside the last brace group marks single
+/// alternatives as overloaded.
 fn expand(pattern: &str, overloaded: bool) -> Result<Vec<(String, bool)>, String> {
     let mut names = vec![String::new()];
     let mut rest = pattern;

@@ -245,8 +245,8 @@ fn names_need_be_no_text() {
     assert!(lookup(b"llvm.ctpop.\xff").is_none(), "not even behind a name that is known");
 }
 
-/// An intrinsic that other threads or memory can influence is opaque, unless its row says why not. These are the rows
-/// that give a function of the operands alone.
+/// An intrinsic that other threads or memory can influence is opaque, unless its row says why not.
+/// These are the rows that give a function of the operands alone.
 #[test]
 fn exchange_and_memory_need_a_reason() {
     let mut reasoned = Vec::new();
@@ -283,7 +283,8 @@ fn exchange_and_memory_need_a_reason() {
     .assert_eq(&reasoned.join("\n"));
 }
 
-/// LLVM's word that AMDGPU values are never uniform is never contradicted without a rule of our own.
+/// LLVM's word that AMDGPU values are never uniform is never contradicted without a rule of our
+/// own.
 #[test]
 fn where_we_say_more_than_llvm() {
     let context = TransferContext::new(&LaunchFacts::default(), true);

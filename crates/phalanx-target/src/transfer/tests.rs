@@ -30,7 +30,8 @@ impl Random {
     }
 }
 
-/// A wave that executes one operation: who is active, and what lies in the registers of those who are not.
+/// A wave that executes one operation: who is active, and what lies in the registers of those who
+/// are not.
 struct Wave {
     active: u64,
     stale: Lanes,
@@ -47,7 +48,8 @@ impl Wave {
     }
 }
 
-/// Meaning of the operations, from the ISA documents, lane by lane. `None`: undefined for these operands.
+/// Meaning of the operations, from the ISA documents, lane by lane. `None`: undefined for these
+/// operands.
 fn simulate(name: &str, wave: &Wave, args: &[Lanes]) -> Option<Vec<Lanes>> {
     let first = wave.active().next()?;
     // The lanes that take part together with `lane` under a member mask operand.
@@ -243,8 +245,8 @@ enum Kind {
     Members,
 }
 
-/// Runs two waves of one workgroup, with other active lanes but the same launch constants, and compares what the
-/// table says with what happens.
+/// Runs two waves of one workgroup, with other active lanes but the same launch constants, and
+/// compares what the table says with what happens.
 fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
     let info = intrinsics::lookup(name).unwrap().info;
     let facts = LaunchFacts { wave_width: Some(LANES as u32), ..LaunchFacts::default() };

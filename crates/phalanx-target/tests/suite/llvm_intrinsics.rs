@@ -1,7 +1,8 @@
 //! The intrinsic tables against the installed LLVM, name by name.
 //!
-//! `llvm-tblgen-22` lists the intrinsics with their signatures, `opt-22` says what attributes they have and what its
-//! uniformity analysis makes of a call. One module with a call of everything answers in about two seconds.
+//! `llvm-tblgen-22` lists the intrinsics with their signatures, `opt-22` says what attributes they
+//! have and what its uniformity analysis makes of a call. One module with a call of everything
+//! answers in about two seconds.
 
 use crate::oracle;
 
@@ -202,8 +203,9 @@ fn declare(signature: &Signature) -> String {
     )
 }
 
-/// A module with two functions that call everything: `uniform` with uniform arguments, and `cycle` inside an
-/// irreducible cycle that divergent threads enter, where only what is always uniform stays so.
+/// A module with two functions that call everything: `uniform` with uniform arguments, and `cycle`
+/// inside an irreducible cycle that divergent threads enter, where only what is always uniform
+/// stays so.
 fn module(signatures: &[Signature], kernel: &str, thread_id: &str, triple: &str) -> String {
     let mut declarations = String::new();
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
@@ -423,8 +425,9 @@ fn memory_of(attributes: &str) -> MemoryEffect {
     }
 }
 
-/// Where LLVM calls the result of an AMDGPU intrinsic uniform for uniform operands and we do not: each of these is
-/// wrong, or means nothing on a GPU. Where it is the other way round nothing is listed: we know more.
+/// Where LLVM calls the result of an AMDGPU intrinsic uniform for uniform operands and we do not:
+/// each of these is wrong, or means nothing on a GPU. Where it is the other way round nothing is
+/// listed: we know more.
 #[test]
 fn where_we_say_less_than_llvm() {
     let context = TransferContext::new(&LaunchFacts::default(), true);

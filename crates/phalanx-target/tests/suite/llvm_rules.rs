@@ -1,5 +1,5 @@
-//! The rules of [`phalanx_target::llvm_rules`] and of the other modules against the installed LLVM: each test writes
-//! functions that exercise a rule, asks `opt-22`, and compares line by line.
+//! The rules of [`phalanx_target::llvm_rules`] and of the other modules against the installed LLVM:
+//! each test writes functions that exercise a rule, asks `opt-22`, and compares line by line.
 
 use crate::oracle;
 
@@ -162,7 +162,8 @@ fn always_uniform_values() {
     assert_eq!(says("asm1"), always(outputs[1]));
 }
 
-/// Thread ids, shifted and masked, for every combination of workgroup and wave width that makes a difference.
+/// Thread ids, shifted and masked, for every combination of workgroup and wave width that makes a
+/// difference.
 #[test]
 fn thread_ids_by_workgroup() {
     let extents = [0, 1, 2, 16, 32, 33, 48, 64, 65, 96, 128, 192, 256];
@@ -241,7 +242,8 @@ fn thread_ids_by_workgroup() {
     assert!(uniform > 1000, "{uniform}");
 }
 
-/// Where LLVM calls a thread id, shifted or not, uniform in waves, and the workgroup has that size, it is.
+/// Where LLVM calls a thread id, shifted or not, uniform in waves, and the workgroup has that size,
+/// it is.
 #[test]
 fn llvm_is_sound_about_thread_ids() {
     let mut claims = 0;
@@ -433,7 +435,8 @@ fn results_of_inline_assembly() {
             if theirs != never(ours) {
                 writeln!(wrong, "{constraint} {name}: LLVM says {theirs}").unwrap();
             }
-            // What we are certain of, LLVM takes for uniform too, if the register exists for the type.
+            // What we are certain of, LLVM takes for uniform too, if the register exists for the
+            // type.
             if inline_asm::output_is_scalar(Architecture::Amdgcn, output) && name == &"i32" {
                 assert!(!theirs || constraint.contains(':'), "{constraint}");
             }

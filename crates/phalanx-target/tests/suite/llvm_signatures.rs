@@ -1,4 +1,5 @@
-//! The signatures that the verifier and the reader know, against the installed LLVM, intrinsic by intrinsic.
+//! The signatures that the verifier and the reader know, against the installed LLVM, intrinsic by
+//! intrinsic.
 
 use crate::oracle;
 
@@ -32,8 +33,8 @@ fn spell(records: &Records, t: &Value) -> String {
         return format!("p{}", code(1).unwrap_or(0));
     }
     if has("LLVMScalarOrSameVectorWidth") {
-        // The element type is given by its code in the signature; this one is followed by a number and means the
-        // elements of the vector with that number.
+        // The element type is given by its code in the signature; this one is followed by a number
+        // and means the elements of the vector with that number.
         const ELEMENTS: u64 = 34;
         let simple = ["i1", "i8", "i16", "i32", "i64", "float", "double"];
         let simple = simple.map(|name| format!("llvm_{name}_ty"));

@@ -46,8 +46,8 @@ pub(crate) fn run(tool: &str, arguments: &[&str], input: &str) -> Option<Output>
     })
 }
 
-/// The lines that `print<uniformity>` prints about a function: whether the line is marked divergent, and the rest of
-/// it. `ALL VALUES UNIFORM` is a line of its own.
+/// The lines that `print<uniformity>` prints about a function: whether the line is marked
+/// divergent, and the rest of it. `ALL VALUES UNIFORM` is a line of its own.
 pub(crate) type Lines = Vec<(bool, String)>;
 
 /// What `print<uniformity>` says about a module, function by function.
@@ -73,7 +73,8 @@ pub(crate) fn uniformity(module: &str, processor: &str) -> Option<Vec<(String, L
     Some(functions)
 }
 
-/// The verdict on the value called `%name` in the lines of a function; `None` if there is no such line.
+/// The verdict on the value called `%name` in the lines of a function; `None` if there is no such
+/// line.
 pub(crate) fn is_divergent(lines: &[(bool, String)], name: &str) -> Option<bool> {
     if lines.iter().any(|(_, line)| line == "ALL VALUES UNIFORM") {
         return Some(false);

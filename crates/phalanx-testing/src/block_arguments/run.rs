@@ -8,9 +8,9 @@
 //!             any cycle that contains the block of X)
 //! ```
 //!
-//! What a thread computes, reads and decides is noted under the key of the instance. A second thread
-//! that notes something else there is seen to differ. A thread that loads from a slot which holds
-//! anything whatever goes no further: nothing is claimed of what it computes then.
+//! What a thread computes, reads and decides is noted under the key of the instance. A second
+//! thread that notes something else there is seen to differ. A thread that loads from a slot which
+//! holds anything whatever goes no further: nothing is claimed of what it computes then.
 //!
 //! The graph is that of the program: nothing stands on its edges.
 

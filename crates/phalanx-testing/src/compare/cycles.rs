@@ -6,8 +6,9 @@
 //!         depth=2: entries(inner)
 //! ```
 //!
-//! A cycle is its depth, its header (the first entry), its entries and all its blocks. Nesting follows from the blocks.
-//! Names are printed bare, so one with a blank or a bracket in it is read as several; both sides are read alike.
+//! A cycle is its depth, its header (the first entry), its entries and all its blocks. Nesting
+//! follows from the blocks. Names are printed bare, so one with a blank or a bracket in it is read
+//! as several; both sides are read alike.
 
 use std::{collections::BTreeSet, fmt};
 

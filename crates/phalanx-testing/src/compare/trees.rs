@@ -9,8 +9,9 @@
 //! Roots: %entry
 //! ```
 //!
-//! A tree is the parent of each node and the set of roots. The order of siblings means nothing; the printed levels must
-//! agree with the nesting. The numbers in braces depend on which queries ran before.
+//! A tree is the parent of each node and the set of roots. The order of siblings means nothing; the
+//! printed levels must agree with the nesting. The numbers in braces depend on which queries ran
+//! before.
 
 use std::collections::{BTreeMap, BTreeSet};
 

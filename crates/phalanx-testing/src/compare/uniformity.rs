@@ -23,9 +23,10 @@
 //! END BLOCK
 //! ```
 //!
-//! or `ALL VALUES UNIFORM` in place of everything after the first line. A definition is known by its block and its
-//! position there; its text is kept for display and must agree as well. An instruction may take several lines
-//! (`switch`, `invoke`): a line with less than [`INDENT`] columns before its text continues the one above.
+//! or `ALL VALUES UNIFORM` in place of everything after the first line. A definition is known by
+//! its block and its position there; its text is kept for display and must agree as well. An
+//! instruction may take several lines (`switch`, `invoke`): a line with less than [`INDENT`]
+//! columns before its text continues the one above.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -405,7 +406,8 @@ impl Uniformity {
         (items().count(), items().filter(|item| item.divergent).count())
     }
 
-    /// The answers by name of the defined value, `%x`; terminators and values without a name are left out.
+    /// The answers by name of the defined value, `%x`; terminators and values without a name are
+    /// left out.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<&str, bool> {
         let items = self.blocks.iter().flat_map(|b| b.definitions.iter().chain(&b.terminators));

@@ -41,7 +41,8 @@ pub enum Family {
     Unreachable,
     /// `n` switches in a row, each with an unreachable default of its own.
     UnreachableOwn,
-    /// `n` memory accesses, conversions and calls in a row, as compilers emit them without optimisation.
+    /// `n` memory accesses, conversions and calls in a row, as compilers emit them without
+    /// optimisation.
     Memory,
 }
 

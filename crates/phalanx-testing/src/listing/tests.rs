@@ -70,7 +70,8 @@ fn seen(listing: &Uniformity) -> BTreeSet<String> {
 #[test]
 fn what_differs_is_seen_and_nothing_else() {
     let seen = seen(&facts(LOOP));
-    // `%after` reads the counter of a loop that lanes leave in different rounds; the listing is wrong there.
+    // `%after` reads the counter of a loop that lanes leave in different rounds; the listing is
+    // wrong there.
     let expected = ["%tid", "%d", "%more", "br", "%after", "ret"];
     assert_eq!(seen, expected.iter().map(|s| (*s).to_owned()).collect());
 }
@@ -78,7 +79,8 @@ fn what_differs_is_seen_and_nothing_else() {
 #[test]
 fn an_undefined_value_differs_from_nothing() {
     let text = LOOP.replace("[ 0, %entry ]", "[ poison, %entry ]");
-    // The counter is undefined in every round: functions of it are too, and no thread gets past the branch.
+    // The counter is undefined in every round: functions of it are too, and no thread gets past the
+    // branch.
     assert_eq!(seen(&facts(&text)), ["%tid", "%d"].iter().map(|s| (*s).to_owned()).collect());
     // Now it is undefined in the first round only.
     let text =
@@ -102,8 +104,8 @@ fn a_load_is_a_source_only_when_both_say_so() {
     );
 }
 
-/// `%n` decides both branches of the loop, so lanes that go round once never leave by the first: `%how` is the same for
-/// all. If the branches were not related it would not be.
+/// `%n` decides both branches of the loop, so lanes that go round once never leave by the first:
+/// `%how` is the same for all. If the branches were not related it would not be.
 #[test]
 fn branches_may_be_made_independent() {
     let listing = facts(
@@ -161,8 +163,9 @@ fn names_are_found() {
     assert_eq!(body("store i32 %a, ptr %b"), "store i32 %a, ptr %b");
 }
 
-/// A listing that LLVM made of a random program means what the program means: its graph is the same, and what is seen to
-/// differ when the listing runs is divergent as far as LLVM is right, and is seen when the program runs.
+/// A listing that LLVM made of a random program means what the program means: its graph is the
+/// same, and what is seen to differ when the listing runs is divergent as far as LLVM is right, and
+/// is seen when the program runs.
 #[test]
 fn listings_of_random_programs_behave_like_the_programs() {
     let Some(opt) = llvm_tools::require("opt") else { return };

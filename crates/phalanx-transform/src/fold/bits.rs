@@ -1,7 +1,8 @@
 //! Casts between vectors of other lanes, and between vectors and numbers.
 //!
-//! As LLVM has them: lanes are bits of one number, the first lane the lowest ones where the data layout is little-endian and else the highest
-//! ones. A lane that has bits of poison is poison; of `undef` nothing is known. Pointers are no numbers. O(lanes).
+//! As LLVM has them: lanes are bits of one number, the first lane the lowest ones where the data
+//! layout is little-endian and else the highest ones. A lane that has bits of poison is poison; of
+//! `undef` nothing is known. Pointers are no numbers. O(lanes).
 
 use phalanx_ir::{Const, ConstKind, Context, InstFlags, Opcode, Type, TypeKind};
 

@@ -1,7 +1,8 @@
 //! Calls of intrinsics that are functions of numbers.
 //!
-//! What gives a number that is not exact (`sin`, `exp`) is left alone, for targets differ; `sqrt`, `fma` and what rounds to integers
-//! are exact everywhere. A call with operand bundles, or one where the mode of rounding counts, stays.
+//! What gives a number that is not exact (`sin`, `exp`) is left alone, for targets differ; `sqrt`,
+//! `fma` and what rounds to integers are exact everywhere. A call with operand bundles, or one
+//! where the mode of rounding counts, stays.
 
 use phalanx_ir::{Const, Context, InstId, Type, TypeKind, attributes::AttrKind};
 use phalanx_target::intrinsics::Family;

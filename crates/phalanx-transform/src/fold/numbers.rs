@@ -1,7 +1,8 @@
 //! Constants as numbers, and numbers as constants.
 //!
-//! Floating-point numbers are handed about as `f64`, which holds those of every format here. Subnormal ones and NaN are refused, since
-//! targets treat their bits differently; so are results that have become zero by underflow, which some targets reach earlier.
+//! Floating-point numbers are handed about as `f64`, which holds those of every format here.
+//! Subnormal ones and NaN are refused, since targets treat their bits differently; so are results
+//! that have become zero by underflow, which some targets reach earlier.
 
 use half::{bf16, f16};
 use phalanx_ir::{Const, ConstKind, Context, Type, TypeKind, constant::Int};
@@ -72,7 +73,8 @@ pub(super) enum Float {
     Nan,
 }
 
-/// A floating-point constant that every target treats alike, as long as nobody looks at the bits of a NaN.
+/// A floating-point constant that every target treats alike, as long as nobody looks at the bits of
+/// a NaN.
 pub(super) fn float_or_nan(context: &Context, constant: Const) -> Option<Float> {
     let data = context.const_data(constant);
     let ConstKind::Float(bits) = data.kind else { return None };
@@ -124,8 +126,9 @@ pub(super) fn float_const(context: &Context, ty: Type, value: f64) -> Option<Con
     (result != 0.0 || value == 0.0).then_some(constant)
 }
 
-/// A number in `float`, to be rounded once more: what is not exact has an odd last digit, so that it is on no boundary of a shorter
-/// format and on the right side of the next one. (`f16::from_f64` and `bf16::from_f64` do not look at the last 32 bits.)
+/// A number in `float`, to be rounded once more: what is not exact has an odd last digit, so that
+/// it is on no boundary of a shorter format and on the right side of the next one. (`f16::from_f64`
+/// and `bf16::from_f64` do not look at the last 32 bits.)
 fn to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let exact = f64::from(nearest);
@@ -137,7 +140,8 @@ fn to_odd(value: f64) -> f32 {
     f32::from_bits(towards_zero | 1)
 }
 
-/// Whether a format is computed in `f64` itself; the others have less than half of the digits of `f32`, or are it.
+/// Whether a format is computed in `f64` itself; the others have less than half of the digits of
+/// `f32`, or are it.
 pub(super) fn is_double(context: &Context, ty: Type) -> bool {
     matches!(context.type_kind(ty), TypeKind::Double)
 }

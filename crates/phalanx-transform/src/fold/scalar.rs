@@ -149,8 +149,8 @@ impl Operation {
             Opcode::UiToFp if has(InstFlags::NNEG) && sa < 0 => poison(),
             Opcode::UiToFp | Opcode::SiToFp => {
                 let is_signed = self.opcode == Opcode::SiToFp;
-                // From the integer to `float` at once: by way of `double` it would be rounded twice, and so would large ones be on
-                // the way to the smaller formats.
+                // From the integer to `float` at once: by way of `double` it would be rounded
+                // twice, and so would large ones be on the way to the smaller formats.
                 let value = match *context.type_kind(self.ty) {
                     TypeKind::Float if is_signed => f64::from(sa as f32),
                     TypeKind::Float => f64::from(a as f32),
@@ -205,8 +205,8 @@ impl Operation {
         }
     }
 
-    /// In the format of the operands, or, where that is smaller, in `float`: that has so many digits that rounding once more changes
-    /// nothing.
+    /// In the format of the operands, or, where that is smaller, in `float`: that has so many
+    /// digits that rounding once more changes nothing.
     fn float(self, context: &Context, a: f64, b: f64) -> f64 {
         if !is_double(context, self.ty) {
             let (a, b) = (a as f32, b as f32);

@@ -1,8 +1,9 @@
 //! Intrinsics with pointer arguments of any space, and their declarations.
 //!
-//! The name of such an intrinsic has a component `p<space>` for each pointer type that it is overloaded by, in an order that the table
-//! here relates to its arguments. They are the last ones: before them the name may have the type of what is loaded or stored, which may be a
-//! vector of pointers as well.
+//! The name of such an intrinsic has a component `p<space>` for each pointer type that it is
+//! overloaded by, in an order that the table here relates to its arguments. They are the last ones:
+//! before them the name may have the type of what is loaded or stored, which may be a vector of
+//! pointers as well.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
@@ -137,8 +138,8 @@ pub(super) fn replacement(
     Some(Replacement { name, ret, params })
 }
 
-/// `llvm.ptrmask` in another space, with the mask that it takes there. None if the mask is not known to leave the bits alone that the
-/// space does not have.
+/// `llvm.ptrmask` in another space, with the mask that it takes there. None if the mask is not
+/// known to leave the bits alone that the space does not have.
 pub(super) fn mask(
     planner: &Planner<'_>,
     call: InstId,

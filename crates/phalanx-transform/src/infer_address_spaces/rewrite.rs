@@ -1,11 +1,12 @@
 //! The rewriting itself, in one transaction.
 //!
 //! 1. Phis that are copied are made, without values yet.
-//! 2. In the dominator tree's preorder everything else is made in its new space, next to what it is made from.
+//! 2. In the dominator tree's preorder everything else is made in its new space, next to what it is
+//!    made from.
 //! 3. The phis get their values.
 //! 4. Accesses, comparisons and calls read the new addresses.
-//! 5. What still reads an address that was copied reads a cast of the copy, where that is the same pointer; what nothing reads any more
-//!    goes.
+//! 5. What still reads an address that was copied reads a cast of the copy, where that is the same
+//!    pointer; what nothing reads any more goes.
 
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_graph::Node;
@@ -190,7 +191,8 @@ impl Rewriter<'_, '_, '_> {
         CallSpec::new(callee).args(arguments).attributes(self.attributes_for(like, new))
     }
 
-    /// What was said at a call, without that addresses are not null where null is another number in their new space.
+    /// What was said at a call, without that addresses are not null where null is another number in
+    /// their new space.
     fn attributes_for(&self, like: InstId, new: &calls::Replacement) -> AttrList {
         let context = self.edit.context();
         let list = self.edit.body().call_info(like).attributes;

@@ -36,7 +36,8 @@ impl Comparison {
         }
     }
 
-    /// For which orders of unsigned and of signed numbers it holds: by bit, less, equal, greater, unsigned ones first.
+    /// For which orders of unsigned and of signed numbers it holds: by bit, less, equal, greater,
+    /// unsigned ones first.
     fn orders(&self) -> u16 {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let mut set = 0;

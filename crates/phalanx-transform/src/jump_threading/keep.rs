@@ -1,9 +1,11 @@
 //! Which ways may be taken without a change of groups.
 //!
-//! A block is copied for some of its predecessors, and the copy leads to one successor. The copy alone changes no group of others: the
-//! block is no header, so all cycles keep theirs, and a copy is in the cycles that the block is in. What may change groups is that the copy
-//! does not lead to the other successors: who came to a vote in a cycle by an edge that is never taken may fall out of that cycle. So the
-//! graph with the copies is compared with that in which they lead on ([`crate::groups`]).
+//! A block is copied for some of its predecessors, and the copy leads to one successor. The copy
+//! alone changes no group of others: the block is no header, so all cycles keep theirs, and a copy
+//! is in the cycles that the block is in. What may change groups is that the copy does not lead to
+//! the other successors: who came to a vote in a cycle by an edge that is never taken may fall out
+//! of that cycle. So the graph with the copies is compared with that in which they lead on
+//! ([`crate::groups`]).
 //!
 //! On machines that reconverge at post-dominators the copy takes away a place where the sides of a
 //! branch join. There groups are kept where they are whole for all convergent operations, before

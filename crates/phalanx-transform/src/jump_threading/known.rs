@@ -3,11 +3,13 @@
 //! On an edge `P -> B` it is known
 //!
 //! - what the phis of `B` are, by their value for the edge;
-//! - what decided the branches that had to be taken to come here: that of `P`, and those at the ends of edges that dominate `P`. Of an
-//!   `and` that holds both parts do, and so on; a comparison says something about others ([`implied`]).
+//! - what decided the branches that had to be taken to come here: that of `P`, and those at the
+//!   ends of edges that dominate `P`. Of an `and` that holds both parts do, and so on; a comparison
+//!   says something about others ([`implied`]).
 //!
-//! From that the condition of `B` is evaluated ([`Evaluator`]). All of these values are of one moment: a dominating edge is passed after
-//! what its branch reads was computed, and what is computed in `B` is computed after the edge, as `B` is no header.
+//! From that the condition of `B` is evaluated ([`Evaluator`]). All of these values are of one
+//! moment: a dominating edge is passed after what its branch reads was computed, and what is
+//! computed in `B` is computed after the edge, as `B` is no header.
 //!
 //! O(dominators looked at × operations), both bounded.
 

@@ -1,7 +1,9 @@
-//! The application of guards: an instruction of a region, made so that it does nothing in threads that do not take part.
+//! The application of guards: an instruction of a region, made so that it does nothing in threads
+//! that do not take part.
 //!
-//! [`guards`](super::guards) says which guard an instruction needs, and why that is enough. Here each becomes a selection by the mask: of the divisor, of
-//! the stored value (`kept`), of the address (`guarded`), of the length. O(1) each.
+//! [`guards`](super::guards) says which guard an instruction needs, and why that is enough. Here
+//! each becomes a selection by the mask: of the divisor, of the stored value (`kept`), of the
+//! address (`guarded`), of the length. O(1) each.
 
 use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, builder::InstBuilder as _, edit::Transaction,

@@ -11,10 +11,12 @@
 //! | `assume` | of `true` |
 //! | `lifetime.start`, `lifetime.end` | the object lives as long as the function |
 //!
-//! What was said about the loaded or stored value, or about aliases, holds for those that take part only, and goes. Memory that others
-//! see is never written with what was read from it: that would undo what somebody else wrote in between.
+//! What was said about the loaded or stored value, or about aliases, holds for those that take part
+//! only, and goes. Memory that others see is never written with what was read from it: that would
+//! undo what somebody else wrote in between.
 //!
-//! A slot is private, so an address in another space is converted with it to the generic space that contains both.
+//! A slot is private, so an address in another space is converted with it to the generic space that
+//! contains both.
 
 use phalanx_analysis::code::{TypeLayout, TypeSizes};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -69,7 +71,8 @@ pub(super) struct Decision {
     pub(super) markers: Vec<InstId>,
 }
 
-/// Attributes by which a kernel for AMD GPUs says that it does not need what generic addresses of private memory do.
+/// Attributes by which a kernel for AMD GPUs says that it does not need what generic addresses of
+/// private memory do.
 const NO_FLAT: [&str; 2] = ["amdgpu-no-flat-scratch-init", "amdgpu-no-queue-ptr"];
 
 impl<'a> Guards<'a> {
@@ -98,7 +101,8 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// How an instruction of a region is guarded; `masked` are the blocks of that which not everybody comes to.
+    /// How an instruction of a region is guarded; `masked` are the blocks of that which not
+    /// everybody comes to.
     ///
     /// # Errors
     /// Why it cannot be.
@@ -204,7 +208,8 @@ impl<'a> Guards<'a> {
         markers
     }
 
-    /// Whether there are bytes to read at an address in every thread, all the time; what contradicts that.
+    /// Whether there are bytes to read at an address in every thread, all the time; what
+    /// contradicts that.
     fn is_readable(
         &mut self,
         address: Value,
@@ -213,7 +218,8 @@ impl<'a> Guards<'a> {
         masked: &[BlockId],
     ) -> Option<Vec<InstId>> {
         let (mut at, mut offset) = (address, 0i64);
-        // How much is added behind each cast. Before it, an address below the object may have wrapped in a space of narrow ones.
+        // How much is added behind each cast. Before it, an address below the object may have
+        // wrapped in a space of narrow ones.
         let mut casts: SmallVec<[i64; 2]> = SmallVec::new();
         // Addresses are made in a few steps, as a rule.
         for _ in 0..16 {
@@ -285,8 +291,8 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Whether an address is that of a slot which is read and written as a whole only, in one type: what it holds can be stored
-    /// again. What says when it lives.
+    /// Whether an address is that of a slot which is read and written as a whole only, in one type:
+    /// what it holds can be stored again. What says when it lives.
     fn is_variable(&self, address: Value, ty: Type) -> Option<Vec<InstId>> {
         let slot = self.slot(address)?;
         let body = self.code.body;
@@ -331,8 +337,9 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Whether an instruction that a block of a region holds gives the same in threads that do not take part as in those that do, if
-    /// its operands are the same. `written` are the slots that are stored to in the region.
+    /// Whether an instruction that a block of a region holds gives the same in threads that do not
+    /// take part as in those that do, if its operands are the same. `written` are the slots that
+    /// are stored to in the region.
     pub(super) fn is_as_before(&self, inst: InstId, written: &Written) -> bool {
         match self.code.body.inst(inst).opcode {
             Opcode::Phi => false,

@@ -1,7 +1,7 @@
 //! `linearize`: predication of divergent regions, for targets without hardware for divergence.
 //!
-//! Where the threads of a wave part at a branch and meet again without a cycle between, all of them go all ways one after the other, and
-//! what a thread would not have executed does nothing for it:
+//! Where the threads of a wave part at a branch and meet again without a cycle between, all of them
+//! go all ways one after the other, and what a thread would not have executed does nothing for it:
 //!
 //! ```text
 //!       A  c                A  c                       The mask of T is c, that of F is not c.
@@ -21,20 +21,22 @@
 //! | [`apply`] | the guards themselves |
 //! | [`rewrite`] | masks, selections, new edges |
 //!
-//! *Sources:* Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018); Karrenberg and Hack, "Whole-Function
-//! Vectorization" (CGO 2011).
+//! *Sources:* Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018); Karrenberg and Hack,
+//! "Whole-Function Vectorization" (CGO 2011).
 //!
 //! # What holds
 //!
-//! Of each thread that takes part in a block the operands are what they were, so the result of a function does not depend on what is uniform.
-//! Masks are defined in every thread: a condition is looked at under the mask of its block only, and the condition of a branch
-//! that stays is frozen. No divergent branch is left in a region.
+//! Of each thread that takes part in a block the operands are what they were, so the result of a
+//! function does not depend on what is uniform. Masks are defined in every thread: a condition is
+//! looked at under the mask of its block only, and the condition of a branch that stays is frozen.
+//! No divergent branch is left in a region.
 //!
 //! # Convergence
 //!
-//! A convergent operation in a region would be executed together by threads that were apart, so such a region is refused; its inner
-//! branches are looked at by themselves. Outside nothing changes: the region has one entry and one join and no block
-//! of it is the header of a cycle, so every other block has the headers around it that it had, and who is together there follows from
+//! A convergent operation in a region would be executed together by threads that were apart, so
+//! such a region is refused; its inner branches are looked at by themselves. Outside nothing
+//! changes: the region has one entry and one join and no block of it is the header of a cycle, so
+//! every other block has the headers around it that it had, and who is together there follows from
 //! those.
 //!
 //! # Parameters
@@ -60,7 +62,8 @@ use crate::{
     pass::{Outcome, Parameters, Pass, PassError},
 };
 
-/// How often a function is looked at again: what becomes straight can make another branch divergent.
+/// How often a function is looked at again: what becomes straight can make another branch
+/// divergent.
 const ROUNDS: usize = 8;
 
 /// See the [module documentation](self).

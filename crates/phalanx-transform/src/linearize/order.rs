@@ -1,16 +1,20 @@
 //! Where the blocks of a region lead when its divergent branches are gone.
 //!
-//! **Problem.** The blocks of a region are numbered `0..n`, `n` being the join, and every edge leads to a greater number. Branches
-//! that are *kept* stay branches; whoever comes to another block with several successors has to visit all of them.
+//! **Problem.** The blocks of a region are numbered `0..n`, `n` being the join, and every edge
+//! leads to a greater number. Branches that are *kept* stay branches; whoever comes to another
+//! block with several successors has to visit all of them.
 //!
-//! **Algorithm.** Partial linearization (Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018). Blocks are taken in order.
-//! With each goes a set of *deferred* targets, which somebody who comes to it has still to visit. A block that is not kept leads to the least of its
-//! successors and deferred targets, and all others are deferred to that one; a kept branch does so for each of its successors alone.
+//! **Algorithm.** Partial linearization (Moll and Hack, "Partial Control-Flow Linearization", PLDI
+//! 2018). Blocks are taken in order. With each goes a set of *deferred* targets, which somebody who
+//! comes to it has still to visit. A block that is not kept leads to the least of its successors
+//! and deferred targets, and all others are deferred to that one; a kept branch does so for each of
+//! its successors alone.
 //!
-//! **Invariants.** Every edge leads to a greater number. Whoever went from `a` to `b` over blocks of the region before, and goes at
-//! kept branches as before, comes through the same blocks in the same order, and perhaps through others. When the numbering is
-//! [compact](dominance_compact), `a` dominates `b` after if it did before: a target inside of what `a` dominates is
-//! deferred by blocks inside only, so nobody gets there past `a`.
+//! **Invariants.** Every edge leads to a greater number. Whoever went from `a` to `b` over blocks
+//! of the region before, and goes at kept branches as before, comes through the same blocks in the
+//! same order, and perhaps through others. When the numbering is [compact](dominance_compact), `a`
+//! dominates `b` after if it did before: a target inside of what `a` dominates is deferred by
+//! blocks inside only, so nobody gets there past `a`.
 //!
 //! Cost: O(blocks * deferred targets).
 
@@ -63,8 +67,8 @@ pub(super) fn linear(successors: &[Successors], keeps: &[bool]) -> Vec<Way> {
     ways
 }
 
-/// The blocks of a region without cycles in an order in which every edge leads on and what a block dominates follows it
-/// without a gap. The region is what `first` dominates of it. O(region * log).
+/// The blocks of a region without cycles in an order in which every edge leads on and what a block
+/// dominates follows it without a gap. The region is what `first` dominates of it. O(region * log).
 pub(super) fn dominance_compact(
     dom: &DomTree,
     dfs: &Dfs,

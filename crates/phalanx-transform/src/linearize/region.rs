@@ -1,14 +1,17 @@
-//! Which blocks a divergent branch leads its threads through until they meet, and whether they can become straight.
+//! Which blocks a divergent branch leads its threads through until they meet, and whether they can
+//! become straight.
 //!
-//! The region of a branch is what is reached from it without its nearest post-dominator, the join; without one it is all that follows, when
-//! that ends in returns. A region qualifies when it is entered by the branch alone, has no cycle, and every instruction in it
-//! can be [guarded](super::guards). The blocks of qualified regions are disjoint, outer ones first.
+//! The region of a branch is what is reached from it without its nearest post-dominator, the join;
+//! without one it is all that follows, when that ends in returns. A region qualifies when it is
+//! entered by the branch alone, has no cycle, and every instruction in it can be
+//! [guarded](super::guards). The blocks of qualified regions are disjoint, outer ones first.
 //!
 //! # Branches that are kept
 //!
-//! A branch inside stays when it is uniform, and is so still when threads come to it that do not take part: its condition is computed from
-//! what the first block of the region has, by instructions that do the same in every thread. Such a branch need not
-//! lead anybody right who does not take part, so this is about quality alone: no result depends on it.
+//! A branch inside stays when it is uniform, and is so still when threads come to it that do not
+//! take part: its condition is computed from what the first block of the region has, by
+//! instructions that do the same in every thread. Such a branch need not lead anybody right who
+//! does not take part, so this is about quality alone: no result depends on it.
 //!
 //! Cost: O(divergent branches * region), regions being bounded.
 

@@ -1,16 +1,18 @@
 //! The rewriting itself, region by region in one transaction.
 //!
-//! 1. Blocks are visited in order. With each edge of the new control flow goes a *state*: for every block and phi further on that somebody who
-//!    comes by this edge may have been sent to, the mask or value that has been collected so far. Nothing collected is a mask of
-//!    `false` and a value of poison.
+//! 1. Blocks are visited in order. With each edge of the new control flow goes a *state*: for every
+//!    block and phi further on that somebody who comes by this edge may have been sent to, the mask
+//!    or value that has been collected so far. Nothing collected is a mask of `false` and a value
+//!    of poison.
 //! 2. Where several edges lead to a block, states are joined by phis.
-//! 3. A block reads its mask and the values of its phis from its state, guards its instructions, and adds to the states of its
-//!    edges: the mask of a successor is true where its own is and the branch leads there, and a phi of it gets its value by a
-//!    selection on that.
+//! 3. A block reads its mask and the values of its phis from its state, guards its instructions,
+//!    and adds to the states of its edges: the mask of a successor is true where its own is and the
+//!    branch leads there, and a phi of it gets its value by a selection on that.
 //! 4. Then edges change, and phis get their values.
 //!
-//! The first value that a phi may have needs no selection: whoever does not have it has it from elsewhere later, or does not look. A block
-//! that all threads of a block above it come to has that block's mask.
+//! The first value that a phi may have needs no selection: whoever does not have it has it from
+//! elsewhere later, or does not look. A block that all threads of a block above it come to has that
+//! block's mask.
 //!
 //! Cost: O(blocks * values collected at a time).
 
@@ -37,7 +39,8 @@ use crate::{
     speculated::{self, forget_uniform},
 };
 
-/// What is collected for a block further on: who takes part in it, or what its phi of that number is.
+/// What is collected for a block further on: who takes part in it, or what its phi of that number
+/// is.
 ///
 /// Sorted by block, so that what is for the next block stands first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -235,7 +238,8 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         self.edit.context().const_poison(ty).into()
     }
 
-    /// The state of a block, without what is for the block itself: that takes the place of its phis.
+    /// The state of a block, without what is for the block itself: that takes the place of its
+    /// phis.
     fn enter(&mut self, at: usize) -> Result<State, PassError> {
         if at == 0 {
             return Ok(State::default());
@@ -319,8 +323,8 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         for (inst, guard) in guarded {
             apply(self.edit, self.slots, inst, guard, mask)?;
         }
-        // Marks are of those who took part; a branch that stays, too, goes by what others have in a register. A variable has the value that
-        // it gets in these only.
+        // Marks are of those who took part; a branch that stays, too, goes by what others have in a
+        // register. A variable has the value that it gets in these only.
         let insts: Vec<InstId> = self.edit.body().block_insts(self.blocks[at]).collect();
         for inst in insts {
             forget_uniform(self.edit, inst)?;

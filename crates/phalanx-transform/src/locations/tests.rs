@@ -12,10 +12,11 @@ use phalanx_ir::{
 use super::{Locations, int, node, scope};
 use crate::pass::PassError;
 
-/// Instructions of `f`, by number: calls of a function at lines 1, 1, 3 and 2 (the latter in a block of the source); a call at line 44 of a function
-/// that was inlined there, one at line 45 likewise, one at line 61 of another that was; a call without a location, one of an intrinsic; three sums
-/// at lines 1, 1 and 3, and two at lines 5 and 2 of that block;
-/// two calls that were inlined from one function into two others, which were inlined at one place.
+/// Instructions of `f`, by number: calls of a function at lines 1, 1, 3 and 2 (the latter in a
+/// block of the source); a call at line 44 of a function that was inlined there, one at line 45
+/// likewise, one at line 61 of another that was; a call without a location, one of an intrinsic;
+/// three sums at lines 1, 1 and 3, and two at lines 5 and 2 of that block; two calls that were
+/// inlined from one function into two others, which were inlined at one place.
 const TEXT: &str = r#"
 define amdgpu_kernel void @f(i32 %a) !dbg !10 {
   call void @callee(), !dbg !1
@@ -78,7 +79,8 @@ const DEEP_ELSEWHERE: usize = 15;
 
 type Steps = fn(&mut Locations, &mut Transaction<'_>, &[InstId]) -> Result<(), PassError>;
 
-/// Where instructions come from after some steps: line, column and the line of the scope, from the inside out.
+/// Where instructions come from after some steps: line, column and the line of the scope, from the
+/// inside out.
 fn places<const N: usize>(steps: Steps, of: [usize; N]) -> [String; N] {
     let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), TEXT.as_bytes());
     let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));

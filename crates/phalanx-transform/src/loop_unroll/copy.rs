@@ -10,9 +10,10 @@
 //!                          B' -> H               B' -> not reached
 //! ```
 //!
-//! Every copy keeps its exits. So a block of the `n`-th copy is executed by those who executed the block in that round: within the
-//! cycle that is left, executions of its header are told apart as the rounds were, and where none is left, each round has
-//! blocks of its own. Nothing is asked of the branches. The way back from the last of all rounds is never taken.
+//! Every copy keeps its exits. So a block of the `n`-th copy is executed by those who executed the
+//! block in that round: within the cycle that is left, executions of its header are told apart as
+//! the rounds were, and where none is left, each round has blocks of its own. Nothing is asked of
+//! the branches. The way back from the last of all rounds is never taken.
 
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Type, Value,
@@ -133,7 +134,8 @@ pub(super) fn copy(
     Ok(copies)
 }
 
-/// Lets all ways back go through one new block. It is the header of no cycle, and all cycles keep theirs, so all groups stay.
+/// Lets all ways back go through one new block. It is the header of no cycle, and all cycles keep
+/// theirs, so all groups stay.
 fn merge_latches(edit: &mut Transaction<'_>, found: &Loop) -> Result<BlockId, PassError> {
     let header = found.header;
     let last = found.blocks.last().copied();

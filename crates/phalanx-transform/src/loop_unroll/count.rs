@@ -1,8 +1,9 @@
 //! How many rounds a loop makes, by making them.
 //!
-//! Phis of the header that start with constants have known values in the first round, and so in the next as long as what comes by the
-//! way back follows from them. The *known exits* are blocks that every round goes through once and whose branch leaves the loop: each
-//! round evaluates their conditions. The first known exit that is taken ends the loop, if no other has done so before.
+//! Phis of the header that start with constants have known values in the first round, and so in the
+//! next as long as what comes by the way back follows from them. The *known exits* are blocks that
+//! every round goes through once and whose branch leaves the loop: each round evaluates their
+//! conditions. The first known exit that is taken ends the loop, if no other has done so before.
 //!
 //! O(rounds × operations between phis and conditions), both bounded.
 

@@ -154,7 +154,8 @@ impl<'a> Graph<'a> {
         if !found.blocks.iter().any(|&block| is_convergent(node_of(block))) {
             return Ok(());
         }
-        // Every round keeps its exits, or those that are never taken go where that changes no group: the scope does not matter.
+        // Every round keeps its exits, or those that are never taken go where that changes no
+        // group: the scope does not matter.
         let legality = queries::legality(db, function, Scope::Grid);
         let ask = |l: Legality<'_>| {
             l.under(machines).unroll(found.cycle, Unroll::WithExits, &is_convergent)
@@ -166,7 +167,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Tokens stay within a round: an anchor in the loop is another in each copy, but a heart counts the rounds.
+/// Tokens stay within a round: an anchor in the loop is another in each copy, but a heart counts
+/// the rounds.
 fn check_tokens(code: &Code<'_>, found: &Loop) -> Result<(), Reason> {
     let tokens = Tokens::new(code.context);
     let body = code.body;

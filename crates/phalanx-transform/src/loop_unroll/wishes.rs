@@ -1,9 +1,10 @@
 //! What `!llvm.loop` says about unrolling.
 //!
-//! The node is attached to the branches that lead back to the header. Its operands, behind itself, are properties: a name, and for some a
-//! number. Those that Phalanx reads are `llvm.loop.unroll.disable`, `.enable`, `.full` and `.count`, and `llvm.loop.disable_nonforced`.
-//! A loop that has been unrolled with copies gets `llvm.loop.unroll.disable` in place of all that speak of unrolling, so that it is
-//! not unrolled again.
+//! The node is attached to the branches that lead back to the header. Its operands, behind itself,
+//! are properties: a name, and for some a number. Those that Phalanx reads are
+//! `llvm.loop.unroll.disable`, `.enable`, `.full` and `.count`, and `llvm.loop.disable_nonforced`.
+//! A loop that has been unrolled with copies gets `llvm.loop.unroll.disable` in place of all that
+//! speak of unrolling, so that it is not unrolled again.
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{

@@ -1,13 +1,15 @@
 //! Equal operations on both sides of a branch become one behind it.
 //!
-//! Both sides lead to one block and nowhere else. From their ends upwards instructions are paired with such of the other side that do the
-//! same with other operands; a pair moves when it may as well be executed after everything that stays behind it, and what reads the one
-//! and the other moves, too, or is a phi of both. Where operands differ a new phi has either; an operand that is a constant in one side has to
-//! be the same in the other, since some have to be constants.
+//! Both sides lead to one block and nowhere else. From their ends upwards instructions are paired
+//! with such of the other side that do the same with other operands; a pair moves when it may as
+//! well be executed after everything that stays behind it, and what reads the one and the other
+//! moves, too, or is a phi of both. Where operands differ a new phi has either; an operand that is
+//! a constant in one side has to be the same in the other, since some have to be constants.
 //!
-//! Threads that are together behind the branch were together on one side when it is uniform at the scope of the operation, so
-//! whoever executes the one behind it together executed one of the two together. Instructions that are no convergent operations
-//! move only where they stand below one that does.
+//! Threads that are together behind the branch were together on one side when it is uniform at the
+//! scope of the operation, so whoever executes the one behind it together executed one of the two
+//! together. Instructions that are no convergent operations move only where they stand below one
+//! that does.
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
@@ -37,8 +39,8 @@ struct Moves {
     sides: [BlockId; 2],
     /// Of either side one, in order.
     pairs: Vec<(InstId, InstId)>,
-    /// Operands in which a pair differs: the first of the pair, its twin and the index. Each becomes
-    /// a phi. The values are read when the plan is carried out: an earlier plan of the same
+    /// Operands in which a pair differs: the first of the pair, its twin and the index. Each
+    /// becomes a phi. The values are read when the plan is carried out: an earlier plan of the same
     /// transaction may have replaced them.
     phis: Vec<(InstId, InstId, usize)>,
 }
@@ -267,7 +269,8 @@ impl Sides<'_, '_> {
             && self.readers_move(twin, inst, theirs, pairs)
     }
 
-    /// Whether everything behind an instruction that reads it moves with something that reads its twin.
+    /// Whether everything behind an instruction that reads it moves with something that reads its
+    /// twin.
     fn readers_move(&self, inst: InstId, twin: InstId, behind: &[InstId], pairs: &Pairs) -> bool {
         let body = self.code.body;
         behind.iter().all(|&user| {

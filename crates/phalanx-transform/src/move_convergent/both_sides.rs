@@ -1,11 +1,12 @@
 //! Equal operations on both sides of a branch become one above it.
 //!
-//! Both sides are entered by the branch alone. The instructions of one side are paired with equal ones of the other, in order; a
-//! pair of convergent operations moves when everything that stays before either of them may as well stand behind it, and when what both
-//! read is above the branch or moves there too: of that only operations without effects and undefined behaviour.
+//! Both sides are entered by the branch alone. The instructions of one side are paired with equal
+//! ones of the other, in order; a pair of convergent operations moves when everything that stays
+//! before either of them may as well stand behind it, and when what both read is above the branch
+//! or moves there too: of that only operations without effects and undefined behaviour.
 //!
-//! Threads that are together at the branch go one way when it is uniform at the scope of the operation, so whoever executes the one
-//! above it together executed one of the two together.
+//! Threads that are together at the branch go one way when it is uniform at the scope of the
+//! operation, so whoever executes the one above it together executed one of the two together.
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
@@ -157,7 +158,8 @@ impl Sides<'_, '_> {
         }
     }
 
-    /// Pairs that have to move before a pair does, in order; none when something that it reads cannot.
+    /// Pairs that have to move before a pair does, in order; none when something that it reads
+    /// cannot.
     fn needed(
         &self,
         pair: (InstId, InstId),

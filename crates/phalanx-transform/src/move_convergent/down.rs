@@ -1,8 +1,9 @@
 //! An operation that is read in one block only moves there.
 //!
-//! It has to give a value and do nothing else, and it is worth it where not everybody who executes the operation comes to the block. The
-//! threads that are together in the block are those that were together before, so the value is the same; no call between may keep some
-//! of them from coming ([`ends`](crate::ends)).
+//! It has to give a value and do nothing else, and it is worth it where not everybody who executes
+//! the operation comes to the block. The threads that are together in the block are those that were
+//! together before, so the value is the same; no call between may keep some of them from coming
+//! ([`ends`](crate::ends)).
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
@@ -94,7 +95,8 @@ fn is_worth(code: &Code<'_>, answers: &Answers<'_>, &Move { inst, to }: &Move) -
     legality.sink(from, to).is_ok() && legality.hoist(to, from, false).is_err()
 }
 
-/// Whether nobody ends on the way. If what reads the operation moves away itself, nobody ends behind it in its block either.
+/// Whether nobody ends on the way. If what reads the operation moves away itself, nobody ends
+/// behind it in its block either.
 fn all_come(
     code: &Code<'_>,
     answers: &Answers<'_>,

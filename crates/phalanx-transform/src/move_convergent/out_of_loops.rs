@@ -1,8 +1,9 @@
 //! An operation that does the same in every round moves before the loop.
 //!
-//! It gives a value and does nothing else, what it reads is defined outside, every round comes to it, and no thread leaves before others
-//! do: then all rounds are made by the group that entered, and each gives every thread the same value. The block before the loop has to be
-//! there (`licm` and `simplifycfg` know how to make one).
+//! It gives a value and does nothing else, what it reads is defined outside, every round comes to
+//! it, and no thread leaves before others do: then all rounds are made by the group that entered,
+//! and each gives every thread the same value. The block before the loop has to be there (`licm`
+//! and `simplifycfg` know how to make one).
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};

@@ -1,7 +1,8 @@
 //! Branches that go one way only, and blocks that nobody reaches.
 //!
-//! A branch on `undef` or poison is undefined behaviour and left alone. A constant branch whose other edge would change the cycles
-//! around a convergent operation stays as it is, with all others in that outermost cycle.
+//! A branch on `undef` or poison is undefined behaviour and left alone. A constant branch whose
+//! other edge would change the cycles around a convergent operation stays as it is, with all others
+//! in that outermost cycle.
 
 use phalanx_graph::{BitSet, Cfg, Cycles, Node};
 use phalanx_ir::{
@@ -39,8 +40,8 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     Ok(changed | remove_unreachable(edit)?)
 }
 
-/// Lets blocks jump to the one of their successors that they go to in fact, where no group of threads changes, and removes what nobody
-/// reaches then.
+/// Lets blocks jump to the one of their successors that they go to in fact, where no group of
+/// threads changes, and removes what nobody reaches then.
 pub(crate) fn take(
     edit: &mut Transaction<'_>,
     taken: impl IntoIterator<Item = (BlockId, BlockId)>,
@@ -130,7 +131,8 @@ fn removes_edges(edit: &Transaction<'_>, block: BlockId, plan: &Plan) -> bool {
     }
 }
 
-/// The plans that change no group at a convergent operation. Mostly one look at the cycles of the graph as it would be.
+/// The plans that change no group at a convergent operation. Mostly one look at the cycles of the
+/// graph as it would be.
 fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(BlockId, Plan)> {
     if !plans.iter().any(|(block, plan)| removes_edges(edit, *block, plan)) {
         return plans;
@@ -140,7 +142,8 @@ fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(Bloc
     if watched.is_empty() || cycles.is_empty() {
         return plans;
     }
-    // What is refused once stays refused, so this ends; after a few times nothing that is in a cycle is folded, and then nothing.
+    // What is refused once stays refused, so this ends; after a few times nothing that is in a
+    // cycle is folded, and then nothing.
     for round in 0..5 {
         let after = without(edit, &cfg, &plans);
         let after_cycles = Cycles::new(&after);

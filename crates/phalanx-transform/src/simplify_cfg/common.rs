@@ -8,16 +8,19 @@
 //!    C     D
 //! ```
 //!
-//! and likewise where `A` leads to `B` when `a` holds, or `B` to `C` when `b` does not. `B` holds nothing but a few speculatable instructions
-//! and is reached from `A` alone. The condition of `B` may be poison where `B` was not reached, so it is a selection rather than
-//! an `or`. A phi in `C` has to take one value by both ways.
+//! and likewise where `A` leads to `B` when `a` holds, or `B` to `C` when `b` does not. `B` holds
+//! nothing but a few speculatable instructions and is reached from `A` alone. The condition of `B`
+//! may be poison where `B` was not reached, so it is a selection rather than an `or`. A phi in `C`
+//! has to take one value by both ways.
 //!
-//! `B` has one predecessor and is no header of a cycle, and every closed path through `A` and `D` went through `B` before: every other block has
-//! the headers around it that it had. Which of several entries of a cycle is its header may depend on the order of
-//! targets, so where there are irreducible cycles and convergent operations nothing is done.
+//! `B` has one predecessor and is no header of a cycle, and every closed path through `A` and `D`
+//! went through `B` before: every other block has the headers around it that it had. Which of
+//! several entries of a cycle is its header may depend on the order of targets, so where there are
+//! irreducible cycles and convergent operations nothing is done.
 //!
-//! Loops keep the branches that leave them and those that begin a new round: what counts rounds reads one condition.
-//! A uniform branch and a divergent one stay apart: the first skips the second for a whole wave.
+//! Loops keep the branches that leave them and those that begin a new round: what counts rounds
+//! reads one condition. A uniform branch and a divergent one stay apart: the first skips the second
+//! for a whole wave.
 
 use phalanx_graph::Cycles;
 use phalanx_ir::{
@@ -53,7 +56,8 @@ struct Pair {
     holds: bool,
 }
 
-/// Joins branches; whether there were any. `kept` are blocks whose branches are uniform and to stay so.
+/// Joins branches; whether there were any. `kept` are blocks whose branches are uniform and to stay
+/// so.
 pub(super) fn run(
     edit: &mut Transaction<'_>,
     speculated: usize,

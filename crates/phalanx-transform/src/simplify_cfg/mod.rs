@@ -12,8 +12,8 @@
 //! meet that came apart before. Where that concerns a convergent operation ([`crate::stacks`])
 //! branches are not folded and not joined; the other steps leave every join where it is.
 //!
-//! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times, in one transaction; each is
-//! near-linear.
+//! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times,
+//! in one transaction; each is near-linear.
 //!
 //! # Parameters
 //!
@@ -178,7 +178,8 @@ impl SimplifyCfg {
 }
 
 impl SimplifyCfg {
-    /// Blocks whose branch stays because it is uniform, by number. Facts are asked only when there is something to decide.
+    /// Blocks whose branch stays because it is uniform, by number. Facts are asked only when there
+    /// is something to decide.
     fn kept_branches(&self, db: &Database, function: FunctionInput) -> Vec<bool> {
         let flow = function.flow(db);
         let mut kept = vec![false; flow.id_count()];

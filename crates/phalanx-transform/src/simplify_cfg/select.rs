@@ -8,12 +8,14 @@
 //!   J                J-+
 //! ```
 //!
-//! `T` and `F` hold nothing but a few speculatable instructions and are reached from `A` alone. What they compute is poison where they
-//! were not executed at worst, and a selection does not look at the value that it does not choose. What makes more of it than poison
-//! goes ([`speculated`](crate::speculated)). Convergent operations are not
-//! speculatable. `T` and `F` have one predecessor and are no headers, so no chain of headers changes.
+//! `T` and `F` hold nothing but a few speculatable instructions and are reached from `A` alone.
+//! What they compute is poison where they were not executed at worst, and a selection does not look
+//! at the value that it does not choose. What makes more of it than poison goes
+//! ([`speculated`](crate::speculated)). Convergent operations are not speculatable. `T` and `F`
+//! have one predecessor and are no headers, so no chain of headers changes.
 //!
-//! A selection has the location of the branch. What was computed on one side has none, and what variables were there is not known.
+//! A selection has the location of the branch. What was computed on one side has none, and what
+//! variables were there is not known.
 
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Opcode, TypeKind, Value, edit::Transaction, flow::node_of,

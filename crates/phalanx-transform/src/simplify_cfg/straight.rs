@@ -14,7 +14,8 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     Ok(changed || merged > 0)
 }
 
-/// Whether a block has the heart of a cycle, before which no other convergent operation may stand: also where the cycle is gone.
+/// Whether a block has the heart of a cycle, before which no other convergent operation may stand:
+/// also where the cycle is gone.
 fn has_heart(edit: &Transaction<'_>, block: BlockId) -> bool {
     let (tokens, body) = (Tokens::new(edit.context()), edit.body());
     let is_heart = |inst: InstId| {
@@ -52,14 +53,16 @@ pub(crate) fn only_value(phi: InstId, values: &[Value]) -> Option<Value> {
     only
 }
 
-/// Replaces phis of one value, which is there wherever the phi is: it is there at the end of all predecessors.
+/// Replaces phis of one value, which is there wherever the phi is: it is there at the end of all
+/// predecessors.
 fn trivial_phis(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let order = edit.flow().order().iter();
     let work = order.flat_map(|&block| edit.body().phis(block)).collect();
     replace_trivial(edit, work)
 }
 
-/// Replaces those of these phis, and of the phis that read them, that have one value; whether there were any.
+/// Replaces those of these phis, and of the phis that read them, that have one value; whether there
+/// were any.
 pub(crate) fn replace_trivial(
     edit: &mut Transaction<'_>,
     mut work: Vec<InstId>,

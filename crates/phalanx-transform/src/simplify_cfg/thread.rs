@@ -1,10 +1,12 @@
 //! Jumps through empty blocks.
 //!
-//! A block that holds nothing but phis and a jump is passed over: whoever leads to it leads to its successor, whose phis take the
-//! values. The header of a cycle stays, so the chain of headers around every other block is what it was, and with it all
-//! groups of threads: a depth-first search comes to the successor when it came to the empty block.
+//! A block that holds nothing but phis and a jump is passed over: whoever leads to it leads to its
+//! successor, whose phis take the values. The header of a cycle stays, so the chain of headers
+//! around every other block is what it was, and with it all groups of threads: a depth-first search
+//! comes to the successor when it came to the empty block.
 //!
-//! A block stays when some predecessor leads to the successor already with another value, or when its phis are read elsewhere.
+//! A block stays when some predecessor leads to the successor already with another value, or when
+//! its phis are read elsewhere.
 
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{

@@ -45,7 +45,8 @@ fn branches_and_addresses() {
     );
 }
 
-/// A mark that was right before the transform that made the value differ, and one that nobody proved.
+/// A mark that was right before the transform that made the value differ, and one that nobody
+/// proved.
 #[test]
 fn marks_that_do_not_hold_go() {
     check(

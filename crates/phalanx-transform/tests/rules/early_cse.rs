@@ -330,7 +330,8 @@ fn a_mark_that_was_concluded_is_no_promise() {
     );
 }
 
-/// Two votes with a branch between them, which some threads take; `ends` are calls of `llvm.amdgcn.kill` in the places.
+/// Two votes with a branch between them, which some threads take; `ends` are calls of
+/// `llvm.amdgcn.kill` in the places.
 fn votes_around(entry: &str, side: &str, join: &str) -> String {
     format!(
         "declare void @llvm.amdgcn.kill(i1)

@@ -105,7 +105,8 @@ fn a_test_of_the_address() {
     );
 }
 
-/// The window of parameters is inside that of device memory, and processors that have none say anything.
+/// The window of parameters is inside that of device memory, and processors that have none say
+/// anything.
 #[test]
 fn a_test_for_device_memory_says_nothing_of_parameters() {
     check_loaded(

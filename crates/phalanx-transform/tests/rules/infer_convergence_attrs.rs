@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 use phalanx_llvm::ModulePrinter;
 use phalanx_testing::llvm_tools;
 
-/// Headers of the functions, with their attributes, and what calls say, after the pass. LLVM's verifier accepts the module.
+/// Headers of the functions, with their attributes, and what calls say, after the pass. LLVM's
+/// verifier accepts the module.
 fn check(functions: &str, expected: &Expect) {
     let (mut db, module) = crate::load(functions);
     crate::run(&mut db, module, "infer-convergence-attrs");
@@ -204,7 +205,8 @@ fn calls_of_what_is_not_known() {
     );
 }
 
-/// So that nobody takes two of them for one: others write between. Of an unordered access nobody knows when it is.
+/// So that nobody takes two of them for one: others write between. Of an unordered access nobody
+/// knows when it is.
 #[test]
 fn relaxed_accesses_read_and_write() {
     check(
@@ -280,7 +282,8 @@ fn a_read_of_constant_memory_is_no_effect() {
     assert!(!inferred(1).is_none());
 }
 
-/// What stands at a call with a bundle, or with other types than the function has, is not the function's.
+/// What stands at a call with a bundle, or with other types than the function has, is not the
+/// function's.
 #[test]
 fn calls_that_keep_their_mark() {
     check(

@@ -314,7 +314,8 @@ fn lanes_that_come_back_where_they_were() {
     assert!(!of("<i32 1, i32 0, i32 2>"));
 }
 
-/// Where threads come by one branch only, its condition is known, and comparisons that follow from it.
+/// Where threads come by one branch only, its condition is known, and comparisons that follow from
+/// it.
 #[test]
 fn what_branches_above_show() {
     check(

@@ -394,7 +394,8 @@ fn cycles_stay() {
     );
 }
 
-/// Who leaves by `found` in some round would no longer be in the loop there: those of all rounds would be together.
+/// Who leaves by `found` in some round would no longer be in the loop there: those of all rounds
+/// would be together.
 #[test]
 fn a_vote_that_would_fall_out_of_its_loop() {
     let text = |vote: &str| {

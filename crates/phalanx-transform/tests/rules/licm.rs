@@ -204,7 +204,8 @@ fn out_of_all_loops_at_once() {
     );
 }
 
-/// What was said of executions that may not be there goes; what makes poison stays, and so does what is certain.
+/// What was said of executions that may not be there goes; what makes poison stays, and so does
+/// what is certain.
 #[test]
 fn what_is_said_of_speculated_loads_and_calls() {
     check(

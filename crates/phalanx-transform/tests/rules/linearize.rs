@@ -173,7 +173,8 @@ fn early_return_and_accesses() {
     );
 }
 
-/// Below the variable an address may wrap where addresses are narrow, and then what is behind the cast is no way back.
+/// Below the variable an address may wrap where addresses are narrow, and then what is behind the
+/// cast is no way back.
 #[test]
 fn an_address_that_leaves_its_object_before_a_cast_is_guarded() {
     let loads = |first: i32, second: i32| {

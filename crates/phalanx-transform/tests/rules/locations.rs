@@ -5,7 +5,8 @@ use phalanx_ir::metadata::{Field, MetadataId, MetadataValue, kind};
 
 use crate::{load, print, run};
 
-/// The function `f`, whose code is of lines 1 to 3: `!1` to `!3`. Line 2 is in a block of the source, and `!4` is of a function called in line 2.
+/// The function `f`, whose code is of lines 1 to 3: `!1` to `!3`. Line 2 is in a block of the
+/// source, and `!4` is of a function called in line 2.
 fn program(body: &str) -> String {
     format!(
         "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a, i1 %u) !dbg !10 {{
@@ -32,7 +33,8 @@ fn program(body: &str) -> String {
     )
 }
 
-/// The lines of the instructions of `f` after a pipeline, `-` where there is none, and the records about variables.
+/// The lines of the instructions of `f` after a pipeline, `-` where there is none, and the records
+/// about variables.
 fn check(pipeline: &str, body: &str, expected: &Expect) {
     let (mut db, module) = load(&program(body));
     run(&mut db, module, pipeline);

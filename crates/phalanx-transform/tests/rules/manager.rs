@@ -67,7 +67,8 @@ fn statistics_say_what_changed() {
     assert_eq!((second.erased, second.transactions, second.changed_functions), (0, 0, 0));
 }
 
-/// What `simplifycfg` and `licm` ask about the flow is there when the next pass left the flow alone.
+/// What `simplifycfg` and `licm` ask about the flow is there when the next pass left the flow
+/// alone.
 #[test]
 fn facts_about_the_flow_survive_edits_of_instructions() {
     let (mut db, module) = load(TWO);

@@ -449,7 +449,8 @@ fn barriers_with_what_stands_behind_them() {
     check_unchanged("move-convergent", &stores_and_votes(UNIFORM, &side("v", 1), &counts));
 }
 
-/// Accesses follow what they read behind the branch, but not past an access of their own side that stays.
+/// Accesses follow what they read behind the branch, but not past an access of their own side that
+/// stays.
 #[test]
 fn accesses_stay_before_what_they_must_not_pass() {
     // Votes on different things do not meet above the branch.

@@ -53,7 +53,8 @@ fn a_vote_behind_the_block_where_a_divergent_branch_joins() {
     assert!(is_threaded(&text(DIVERGENT, "false", vote)));
 }
 
-/// The same behind two joins, of which the first may be copied: its branch joins at the second then.
+/// The same behind two joins, of which the first may be copied: its branch joins at the second
+/// then.
 #[test]
 fn a_vote_behind_two_blocks_that_could_be_copied() {
     let text = "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a, i1 %u) {

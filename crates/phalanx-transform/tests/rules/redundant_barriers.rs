@@ -108,7 +108,8 @@ fn ways_that_meet() {
     assert_eq!(in_kernel(&[WRITE, &one, BARRIER, READ]), 2);
     let written = branch("uniform", "", WRITE);
     assert_eq!(in_kernel(&[WRITE, BARRIER, &written, BARRIER, READ]), 2);
-    // Barriers on two sides of a divergent branch are partners of each other, or of any barrier further on.
+    // Barriers on two sides of a divergent branch are partners of each other, or of any barrier
+    // further on.
     let parted = branch("divergent", BARRIER, BARRIER);
     assert_eq!(in_kernel(&[WRITE, BARRIER, BARRIER, &parted, READ]), 4);
 }

@@ -181,7 +181,8 @@ fn jumps_go_past_empty_blocks() {
     );
 }
 
-/// Without the empty header the two loops are one: the threads of the inner one would count rounds of the outer.
+/// Without the empty header the two loops are one: the threads of the inner one would count rounds
+/// of the outer.
 #[test]
 fn an_empty_header_of_a_loop_stays() {
     check_unchanged(
@@ -227,7 +228,8 @@ exit:
   ret void
 }";
 
-/// Threads vote in the round in which they find something. Without the edge that is never taken they would all vote together.
+/// Threads vote in the round in which they find something. Without the edge that is never taken
+/// they would all vote together.
 #[test]
 fn a_vote_does_not_fall_out_of_its_loop() {
     let vote = "%b = call i64 @llvm.amdgcn.ballot.i64(i1 true)";
@@ -585,7 +587,8 @@ fn a_loop_keeps_the_branches_that_leave_it() {
     );
 }
 
-/// Somebody may jump to a block whose address is taken: it neither goes nor becomes part of another one.
+/// Somebody may jump to a block whose address is taken: it neither goes nor becomes part of another
+/// one.
 #[test]
 fn blocks_whose_address_is_taken() {
     for body in [

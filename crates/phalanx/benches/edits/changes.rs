@@ -8,7 +8,8 @@ use phalanx::{FunctionId, Session};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A kernel that works in rounds: what is read goes through a stack slot, is summed up, kept in memory of the workgroup, and written under a condition.
+/// A kernel that works in rounds: what is read goes through a stack slot, is summed up, kept in
+/// memory of the workgroup, and written under a condition.
 fn mixed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -52,13 +53,15 @@ fn mixed(size: usize) -> String {
     text
 }
 
-/// The same as a function that is called, with pointers that may lead to private memory of its caller.
+/// The same as a function that is called, with pointers that may lead to private memory of its
+/// caller.
 fn given(size: usize) -> String {
     let kernel = "ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q";
     mixed(size).replace(kernel, "void @f(ptr %p, ptr %q").replace("ptr addrspace(1)", "ptr")
 }
 
-/// A kernel as a compiler writes it that does not optimise: addresses go through stack slots, and some are chosen between.
+/// A kernel as a compiler writes it that does not optimise: addresses go through stack slots, and
+/// some are chosen between.
 fn addressed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -135,7 +138,8 @@ enum Kind {
     Copy,
     /// Its block is split before it; every other time both parts are merged.
     Split,
-    /// The branch of its block leads to the first target alone, every other time where it led before.
+    /// The branch of its block leads to the first target alone, every other time where it led
+    /// before.
     Branch,
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn text(size: usize) -> String {
 
 pub(crate) const UNIFORMITY: (&str, &str) = ("uniformity", "UniformityInfoAnalysis");
 
-/// What `opt-22` takes to compute the analyses of such a function anew, as it does after every edit.
+/// What `opt-22` takes to compute the analyses of such a function anew, as it does after every
+/// edit.
 pub(crate) fn opt(text: &[u8], kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
     let opt = llvm_tools::require("opt")?;
     let times = recomputation(&opt, text, kept, analyses, 5);
@@ -143,7 +144,8 @@ pub(crate) fn places(
     found
 }
 
-/// From scratch, as often as there is patience, in a database of its own in which `others` were asked before.
+/// From scratch, as often as there is patience, in a database of its own in which `others` were
+/// asked before.
 pub(crate) fn scratch(
     session: &Session,
     function: FunctionId,
@@ -173,7 +175,8 @@ pub(crate) fn scratch(
     best
 }
 
-/// So many edits of an operand, but for those that change nothing: `after` is given the number of each, and what it took by itself.
+/// So many edits of an operand, but for those that change nothing: `after` is given the number of
+/// each, and what it took by itself.
 pub(crate) fn each_edit(
     session: &mut Session,
     function: FunctionId,

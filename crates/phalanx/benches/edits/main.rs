@@ -1,7 +1,9 @@
-//! What an answer costs after an edit, through the database: `cargo bench -p phalanx --bench edits`.
+//! What an answer costs after an edit, through the database:
+//! `cargo bench -p phalanx --bench edits`.
 //!
-//! The function is made of random kernels in a row (`phalanx_testing::inlined`) where nothing else is said. Each edit is one transaction; timed is the transaction
-//! and the question together. Beside it, from scratch: lowering and solving the same function with warm flow facts.
+//! The function is made of random kernels in a row (`phalanx_testing::inlined`) where nothing else
+//! is said. Each edit is one transaction; timed is the transaction and the question together.
+//! Beside it, from scratch: lowering and solving the same function with warm flow facts.
 //!
 //! | table | edit | question |
 //! |---|---|---|
@@ -27,13 +29,15 @@
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
-//! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share of it. *opt-22*: how many times it is in what LLVM's
-//! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
+//! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share
+//! of it. *opt-22*: how many times it is in what LLVM's analyses take by LLVM's own timers, where
+//! it is installed: uniformity with cycles and dominators kept, or all four.
 //!
 //! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was
 //! asked before, from scratch too where it is not repaired.
 //!
-//! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one alone where a table has several by number.
+//! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one
+//! alone where a table has several by number.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

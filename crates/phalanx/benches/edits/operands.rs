@@ -66,7 +66,8 @@ pub(crate) fn summarized(db: &Database, input: FunctionInput) {
     black_box(queries::summary(db, input));
 }
 
-/// The giant as a function to be called, which returns what was computed last: its text, and the name of that.
+/// The giant as a function to be called, which returns what was computed last: its text, and the
+/// name of that.
 fn called(size: usize) -> (String, String) {
     let program = inlined(size);
     // Some blocks above the last one, all ways lead through the first block of the last kernel.
@@ -127,8 +128,8 @@ pub(crate) fn classes(db: &Database, input: FunctionInput) {
     black_box(queries::load_classes(db, input));
 }
 
-/// A kernel of so many instructions that works in rounds: loads, sums of what was loaded, a barrier at some, and a store that is guarded by a
-/// comparison.
+/// A kernel of so many instructions that works in rounds: loads, sums of what was loaded, a barrier
+/// at some, and a store that is guarded by a comparison.
 pub(crate) fn with_barriers(size: usize) -> (Session, FunctionId) {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\

@@ -87,7 +87,8 @@ fn each_split(
     }
 }
 
-/// What each question takes from scratch, and after a block was split, if all are asked in turn; in our kernels, inlined so many times.
+/// What each question takes from scratch, and after a block was split, if all are asked in turn; in
+/// our kernels, inlined so many times.
 pub(crate) fn by_fact(rounds: usize) {
     let Some(text) = giant_of_kernels(rounds) else { return };
     let (mut session, function) = read_named(&text, giants::NAME);
@@ -118,11 +119,13 @@ pub(crate) fn by_fact(rounds: usize) {
     println!("{:<26}{all:>12.0}{sum:>12.1}{:>9.2}%", "all", 100.0 * sum / all);
 }
 
-/// How many equal functions a module of the overhead table has: what a database pays once, at the first query of a kind, is shared by them.
+/// How many equal functions a module of the overhead table has: what a database pays once, at the
+/// first query of a kind, is shared by them.
 pub(crate) const COPIES: usize = 16;
 
-/// All facts of the functions of a module from cold, through a new database and by calling the analyses. Both start from copies of the
-/// code made just before, find target, launch facts and layout themselves, and keep what they find. The times are those of one function.
+/// All facts of the functions of a module from cold, through a new database and by calling the
+/// analyses. Both start from copies of the code made just before, find target, launch facts and
+/// layout themselves, and keep what they find. The times are those of one function.
 pub(crate) fn overhead(size: usize) {
     let (session, function) = giant(size);
     let code = session.code(function);

@@ -10,8 +10,9 @@ use phalanx::{
 /// A question by its name.
 pub(crate) type Fact = (&'static str, fn(&Database, FunctionInput));
 
-/// Each query that says something of a function: what others are made from, and only they read, is asked by them. What one of
-/// them is found from is asked before it where that is a question too, so that each is seen by itself.
+/// Each query that says something of a function: what others are made from, and only they read, is
+/// asked by them. What one of them is found from is asked before it where that is a question too,
+/// so that each is seen by itself.
 pub(crate) const FACTS: [Fact; 28] = [
     // The graph.
     ("cfg", |db, f| _ = black_box(queries::cfg(db, f))),

@@ -1,7 +1,7 @@
 //! Facts about a function: one method per query that a driver asks.
 //!
-//! Each is computed when it is first asked and kept until what it was made from changes; `docs/queries.md` says what
-//! each reads and costs.
+//! Each is computed when it is first asked and kept until what it was made from changes;
+//! `docs/queries.md` says what each reads and costs.
 
 use super::{FunctionId, Session};
 use crate::known::Known;
@@ -76,8 +76,8 @@ impl Session {
         queries::memory_kinds(&self.db, self.at(function)).as_deref()
     }
 
-    /// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Costs as much as
-    /// [`Session::memory_kinds`] from scratch.
+    /// Why an address may lead to each of some memories: a shortest chain for each, one for all
+    /// that have the same. Costs as much as [`Session::memory_kinds`] from scratch.
     pub fn explain_spaces(
         &self,
         function: FunctionId,
@@ -87,23 +87,27 @@ impl Session {
         queries::explain_spaces(&self.db, self.at(function), subject, memories)
     }
 
-    /// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Each
-    /// question looks at what the addresses are made from; [`queries::with_aliases`] shares that among several.
+    /// How two loads, stores or atomic operations of a function relate. None if one of them is
+    /// something else, or for a declaration. Each question looks at what the addresses are made
+    /// from; [`queries::with_aliases`] shares that among several.
     pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
         queries::alias(&self.db, self.at(function), a, b)
     }
 
-    /// What the lanes of a wave touch at each load, store and atomic operation. None for a declaration.
+    /// What the lanes of a wave touch at each load, store and atomic operation. None for a
+    /// declaration.
     pub fn memory_accesses(&self, function: FunctionId) -> Option<&Accesses> {
         queries::memory_accesses(&self.db, self.at(function)).as_deref()
     }
 
-    /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
+    /// Memory in HSSA form: versions of private slots and of classes of memory. None for a
+    /// declaration.
     pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
         queries::memory_ssa(&self.db, self.at(function)).as_deref()
     }
 
-    /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs a look at all calls in its callers.
+    /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs
+    /// a look at all calls in its callers.
     pub fn space_specializations(
         &self,
         function: FunctionId,
@@ -132,7 +136,8 @@ impl Session {
         found.map_or(&[], |found| &found.findings)
     }
 
-    /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
+    /// Accesses and casts that cannot be right where their addresses lead: see
+    /// [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
         queries::space_conflicts(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
@@ -175,8 +180,9 @@ impl Session {
         Known::new(&self.db, self.at(function))
     }
 
-    /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
-    /// when it is uniform. The first question about a function costs as much as its divergence from scratch, others their chain.
+    /// Why something differs between threads of a scope: the shortest chain of causes from it to a
+    /// source, itself first. Empty when it is uniform. The first question about a function costs as
+    /// much as its divergence from scratch, others their chain.
     pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
         queries::explain(&self.db, self.at(function), subject, scope)
     }
@@ -191,8 +197,8 @@ impl Session {
         queries::explain_sources(&self.db, self.at(function), subject, sources)
     }
 
-    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With assumptions, what
-    /// diverges by [`Session::divergence_assuming`].
+    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these
+    /// are known. With assumptions, what diverges by [`Session::divergence_assuming`].
     pub fn explain_through_calls(
         &self,
         function: FunctionId,
@@ -203,10 +209,13 @@ impl Session {
         queries::explain_through_calls(&self.db, self.at(function), subject, sources, assumed)
     }
 
-    /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
+    /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a
+    /// declaration.
     ///
-    /// A [`Checker`](phalanx_report::check::Checker) says it with places and reasons, which are those of the program that was compiled
-    /// where [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so; [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
+    /// A [`Checker`](phalanx_report::check::Checker) says it with places and reasons, which are
+    /// those of the program that was compiled where
+    /// [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so;
+    /// [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
     ///
     /// ```
     /// use phalanx::{prelude::*, report::check::{Checker, LinedText, ModuleText, SourceFile, Sources, write_text}};
@@ -254,7 +263,8 @@ impl Session {
         queries::diagnostics(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one bank.
+    /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one
+    /// bank.
     pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
         queries::slow_accesses(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
@@ -269,8 +279,9 @@ impl Session {
         queries::launch_suggestions(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
-    /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
+    /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules
+    /// repaired: what `print<uniformity>` shows. In the dense form of the analysis;
+    /// [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
         queries::uniformity(&self.db, self.at(function)).as_deref()
     }
@@ -278,7 +289,8 @@ impl Session {
     /// Which motions are legal of operations that communicate among the threads of a scope; see
     /// [`phalanx_core::legality`], also on calls that may not come back, which are not looked at.
     ///
-    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead from one to the other.
+    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead
+    /// from one to the other.
     ///
     /// ```
     /// use phalanx::{analysis::legality::Refusal, ir::flow::{block_of, node_of}, prelude::*};
@@ -314,20 +326,22 @@ impl Session {
         queries::legality(&self.db, self.at(function), scope)
     }
 
-    /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
-    /// [`phalanx_analysis::convergence`].
+    /// Convergent operations of a function, the threads that each communicates among, and the
+    /// tokens that control them; see [`phalanx_analysis::convergence`].
     pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
         queries::convergence(&self.db, self.at(function)).as_deref()
     }
 
-    /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
-    /// Kong's variance analysis. After an edit it costs what [`Session::divergence`] costs.
+    /// Along which dimensions of the thread index values, statements, branches and blocks differ
+    /// within a workgroup: the interface of Kong's variance analysis. After an edit it costs what
+    /// [`Session::divergence`] costs.
     pub fn variance(&self, function: FunctionId) -> Option<VarianceView<'_>> {
         VarianceView::new(&self.db, self.at(function))
     }
 
-    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
-    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
+    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it:
+    /// what a computation may be moved on to where other threads are active. See
+    /// [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
     pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
         queries::is_truly_uniform(&self.db, self.at(function), value)
     }
@@ -338,9 +352,11 @@ impl Session {
         nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
     }
 
-    /// As [`Session::divergence`], for questions about more than a wave: loads that are [stable](phalanx_analysis::stable) give one value to the threads
-    /// that they are stable for, [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`] are taken to be uniform in each
-    /// workgroup. Of a large function it follows edits, as [`Session::divergence`] does.
+    /// As [`Session::divergence`], for questions about more than a wave: loads that are
+    /// [stable](phalanx_analysis::stable) give one value to the threads that they are stable for,
+    /// [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`]
+    /// are taken to be uniform in each workgroup. Of a large function it follows edits, as
+    /// [`Session::divergence`] does.
     pub fn divergence_assuming(
         &self,
         function: FunctionId,
@@ -351,8 +367,9 @@ impl Session {
         Some(DivergenceView::new(&self.db, self.at(function), facts, Some(assumptions)))
     }
 
-    /// Loads that give one value to more threads than those of a wave that read one address together, and what of
-    /// [`SourceSet::OPAQUE_WAVE`] is left for each; see [`phalanx_analysis::stable`].
+    /// Loads that give one value to more threads than those of a wave that read one address
+    /// together, and what of [`SourceSet::OPAQUE_WAVE`] is left for each; see
+    /// [`phalanx_analysis::stable`].
     pub fn stable_loads(
         &self,
         function: FunctionId,
@@ -361,17 +378,20 @@ impl Session {
         queries::stable_loads(&self.db, self.at(function), assumptions)
     }
 
-    /// Which loads may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`].
+    /// Which loads may take a cheaper way, and why the others may not; see
+    /// [`phalanx_analysis::loads`].
     pub fn load_classes(&self, function: FunctionId) -> Option<&LoadClasses> {
         queries::load_classes(&self.db, self.at(function)).as_ref()
     }
 
-    /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.
+    /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel
+    /// runs; in the order of blocks.
     pub fn ldu_candidates(&self, function: FunctionId) -> &[InstId] {
         queries::ldu_candidates(&self.db, self.at(function))
     }
 
-    /// Where a kernel, with all that it calls, writes through an argument or a variable, and where it loses sight of it.
+    /// Where a kernel, with all that it calls, writes through an argument or a variable, and where
+    /// it loses sight of it.
     pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
         queries::written_by_kernel(&self.db, self.at(kernel), root)
     }

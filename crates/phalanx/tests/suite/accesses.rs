@@ -1,4 +1,5 @@
-//! What the lanes of a wave touch: patterns of small kernels, and claims held against the addresses that a launch accesses.
+//! What the lanes of a wave touch: patterns of small kernels, and claims held against the addresses
+//! that a launch accesses.
 
 mod random;
 
@@ -29,7 +30,8 @@ entry:
   %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 "#;
 
-/// A kernel with this body and its accesses, when it is launched so; nothing is known of the launch without a size.
+/// A kernel with this body and its accesses, when it is launched so; nothing is known of the launch
+/// without a size.
 fn accesses(body: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Access>) {
     accesses_of(&format!("{HEAD}{body}}}\n"), size)
 }
@@ -82,7 +84,8 @@ const SAXPY: &str = "
   ret void
 ";
 
-/// One offset of the lanes: how much is touched depends on size and alignment, and on where the base is, and only shared memory has banks.
+/// One offset of the lanes: how much is touched depends on size and alignment, and on where the
+/// base is, and only shared memory has banks.
 #[test]
 fn accesses_with_one_index() {
     check(
@@ -241,7 +244,8 @@ exit:
     );
 }
 
-/// Both values of the phi differ by a constant in the arithmetic of their width, and not as the numbers that are extended.
+/// Both values of the phi differ by a constant in the arithmetic of their width, and not as the
+/// numbers that are extended.
 #[test]
 fn a_phi_of_values_that_differ_by_a_constant_once_they_wrap() {
     let body = |factor: i32, step: i32| {
@@ -429,8 +433,8 @@ fn where_a_variable_is() {
     }
 }
 
-/// A cycle with two entries, in which threads are taken to run apart: what is equal among those that compute it together need not be
-/// among those that are together in the block behind.
+/// A cycle with two entries, in which threads are taken to run apart: what is equal among those
+/// that compute it together need not be among those that are together in the block behind.
 #[test]
 fn what_is_computed_in_a_cycle_with_two_entries() {
     let text = r#"target triple = "amdgcn-amd-amdhsa"

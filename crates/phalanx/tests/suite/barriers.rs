@@ -51,8 +51,9 @@ impl Observer for Ways {
     }
 }
 
-/// Kong's rule takes every branch for uniform on which a barrier is control dependent, directly or not. Here that is refuted by a run
-/// in which nothing is wrong: nobody comes to the barrier. The rule in use claims the inner branch only.
+/// Kong's rule takes every branch for uniform on which a barrier is control dependent, directly or
+/// not. Here that is refuted by a run in which nothing is wrong: nobody comes to the barrier. The
+/// rule in use claims the inner branch only.
 #[test]
 fn iterated_control_dependence_on_a_barrier_shows_nothing() {
     let mut session = Session::new();
@@ -128,7 +129,8 @@ exit:
     assert_eq!(variance.statement(back), SourceSet::X | SourceSet::Y);
 }
 
-/// States are subsets of {x, y, z}; a store has those of what it reads and of whether it is executed.
+/// States are subsets of {x, y, z}; a store has those of what it reads and of whether it is
+/// executed.
 #[test]
 fn variance_of_values_statements_and_blocks() {
     let mut session = Session::new();

@@ -110,7 +110,8 @@ fn a_vote_with_the_token_of_a_loop_left_behind_is_divergent() {
     }
 }
 
-/// In a function that is large enough to be repaired: an edit of the token, and one of the control flow alone.
+/// In a function that is large enough to be repaired: an edit of the token, and one of the control
+/// flow alone.
 #[test]
 fn repaired_answers_know_tokens() {
     let padding: String =

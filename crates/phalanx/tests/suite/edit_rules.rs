@@ -1,4 +1,5 @@
-//! What a transaction refuses, whether the verifier looks at its commit or not, and what becomes of what was said about uses.
+//! What a transaction refuses, whether the verifier looks at its commit or not, and what becomes of
+//! what was said about uses.
 
 use expect_test::{Expect, expect};
 use phalanx::{

@@ -58,7 +58,8 @@ fn is_divergent(session: &Session, function: FunctionId, subject: Subject, scope
     }
 }
 
-/// A chain for what diverges and for nothing else; every link has a place, a source and a sentence of its kind.
+/// A chain for what diverges and for nothing else; every link has a place, a source and a sentence
+/// of its kind.
 #[test]
 fn everything_in_the_test_suite() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-suite/ll");
@@ -123,7 +124,8 @@ fn hangs_together(session: &Session, function: FunctionId, chain: &[CallLink]) {
     let db = session.database();
     let input = function.input();
     assert!(chain.first().is_none_or(|first| first.function == input));
-    // Where the chain goes on when it comes back from a callee: the caller, and what the call reads.
+    // Where the chain goes on when it comes back from a callee: the caller, and what the call
+    // reads.
     let mut left: Vec<(FunctionInput, Option<Fact>)> = Vec::new();
     for pair in chain.windows(2) {
         let (this, next) = (&pair[0], &pair[1]);

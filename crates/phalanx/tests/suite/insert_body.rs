@@ -248,7 +248,8 @@ entry:
 !17 = !DILocation(line: 31, column: 1, scope: !15)
 "#;
 
-/// Inlines the call `%v` of a function, with locations; what becomes of the function and of locations, those of the text left out.
+/// Inlines the call `%v` of a function, with locations; what becomes of the function and of
+/// locations, those of the text left out.
 fn inlined_with_locations(function: &str, callee: &str) -> String {
     let mut session = Session::new();
     let module = session.read(DEBUG.as_bytes()).unwrap_or_else(|e| panic!("{e}"));
@@ -313,7 +314,8 @@ fn inlined_code_says_where_it_comes_from() {
     .assert_eq(&inlined_with_locations("f", "callee"));
 }
 
-/// Code of which no line is known is where the call was, as a call that may be inlined has to be somewhere.
+/// Code of which no line is known is where the call was, as a call that may be inlined has to be
+/// somewhere.
 #[test]
 fn code_without_lines_is_where_it_was_called() {
     expect![[r#"

@@ -1,7 +1,7 @@
 //! Inputs that are large in one respect take time in proportion to their size.
 //!
-//! Each test is so large that work per pair of parts would take minutes where work per part takes less than a second,
-//! so that the limit can be generous.
+//! Each test is so large that work per pair of parts would take minutes where work per part takes
+//! less than a second, so that the limit can be generous.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

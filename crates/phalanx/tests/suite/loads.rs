@@ -308,7 +308,8 @@ define amdgpu_kernel void @f(ptr addrspace(1) %a) {
     );
 }
 
-/// LLVM 22 marks both loads `!amdgpu.noclobber`. Another wave may have written `%p` before the barrier.
+/// LLVM 22 marks both loads `!amdgpu.noclobber`. Another wave may have written `%p` before the
+/// barrier.
 #[test]
 fn a_barrier_makes_stores_of_others_visible() {
     check(

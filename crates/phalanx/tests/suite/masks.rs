@@ -378,7 +378,8 @@ define void @k(i32 %n) {
     );
 }
 
-/// All threads that ask for one lane get what it has, also in a loop over lanes. In segments one number is several lanes.
+/// All threads that ask for one lane get what it has, also in a loop over lanes. In segments one
+/// number is several lanes.
 #[test]
 fn shuffles_by_a_number_that_is_not_constant() {
     check(
@@ -498,7 +499,8 @@ define void @function(ptr byval(%s) readonly %p) {
     );
 }
 
-/// The way on is the same for all where there is one only, whatever is returned, and whatever decides.
+/// The way on is the same for all where there is one only, whatever is returned, and whatever
+/// decides.
 #[test]
 fn a_terminator_with_one_way_to_go() {
     let text = br#"

@@ -68,8 +68,8 @@ fn null_that_a_function_calls_valid() {
     );
 }
 
-/// Until the wait an earlier grid may write what a kernel only reads, so no load of it is invariant;
-/// the same kernel in a module that never waits has a non-coherent load.
+/// Until the wait an earlier grid may write what a kernel only reads, so no load of it is
+/// invariant; the same kernel in a module that never waits has a non-coherent load.
 #[test]
 fn memory_of_an_earlier_grid() {
     let classes = |declaration: &str, wait: &str| {

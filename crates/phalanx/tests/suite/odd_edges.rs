@@ -1,8 +1,9 @@
-//! Random transactions on what random programs have none of: addresses of blocks, branches by them, inline assembly that jumps, pads, blocks that are
-//! their own predecessor, edges side by side, and what debug information says of all that.
+//! Random transactions on what random programs have none of: addresses of blocks, branches by them,
+//! inline assembly that jumps, pads, blocks that are their own predecessor, edges side by side, and
+//! what debug information says of all that.
 //!
-//! What is taken back or refused leaves nothing behind, facts included; what is kept breaks no rule but that of dominance, which is for whoever
-//! moves code.
+//! What is taken back or refused leaves nothing behind, facts included; what is kept breaks no rule
+//! but that of dominance, which is for whoever moves code.
 
 use phalanx::{
     FunctionId, ModuleId, Session,

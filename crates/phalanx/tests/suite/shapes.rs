@@ -1,4 +1,5 @@
-//! What follows from the shapes of values: masks of named values, and claims held against all threads of many workgroups.
+//! What follows from the shapes of values: masks of named values, and claims held against all
+//! threads of many workgroups.
 
 mod random;
 
@@ -372,7 +373,8 @@ fn nothing_is_dropped_that_may_be_poison() {
     );
 }
 
-/// A shift by as much as the width or more gives poison in some threads, and `freeze` makes a value of it.
+/// A shift by as much as the width or more gives poison in some threads, and `freeze` makes a value
+/// of it.
 #[test]
 fn a_shift_by_too_much_is_poison() {
     check(

@@ -1,4 +1,5 @@
-//! Questions about what a function does not have, or has no more: they have an answer, and nobody panics.
+//! Questions about what a function does not have, or has no more: they have an answer, and nobody
+//! panics.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -40,7 +41,8 @@ define void @other() {
 /// A number that no function here has given out.
 const FAR: [u32; 2] = [1000, 100_000_000];
 
-/// A session, its module and two functions; an instruction and a block that were erased from the first.
+/// A session, its module and two functions; an instruction and a block that were erased from the
+/// first.
 fn edited() -> (Session, ModuleId, [FunctionId; 2], InstId, BlockId) {
     let mut session = Session::new();
     let module = session.read(TEXT).expect("it is valid");

@@ -1,8 +1,11 @@
-//! Random kernels with nested conditions and loops, and votes whose results are used elsewhere: what passes that move code get wrong.
+//! Random kernels with nested conditions and loops, and votes whose results are used elsewhere:
+//! what passes that move code get wrong.
 //!
-//! Conditions depend on the thread, on memory of the thread, or on arguments. A vote stands where it is used, before a condition under which it is used, or
-//! under a condition behind which it is used. Barriers stand where all threads come, between accesses of a thread and of its neighbour. Every loop
-//! ends, and threads write places of their own, so the kernels have no data races but by mistake.
+//! Conditions depend on the thread, on memory of the thread, or on arguments. A vote stands where
+//! it is used, before a condition under which it is used, or under a condition behind which it is
+//! used. Barriers stand where all threads come, between accesses of a thread and of its neighbour.
+//! Every loop ends, and threads write places of their own, so the kernels have no data races but by
+//! mistake.
 
 use std::fmt::Write as _;
 

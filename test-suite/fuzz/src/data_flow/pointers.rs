@@ -1,8 +1,10 @@
-//! Kernels that write and read memory through generic pointers, and answers about them that are spoilt.
+//! Kernels that write and read memory through generic pointers, and answers about them that are
+//! spoilt.
 //!
-//! Each thread has a part of the workgroup's memory, of a buffer, and of its frame, and reaches each by pointers of its space, by generic ones that are
-//! known to lead there, and by generic ones that may lead to two of them, or anywhere. Functions store and load for it. Between barriers, its own or
-//! those of a function, it reads what its neighbour wrote.
+//! Each thread has a part of the workgroup's memory, of a buffer, and of its frame, and reaches
+//! each by pointers of its space, by generic ones that are known to lead there, and by generic ones
+//! that may lead to two of them, or anywhere. Functions store and load for it. Between barriers,
+//! its own or those of a function, it reads what its neighbour wrote.
 //!
 //! There are no races: threads touch their own parts but for what stands between barriers.
 
@@ -338,7 +340,8 @@ fn spoilt_flow(
     })
 }
 
-/// Runs a random program in pairs of launches, and compares with what its data flow says, or says when it is spoilt.
+/// Runs a random program in pairs of launches, and compares with what its data flow says, or says
+/// when it is spoilt.
 ///
 /// # Panics
 /// The program is refused.

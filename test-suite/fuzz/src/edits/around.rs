@@ -1,4 +1,5 @@
-//! Random edits of what is around the code of functions: headers, variables, launches, functions that come and go, and text that is read again.
+//! Random edits of what is around the code of functions: headers, variables, launches, functions
+//! that come and go, and text that is read again.
 
 use phalanx::{
     FunctionId, ModuleId, Session,

@@ -55,7 +55,8 @@ pub(super) fn ask_some(session: &Session, function: FunctionId, rng: &mut dyn Rn
     asked.for_each(|query| query(db, f));
 }
 
-/// Threads that ask about a function, until an edit stops them; they say whether one did. Which of them is stopped where is up to the machine.
+/// Threads that ask about a function, until an edit stops them; they say whether one did. Which of
+/// them is stopped where is up to the machine.
 pub(super) fn ask_elsewhere(
     session: &Session,
     function: FunctionId,
@@ -139,7 +140,8 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             let facts = (queries::summary(db, entry.input), queries::divergence(db, entry.input));
             (calls, facts, queries::load_classes(db, entry.input))
         });
-        // Functions are told apart by their inputs, which are others in another database; nothing here names one.
+        // Functions are told apart by their inputs, which are others in another database; nothing
+        // here names one.
         assert!(warm == cold, "after an edit of function {at}, what is known of function {number}");
     }
     let cold = cold.functions(&db)[at].input;
@@ -258,7 +260,8 @@ fn data_flow_is_right(warm: Of<'_>, cold: Of<'_>) {
     assert_eq!(found, reached, "what is reached in the edited function");
 }
 
-/// Why results of calls differ: by function, what each link says. Of the first calls only, since each asks for others.
+/// Why results of calls differ: by function, what each link says. Of the first calls only, since
+/// each asks for others.
 fn chains(db: &Database, function: FunctionInput) -> Vec<(GlobalName, Link, bool)> {
     const CALLS: usize = 4;
     let (flow, body) = (function.flow(db), function.body(db));

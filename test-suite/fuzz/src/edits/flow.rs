@@ -88,7 +88,8 @@ pub(super) fn blocks_and_edges(
     }
 }
 
-/// A case of a `switch` comes or goes; where there is none, one is made of something that it can test.
+/// A case of a `switch` comes or goes; where there is none, one is made of something that it can
+/// test.
 fn cases(
     edit: &mut Transaction<'_>,
     a: BlockId,

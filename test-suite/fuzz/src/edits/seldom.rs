@@ -1,4 +1,5 @@
-//! What is seldom in random programs, and random edits of it: attachments, attributes of calls, bundles, callees, exceptions.
+//! What is seldom in random programs, and random edits of it: attachments, attributes of calls,
+//! bundles, callees, exceptions.
 
 use phalanx::ir::{
     BlockId, BuildError, Context, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
@@ -19,9 +20,10 @@ use super::instructions::{Graph, any_inst, any_value};
 /// A function that stays.
 pub(super) const KEEPS: &str = "e.keeps";
 
-/// The program with what random ones have none of. The kernel begins with a load that is stable without races, and an address that is taken out
-/// of a vector, tested, and made from a number; there are attachments, and a value that metadata mentions. Edits give all of them users. The kernel can have
-/// calls that unwind. Now and then a function has another name.
+/// The program with what random ones have none of. The kernel begins with a load that is stable
+/// without races, and an address that is taken out of a vector, tested, and made from a number;
+/// there are attachments, and a value that metadata mentions. Edits give all of them users. The
+/// kernel can have calls that unwind. Now and then a function has another name.
 pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
     let kernel = text.find(" void @f(").expect("the kernel is called @f");
     let line = kernel + text[kernel..].find("{\n").expect("it has a body");
@@ -92,7 +94,8 @@ pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
     all
 }
 
-/// One edit of what is not there in all instructions. `callees` are functions that can be called, with their types.
+/// One edit of what is not there in all instructions. `callees` are functions that can be called,
+/// with their types.
 pub(super) fn instructions(
     edit: &mut Transaction<'_>,
     graph: &Graph,
@@ -311,7 +314,8 @@ fn phi_input(
     Ok(())
 }
 
-/// Lets a call unwind, where the function may have such calls. What comes then goes on, or to some block.
+/// Lets a call unwind, where the function may have such calls. What comes then goes on, or to some
+/// block.
 pub(super) fn unwinding(
     edit: &mut Transaction<'_>,
     to: BlockId,

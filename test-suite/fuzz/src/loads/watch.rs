@@ -37,7 +37,8 @@ pub(super) struct Watch {
     first: FxHashMap<(usize, InstId, Key, u32), u64>,
     /// Loads of which they were different in this launch.
     different: Vec<(usize, InstId)>,
-    /// Whether a thread has acquired what another one of its wave may have released: an atomic access was executed.
+    /// Whether a thread has acquired what another one of its wave may have released: an atomic
+    /// access was executed.
     is_ordered_otherwise: bool,
     /// Launches without a race.
     pub(super) clean: u64,
@@ -49,9 +50,10 @@ impl Watch {
         self.claims.insert((function, load.inst), claim);
     }
 
-    /// The end of a launch. What a racing load gives may differ between threads, and with it all that is computed from it. So may what a load
-    /// gives that threads of a wave do one after the other, with atomic accesses of theirs in between; on machines it is done at once, which
-    /// is what is taken for granted of loads.
+    /// The end of a launch. What a racing load gives may differ between threads, and with it all
+    /// that is computed from it. So may what a load gives that threads of a wave do one after the
+    /// other, with atomic accesses of theirs in between; on machines it is done at once, which is
+    /// what is taken for granted of loads.
     pub(super) fn end_run(&mut self, is_lockstep: bool) {
         let is_clean = self.races.found().is_empty();
         self.clean += u64::from(is_clean);

@@ -1,7 +1,9 @@
-//! Removal of barriers held against execution: kernels without a data race have none after, and write the same.
+//! Removal of barriers held against execution: kernels without a data race have none after, and
+//! write the same.
 //!
-//! A random kernel has threads write places of their own in workgroup memory and read their neighbours', with barriers,
-//! uniform branches and loops in between. Most kernels have too few barriers and race; only the others count.
+//! A random kernel has threads write places of their own in workgroup memory and read their
+//! neighbours', with barriers, uniform branches and loops in between. Most kernels have too few
+//! barriers and race; only the others count.
 
 use std::fmt::Write as _;
 

@@ -61,7 +61,8 @@ impl Observer for Again {
     }
 }
 
-/// Whether groups of the probes before, and how many, and whether they are related as they have to be in all launches.
+/// Whether groups of the probes before, and how many, and whether they are related as they have to
+/// be in all launches.
 pub(super) fn compare(
     before: &Module,
     after: &Module,

@@ -1,8 +1,9 @@
 //! Random kernels with loops to unroll and branches that are decided more than once.
 //!
-//! Loops have a constant number of rounds, one that is the same for all threads, or one of each thread's own; they test at the top or at the
-//! bottom, some are left from the middle, some go round from the middle, and values from inside are read behind them. Branches often ask
-//! what has been asked before, or what a phi of constants says. Votes are everywhere.
+//! Loops have a constant number of rounds, one that is the same for all threads, or one of each
+//! thread's own; they test at the top or at the bottom, some are left from the middle, some go
+//! round from the middle, and values from inside are read behind them. Branches often ask what has
+//! been asked before, or what a phi of constants says. Votes are everywhere.
 
 use std::fmt::Write as _;
 
@@ -217,8 +218,8 @@ impl Writer<'_> {
             self.statements(depth - 1);
         }
         if self.rng.random_bool(0.25) {
-            // Goes on with the next round. That there are not too many is seen to at the top, or not at all: then the kernel runs out of
-            // fuel.
+            // Goes on with the next round. That there are not too many is seen to at the top, or
+            // not at all: then the kernel runs out of fuel.
             let (condition, value) = (self.condition(), self.value());
             let m = self.number();
             self.line(&format!("%skip{m} = add i32 %i{n}, 1"));

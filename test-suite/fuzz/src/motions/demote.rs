@@ -6,7 +6,8 @@ use phalanx::ir::{
     BlockId, BuildError, InstBuilder as _, InstId, Opcode, Type, Value, edit::Transaction,
 };
 
-/// Lets every phi, and every value outside the entry that another block reads, live in a stack slot of its own.
+/// Lets every phi, and every value outside the entry that another block reads, live in a stack slot
+/// of its own.
 ///
 /// # Errors
 /// When an edit is refused.

@@ -1,7 +1,8 @@
 //! Single motions held against execution: each is made, where it is legal and where it is not.
 //!
-//! A *probe*, a vote that nothing reads, is put into a block of a random program, and the program is executed before and after the
-//! motion. By each answer of [`Legality`] the groups of the probe and its copies are in a relation:
+//! A *probe*, a vote that nothing reads, is put into a block of a random program, and the program
+//! is executed before and after the motion. By each answer of [`Legality`] the groups of the probe
+//! and its copies are in a relation:
 //!
 //! | motion | groups before and after |
 //! |---|---|
@@ -13,8 +14,9 @@
 //!
 //! Groups are those of all models of reconvergence that a motion has to be legal under.
 //!
-//! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are. And it is counted
-//! for each [reason](Reason): one that never hides a change is no rule.
+//! Of motions that are refused it is counted how often a group really changed in some launch: how
+//! tight the rules are. And it is counted for each [reason](Reason): one that never hides a change
+//! is no rule.
 
 use phalanx::{
     Session,
@@ -409,8 +411,8 @@ impl Subject<'_> {
     }
 }
 
-/// Makes motions in a random program, of some questions. `distort` may turn a refusal into permission: for tests that the comparison can
-/// fail.
+/// Makes motions in a random program, of some questions. `distort` may turn a refusal into
+/// permission: for tests that the comparison can fail.
 ///
 /// # Panics
 /// As [`check`].
@@ -444,7 +446,8 @@ pub fn check_random_under(
     check(&text, seed, questions, machines, distort)
 }
 
-/// As [`check_random`], in a program that is given: its kernel `@f` has a line that begins with `%uni.0.n = ` in the entry, and a ballot.
+/// As [`check_random`], in a program that is given: its kernel `@f` has a line that begins with
+/// `%uni.0.n = ` in the entry, and a ballot.
 ///
 /// # Panics
 /// When a motion breaks rules of the IR.

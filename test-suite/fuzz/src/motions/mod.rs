@@ -2,12 +2,13 @@
 //!
 //! All of it under maximal convergence and on a machine that reconverges at post-dominators.
 //!
-//! Such a transform need not leave an operation where it was, so operations are compared by *class*: what is called. A random kernel
-//! is executed before and after; of each class it is seen by which sets of threads its operations were executed, at the scope at
-//! which they communicate, and how often by each set.
+//! Such a transform need not leave an operation where it was, so operations are compared by
+//! *class*: what is called. A random kernel is executed before and after; of each class it is seen
+//! by which sets of threads its operations were executed, at the scope at which they communicate,
+//! and how often by each set.
 //!
-//! - What a pipeline leaves has to be a part of what was there before, or the same where nothing is deleted, and bytes in memory have to
-//!   be the same: [`check`].
+//! - What a pipeline leaves has to be a part of what was there before, or the same where nothing is
+//!   deleted, and bytes in memory have to be the same: [`check`].
 //! - Of single motions ([`instances`]) the sets are compared with what the answer of
 //!   [`Legality`](phalanx_core::legality::Legality) promises.
 
@@ -153,7 +154,8 @@ impl Tally {
     }
 }
 
-/// A text goes through a pipeline and runs before and after. `keeps_all`: every execution of a convergent operation stays.
+/// A text goes through a pipeline and runs before and after. `keeps_all`: every execution of a
+/// convergent operation stays.
 ///
 /// # Errors
 /// What is not as it has to be.
@@ -250,7 +252,8 @@ pub fn check_under(
 /// How often an operation, by its number, is executed by which threads together.
 pub type Groups = BTreeMap<(u32, Vec<u32>), u32>;
 
-/// The groups of the convergent operations of a kernel `@f` in a launch; none if it does not end well. Operations are numbered by what they call, in the order of the text.
+/// The groups of the convergent operations of a kernel `@f` in a launch; none if it does not end
+/// well. Operations are numbered by what they call, in the order of the text.
 ///
 /// # Panics
 /// The text is not well-formed.
@@ -268,8 +271,8 @@ pub fn groups(text: &str, seed: u64) -> Option<Groups> {
     Some(watch.company().into_iter().collect())
 }
 
-/// A random program with more votes and uniform branches than others have: a vote at the start of many blocks, whose
-/// result goes to memory there or further down.
+/// A random program with more votes and uniform branches than others have: a vote at the start of
+/// many blocks, whose result goes to memory there or further down.
 #[must_use]
 pub fn voting(rng: &mut dyn RngCore, blocks: usize) -> String {
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };

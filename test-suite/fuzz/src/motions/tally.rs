@@ -80,7 +80,8 @@ pub struct Tally {
     pub counts: [Count; Question::ALL.len()],
     /// Motions that were refused, by reason, and those of them that changed a group.
     pub reasons: BTreeMap<Reason, (u64, u64)>,
-    /// Motions that were permitted and changed a group, and the reason that was left out of account.
+    /// Motions that were permitted and changed a group, and the reason that was left out of
+    /// account.
     pub wrong: Vec<(Option<Reason>, String)>,
 }
 

@@ -1,7 +1,8 @@
 //! Watching what is claimed while a module runs.
 //!
-//! [`Claims`] holds all claims about all functions of a module, and sees whatever is run of it: values, uses in other blocks,
-//! ways of branches. What was called uniform at a scope and differs within a converged group of that scope is unsound.
+//! [`Claims`] holds all claims about all functions of a module, and sees whatever is run of it:
+//! values, uses in other blocks, ways of branches. What was called uniform at a scope and differs
+//! within a converged group of that scope is unsound.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -20,9 +21,9 @@ use super::Tally;
 /// The scopes at which claims are checked.
 const SCOPES: [Scope; 4] = [Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
 
-/// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
-/// one is a difference within that; in the wave if at none, to know how often a divergent value is
-/// seen to differ. What is uniform in quads alone is watched there, too.
+/// One thing that is watched: at the largest scope at which it is called uniform, since a
+/// difference within a smaller one is a difference within that; in the wave if at none, to know how
+/// often a divergent value is seen to differ. What is uniform in quads alone is watched there, too.
 #[derive(Copy, Clone, Debug)]
 struct Watched {
     scope: Scope,
@@ -40,7 +41,8 @@ struct Watch {
     function: usize,
     values: Vec<Watched>,
     branches: Vec<Watched>,
-    /// Uses in other blocks, by user. Within a block an operand is what it was where it was computed.
+    /// Uses in other blocks, by user. Within a block an operand is what it was where it was
+    /// computed.
     uses: Vec<Vec<(usize, Watched)>>,
     /// First values, by what is watched (values first, then uses), execution and group.
     first: FxHashMap<(u32, u32, Key, u32), Value>,
@@ -193,7 +195,8 @@ impl Watch {
             }
             if value.executed {
                 tally.values += 1;
-                // A value that is uniform in more than the wave is watched there: what differs then is unsound.
+                // A value that is uniform in more than the wave is watched there: what differs then
+                // is unsound.
                 let differs = value.differs && value.scope == Scope::Wave;
                 match llvm.value(numbering.inst(inst)).is_empty() {
                     true => tally.llvm_unsound += u64::from(differs),
@@ -284,8 +287,9 @@ pub(super) fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionI
     all
 }
 
-/// Values, branches and loads of functions: how many there are, were executed, are called divergent in a wave, and were seen to differ in one. The
-/// last is a bound from below on what any sound answer calls divergent.
+/// Values, branches and loads of functions: how many there are, were executed, are called divergent
+/// in a wave, and were seen to differ in one. The last is a bound from below on what any sound
+/// answer calls divergent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// All.
@@ -343,7 +347,8 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Our claims about the functions of a text. `program` is of the same text, which gives the same numbers of instructions.
+    /// Our claims about the functions of a text. `program` is of the same text, which gives the
+    /// same numbers of instructions.
     ///
     /// None if the text is refused.
     #[must_use]
@@ -382,7 +387,8 @@ impl Claims {
         Some(Self { session, watches })
     }
 
-    /// Hierarchies under which the functions are to be run: their own and others, by number of the function in the program.
+    /// Hierarchies under which the functions are to be run: their own and others, by number of the
+    /// function in the program.
     #[must_use]
     pub fn hierarchies(
         &self,
@@ -414,7 +420,8 @@ impl Claims {
         tally
     }
 
-    /// How much of the functions of these names is called divergent in a wave, and was seen to differ in one.
+    /// How much of the functions of these names is called divergent in a wave, and was seen to
+    /// differ in one.
     #[must_use]
     pub fn shares(&self, counts: impl Fn(&str) -> bool) -> Shares {
         let mut shares = Shares::default();

@@ -1,15 +1,18 @@
 //! Toy programs as kernels that run.
 //!
-//! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes something that is: a
-//! generator of numbers in private memory, an atomic counter, a shuffle, a ballot, a vote. Pure functions become
-//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Private memory holds
-//! numbers, structures and an array, which are written in one place and read in another, by the thread itself and by a
-//! function that it calls; functions of [`out`] write and read it through pointers. Some blocks have
-//! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
-//! that a uniform address could show, since answers at that scope assume none.
+//! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes
+//! something that is: a generator of numbers in private memory, an atomic counter, a shuffle, a
+//! ballot, a vote. Pure functions become arithmetic, selections, and ways through private and
+//! workgroup memory, chosen by the value's number. Private memory holds numbers, structures and an
+//! array, which are written in one place and read in another, by the thread itself and by a
+//! function that it calls; functions of [`out`] write and read it through pointers. Some blocks
+//! have barriers; a launch that hangs there counts as far as it came. There are no data races
+//! between threads of a workgroup that a uniform address could show, since answers at that scope
+//! assume none.
 //!
-//! Two of three kernels call functions, which are toy programs as well: they return what is there where they
-//! return, one of them a pair, call each other, and come back to themselves as often as an argument says.
+//! Two of three kernels call functions, which are toy programs as well: they return what is there
+//! where they return, one of them a pair, call each other, and come back to themselves as often as
+//! an argument says.
 
 mod operations;
 
@@ -61,7 +64,8 @@ pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
     module_text(program, kind, seed, Helpers::any(seed), &stated(kind, seed))
 }
 
-/// As [`runnable`], with two functions of so many blocks that return something; one may call the other.
+/// As [`runnable`], with two functions of so many blocks that return something; one may call the
+/// other.
 #[must_use]
 pub(crate) fn runnable_with_large(
     program: &AbstractProgram,

@@ -1,8 +1,9 @@
 //! Making a program small that shows something.
 //!
-//! Greedy: as long as some small change leaves a program that still shows it, the change is made. Changes are: a branch
-//! becomes a jump, an operation becomes an argument, an operand becomes a constant; what nobody reads or reaches goes
-//! at once. Each round tries everything that is left, so the cost is quadratic in the size of the program.
+//! Greedy: as long as some small change leaves a program that still shows it, the change is made.
+//! Changes are: a branch becomes a jump, an operation becomes an argument, an operand becomes a
+//! constant; what nobody reads or reaches goes at once. Each round tries everything that is left,
+//! so the cost is quadratic in the size of the program.
 
 use phalanx_graph::Node;
 use phalanx_testing::abstract_program::{AbstractProgram, Block, Operand, Operation, Terminator};

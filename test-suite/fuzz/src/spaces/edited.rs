@@ -1,5 +1,5 @@
-//! Kinds that are repaired after random edits of pointers, and facts about memory that are kept, held against those from scratch; and chains,
-//! held against the rules.
+//! Kinds that are repaired after random edits of pointers, and facts about memory that are kept,
+//! held against those from scratch; and chains, held against the rules.
 
 use phalanx::{
     FunctionId, Session,
@@ -47,8 +47,8 @@ impl Edited {
     }
 }
 
-/// A random program of pointers goes through edits of instructions; after each one the kinds of all functions, and the facts about their
-/// memory, are those of a new database.
+/// A random program of pointers goes through edits of instructions; after each one the kinds of all
+/// functions, and the facts about their memory, are those of a new database.
 ///
 /// # Panics
 /// When they are not.
@@ -133,7 +133,8 @@ fn private(session: &Session, function: FunctionId) -> Vec<PrivateMemory> {
     })
 }
 
-/// Whether an edit is said to leave private memory as it is; then it has the same slots, touches and versions.
+/// Whether an edit is said to leave private memory as it is; then it has the same slots, touches
+/// and versions.
 fn is_left(
     session: &Session,
     function: FunctionId,
@@ -184,8 +185,8 @@ impl SpaceFacts for Asked<'_> {
     }
 }
 
-/// Each memory that a pointer of a random program may lead to has a chain, all links of which hold; no other memory has one. How many
-/// chains there were.
+/// Each memory that a pointer of a random program may lead to has a chain, all links of which hold;
+/// no other memory has one. How many chains there were.
 ///
 /// # Panics
 /// When one does not hold, or is missing.

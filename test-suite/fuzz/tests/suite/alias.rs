@@ -12,7 +12,8 @@ use phalanx_simt::{Arg, Launch, Observer, Program, observe::Moment};
 use phalanx_testing::llvm_tools;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
-/// The accesses of the kernel `@f`: the instruction, its address, the bytes, and how LLVM calls the pair of type and address.
+/// The accesses of the kernel `@f`: the instruction, its address, the bytes, and how LLVM calls the
+/// pair of type and address.
 struct Kernel {
     session: Session,
     module: phalanx::ModuleId,
@@ -208,8 +209,9 @@ fn number(inst: InstId) -> u32 {
     inst.into_raw().into_u32()
 }
 
-/// What is claimed is that two accesses of one thread never touch one byte, of accesses whose addresses are made from stack slots,
-/// variables and arguments: these are the same throughout a run.
+/// What is claimed is that two accesses of one thread never touch one byte, of accesses whose
+/// addresses are made from stack slots, variables and arguments: these are the same throughout a
+/// run.
 #[test]
 fn threads_never_touch_a_byte_by_both() {
     let (mut claims, mut touched) = (0, 0);
@@ -257,7 +259,8 @@ fn threads_never_touch_a_byte_by_both() {
 
 const BASES: [(&str, &str); 2] = [("ptr addrspace(1)", "%buffer"), ("ptr addrspace(3)", "%local")];
 
-/// A kernel without branches that computes addresses from numbers of several widths, and shows each as a number.
+/// A kernel without branches that computes addresses from numbers of several widths, and shows each
+/// as a number.
 fn indexed(seed: u64) -> String {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut lines: Vec<String> = vec![
@@ -340,7 +343,8 @@ impl Observer for Shown {
     }
 }
 
-/// What is said of addresses with indices that are no constants is so in each thread that computes both.
+/// What is said of addresses with indices that are no constants is so in each thread that computes
+/// both.
 #[test]
 fn indices_have_in_common_what_is_said() {
     let mut said: BTreeMap<(Alias, bool), u32> = BTreeMap::new();

@@ -40,7 +40,8 @@ fn kernels_with_loops_and_branches() {
     }
 }
 
-/// The vote is in the outer cycle by an edge alone that is never taken in the last round of the inner one.
+/// The vote is in the outer cycle by an edge alone that is never taken in the last round of the
+/// inner one.
 const BY_AN_EDGE: &str = "target triple = \"amdgcn-amd-amdhsa\"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)

@@ -47,7 +47,8 @@ fn random_pointers() {
     assert!(known * 10 < types * 9, "{known} {types}");
 }
 
-/// A class that is left out where a pointer may lead there, and functions that are said to write nothing: each is noticed.
+/// A class that is left out where a pointer may lead there, and functions that are said to write
+/// nothing: each is noticed.
 #[test]
 fn every_class_is_needed() {
     let memories = [SpaceSet::GLOBAL, SpaceSet::SHARED, SpaceSet::PRIVATE].map(Spoilt::Memory);

@@ -11,8 +11,8 @@ use phalanx_testing::{
     generate::{self, Options, Shape},
 };
 
-/// The program of a seed with its hierarchies, the function's own first; and an execution of at most 120 instances under one
-/// of them.
+/// The program of a seed with its hierarchies, the function's own first; and an execution of at
+/// most 120 instances under one of them.
 fn run(seed: u64, under: usize) -> Option<(Execution, Vec<Cycles>)> {
     let shape = if seed.is_multiple_of(3) { Shape::Structured } else { Shape::Random };
     let blocks = [5, 7, 9, 12, 15][(seed % 5) as usize];
@@ -51,7 +51,8 @@ fn keys_are_the_maximal_relation_of_the_definition() {
     assert!(all.converged > 10_000 && all.apart > 10_000, "{all:?}");
 }
 
-/// The document's own example, a natural loop: `H3` is the second instance of `H` in one thread, and so on.
+/// The document's own example, a natural loop: `H3` is the second instance of `H` in one thread,
+/// and so on.
 #[test]
 fn a_natural_loop() {
     let node = Node::new;

@@ -1,4 +1,5 @@
-//! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
+//! Random transactions: everything is repaired, taken back or refused, and nothing is left half
+//! done.
 
 use std::path::PathBuf;
 
@@ -119,7 +120,8 @@ fn edits_of_kernels() {
     assert!(tally.committed > 100 && tally.flow > 30, "{tally:?}");
 }
 
-/// Kernels that were inlined into one function: real loops, barriers and tiles, and enough of them that everything is repaired.
+/// Kernels that were inlined into one function: real loops, barriers and tiles, and enough of them
+/// that everything is repaired.
 #[test]
 fn edits_of_a_giant() {
     let manifest = Manifest::read().expect("manifest");

@@ -1,4 +1,5 @@
-//! A kernel in which nothing is found about barriers does not hang, on random programs; and the check of that can fail.
+//! A kernel in which nothing is found about barriers does not hang, on random programs; and the
+//! check of that can fail.
 
 use phalanx::analysis::check::Rule;
 use phalanx_fuzz::hangs::{Ignored, Tally, check, check_random};

@@ -1,8 +1,9 @@
 //! Our kernels, executed: what is in memory afterwards is what a plain computation gives.
 //!
-//! Each file of kernels is compiled by clang for each of its targets at -O0, -O1 and -O2, and its kernels run in three
-//! schedules; the results must be the host's every time ([`host`]). Every kernel there is has to have such a check, and
-//! no check may be content with a device that does nothing or gets a bit wrong.
+//! Each file of kernels is compiled by clang for each of its targets at -O0, -O1 and -O2, and its
+//! kernels run in three schedules; the results must be the host's every time ([`host`]). Every
+//! kernel there is has to have such a check, and no check may be content with a device that does
+//! nothing or gets a bit wrong.
 
 mod device;
 mod host;
@@ -106,7 +107,8 @@ fn results_are_those_of_the_host() {
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Holds what is claimed of the kernels of a file against their execution, under several hierarchies; what is seen to differ in a wave.
+/// Holds what is claimed of the kernels of a file against their execution, under several
+/// hierarchies; what is seen to differ in a wave.
 fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tally, Shares) {
     let mut program = program(module);
     let mut claims = Claims::of(text, &program).expect("the text was read before");
@@ -118,7 +120,8 @@ fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tall
         for case in cases.iter().filter(|case| case.file == file(variant)) {
             let order = [Order::Random(3), Order::Lockstep][at % 2];
             let mut device = Device::new(&program, wave(variant), order, None).holding(&mut claims);
-            // Results are the host's under the function's own hierarchy; others are as good for claims.
+            // Results are the host's under the function's own hierarchy; others are as good for
+            // claims.
             let _ = (case.check)(&mut device);
         }
     }
@@ -127,7 +130,8 @@ fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tall
     (Tally { functions: kernels_of(module).len() as u64, ..claims.tally() }, claims.shares(own))
 }
 
-/// Writes down what was seen to differ, for `cargo xtask precision --seen`: a line for each file as compiled.
+/// Writes down what was seen to differ, for `cargo xtask precision --seen`: a line for each file as
+/// compiled.
 #[expect(clippy::disallowed_methods, reason = "a chore reads it")]
 fn write_down(mut seen: Vec<(&Variant, Shares)>) {
     seen.sort_by_key(|(variant, _)| variant.name());
@@ -140,8 +144,9 @@ fn write_down(mut seen: Vec<(&Variant, Shares)>) {
     std::fs::write(folder().join("seen_to_differ.txt"), lines).expect("it can be written");
 }
 
-/// The kernel that loads from where another thread writes at the same time: it reads a maximum that may be out of date, each
-/// thread its own. A program with such a race has no defined meaning, and the claim that the load is uniform takes for granted that it has.
+/// The kernel that loads from where another thread writes at the same time: it reads a maximum that
+/// may be out of date, each thread its own. A program with such a race has no defined meaning, and
+/// the claim that the load is uniform takes for granted that it has.
 const RACING_LOAD: &str = "@reduce_max_atomic.best";
 
 #[test]
@@ -210,7 +215,8 @@ fn defects_are_noticed() {
     );
 }
 
-/// What no check can notice: a time that is off by one, and the second launch of kernels whose groups race.
+/// What no check can notice: a time that is off by one, and the second launch of kernels whose
+/// groups race.
 fn is_open(case: &Case, defect: Defect) -> bool {
     match (case.kernels, defect) {
         (["clocks"], Defect::WrongBit(_)) => true,

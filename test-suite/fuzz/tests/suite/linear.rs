@@ -1,4 +1,5 @@
-//! Divergent regions that become straight run as they did, on random programs; and the check of that can fail.
+//! Divergent regions that become straight run as they did, on random programs; and the check of
+//! that can fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,7 +18,8 @@ fn random_programs() {
     assert!(all.executed.changed > 40 && all.executed.launches > 50, "{:?}", all.executed);
 }
 
-/// Faults of whoever does not take part: division by zero, an address that is nobody's, a race, another value in a stack slot.
+/// Faults of whoever does not take part: division by zero, an address that is nobody's, a race,
+/// another value in a stack slot.
 const FAULTS: &str = r#"target triple = "TRIPLE"
 declare i32 @TIDx()
 declare i32 @TIDy()

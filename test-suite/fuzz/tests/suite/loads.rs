@@ -20,7 +20,8 @@ fn random_programs() {
     assert!(tally.clean > 50, "{tally:?}");
 }
 
-/// A check that cannot fail is no check: for each rule there is a program that refutes the answer found without it.
+/// A check that cannot fail is no check: for each rule there is a program that refutes the answer
+/// found without it.
 #[test]
 fn without_a_rule_execution_finds_the_answer_wrong() {
     for omitted in [

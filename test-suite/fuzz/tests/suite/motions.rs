@@ -114,7 +114,8 @@ fn legal_motions_keep_all_groups() {
     }
 }
 
-/// Rounds that come back by several edges are peeled, unrolled and rotated; so are more than others.
+/// Rounds that come back by several edges are peeled, unrolled and rotated; so are more than
+/// others.
 #[test]
 fn copies_of_rounds_keep_all_groups() {
     let questions = [Question::Unroll, Question::Peel, Question::Rotate];
@@ -146,7 +147,8 @@ const REASONS: &[(Question, &[&str])] = &[
     (Question::SplitHeader, &["HasConvergent"]),
 ];
 
-/// A check that cannot fail is no check: whatever is allowed against a rule is found out, rule by rule.
+/// A check that cannot fail is no check: whatever is allowed against a rule is found out, rule by
+/// rule.
 #[test]
 fn motions_that_are_not_legal_are_found_out() {
     let mut missing: BTreeSet<Reason> = BTreeSet::new();
@@ -197,7 +199,8 @@ exit:
   ret void
 }";
 
-/// Who meets in such a cycle follows from which of its entries is called its header, and in a copy that may be the other one.
+/// Who meets in such a cycle follows from which of its entries is called its header, and in a copy
+/// that may be the other one.
 #[test]
 fn copies_of_rounds_with_two_entries_are_found_out() {
     for question in [Question::Unroll, Question::Peel, Question::Rotate] {

@@ -1,4 +1,5 @@
-//! Claims of uniformity held against execution, on random programs and on those that once refuted one.
+//! Claims of uniformity held against execution, on random programs and on those that once refuted
+//! one.
 
 use std::fs;
 
@@ -57,8 +58,9 @@ fn is_refuted(name: &str, check: impl Fn(&str, u64) -> Option<Tally>) -> bool {
     })
 }
 
-/// A check that cannot fail is no check: for each rule there is a program that refutes the answer found without it. Of [`Omitted::ReadApart`] none is known
-/// since branches in assumed-divergent regions draw their consequences: what the rule says may follow from them.
+/// A check that cannot fail is no check: for each rule there is a program that refutes the answer
+/// found without it. Of [`Omitted::ReadApart`] none is known since branches in assumed-divergent
+/// regions draw their consequences: what the rule says may follow from them.
 #[test]
 fn without_a_rule_the_oracle_finds_the_answer_wrong() {
     for omitted in [

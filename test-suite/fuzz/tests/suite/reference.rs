@@ -1,5 +1,5 @@
-//! The interpreter and an independent model of the semantics agree on random programs: on every value in every instance of
-//! every block, and on which instances are converged.
+//! The interpreter and an independent model of the semantics agree on random programs: on every
+//! value in every instance of every block, and on which instances are converged.
 
 use std::{
     path::{Path, PathBuf},

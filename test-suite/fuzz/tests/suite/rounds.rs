@@ -1,4 +1,5 @@
-//! Loops over the elements of a workgroup, held against execution: which comparisons of their counters are one for all threads of a round.
+//! Loops over the elements of a workgroup, held against execution: which comparisons of their
+//! counters are one for all threads of a round.
 
 use phalanx::{Session, ir::Value, target::SourceSet};
 use phalanx_fuzz::oracle::{Effort, check};

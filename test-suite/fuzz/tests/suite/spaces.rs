@@ -144,7 +144,8 @@ fn is_access(base: &str) -> bool {
 /// Where LLVM 22 takes an address in device memory, by number, for one of the workgroup.
 const NOT_FOLLOWED: &[&str] = &["store_select_group_flat_inttoptr_flat"];
 
-/// The space of every access in LLVM's own tests of the transform, next to LLVM 22's answer: never a wider one.
+/// The space of every access in LLVM's own tests of the transform, next to LLVM 22's answer: never
+/// a wider one.
 #[test]
 fn no_access_of_llvms_tests_stays_wider_than_llvm_leaves_it() {
     let Some(corpus) = llvm_tools::require_corpus() else { return };

@@ -117,7 +117,8 @@ fn as_llvm_says() {
     assert!(compared > 5000 && apart > 1000 && apart < compared - 1000, "{apart} of {compared}");
 }
 
-/// Tags that the verifier refuses, in code that is looked at anyway: an access in the middle of a scalar may be of that scalar.
+/// Tags that the verifier refuses, in code that is looked at anyway: an access in the middle of a
+/// scalar may be of that scalar.
 #[test]
 fn the_middle_of_a_scalar_is_of_it() {
     let text = r#"

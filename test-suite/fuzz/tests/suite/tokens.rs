@@ -1,4 +1,5 @@
-//! Random programs run alike with and without convergence control tokens, and claims about them hold.
+//! Random programs run alike with and without convergence control tokens, and claims about them
+//! hold.
 
 use phalanx_fuzz::oracle::{self, Effort};
 use phalanx_fuzz::tokens::{Tally, check, check_distorted, inferred, random};

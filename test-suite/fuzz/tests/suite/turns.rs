@@ -1,4 +1,5 @@
-//! Arrivals at barriers and waits for them: who is told to be out of turn breaks something in execution, and others do not.
+//! Arrivals at barriers and waits for them: who is told to be out of turn breaks something in
+//! execution, and others do not.
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ fn without_the_rule_threads_are_seen_out_of_turn() {
 /// Stands for the address of a buffer.
 const BUFFER: u64 = u64::MAX;
 
-/// What came of launches in several orders: `hangs`, `opens early`, `races` if any does, in this order.
+/// What came of launches in several orders: `hangs`, `opens early`, `races` if any does, in this
+/// order.
 fn outcome(text: &str, kernel: &str, launch: &Launch) -> String {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("the text is well-formed");
@@ -202,7 +204,8 @@ define ptx_kernel void @f() \"nvvm.reqntid\"=\"{size}\" {{
     )
 }
 
-/// A number of threads that is reported is one for which those that come wait for ever; that of all, in whole waves, is not reported.
+/// A number of threads that is reported is one for which those that come wait for ever; that of
+/// all, in whole waves, is not reported.
 #[test]
 fn counts_that_are_reported_are_waited_for_in_vain() {
     let mut reported = 0;

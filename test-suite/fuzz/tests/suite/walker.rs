@@ -58,7 +58,8 @@ struct Compared {
     less_precise: usize,
 }
 
-/// What our walker and LLVM's say of the loads of a function. Nothing where the accesses are not the same.
+/// What our walker and LLVM's say of the loads of a function. Nothing where the accesses are not
+/// the same.
 fn compare(
     session: &Session,
     function: FunctionId,
@@ -141,12 +142,14 @@ fn of_kernels_beside_llvms() {
         let path = manifest.compile(&compiler, &variant, &folder).expect("it compiles");
         compare_file(&opt, &path, &mut compared);
     }
-    // What is less precise are mostly calls, of whose arguments LLVM knows more, and pointers that change in cycles.
+    // What is less precise are mostly calls, of whose arguments LLVM knows more, and pointers that
+    // change in cycles.
     assert!(compared.equal > 1_000 && compared.more_precise > 20, "{compared:?}");
     assert!(compared.less_precise * 25 < compared.equal, "{compared:?}");
 }
 
-/// When each thread last wrote each byte, executed each store, and entered each block of the kernel.
+/// When each thread last wrote each byte, executed each store, and entered each block of the
+/// kernel.
 struct Watch<'a> {
     session: &'a Session,
     input: FunctionId,
@@ -231,7 +234,8 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What is claimed is that a thread writes nothing of what a load reads behind the definition that is named.
+/// What is claimed is that a thread writes nothing of what a load reads behind the definition that
+/// is named.
 fn executed(is_wrong: bool) -> (u64, Vec<String>) {
     let (mut checked, mut wrong) = (0, Vec::new());
     for seed in (0..180).filter(|seed| seed % 3 == 1) {

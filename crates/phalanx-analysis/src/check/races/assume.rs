@@ -155,8 +155,8 @@ impl Assumptions {
         }
     }
 
-    /// Remembers what a decision is about. Two decisions about one argument may contradict each other
-    /// where one of them is about a quotient, remainder or the like of it.
+    /// Remembers what a decision is about. Two decisions about one argument may contradict each
+    /// other where one of them is about a quotient, remainder or the like of it.
     fn doubt(&mut self, terms: &Terms, bases: [Base; 2]) {
         for (leaf, is_derived) in bases.iter().flat_map(|&base| terms.leaves(base)) {
             let before = self.about.entry(leaf).or_insert((bases, is_derived));

@@ -20,13 +20,13 @@
 //! # How
 //!
 //! The kernel is executed for each thread of a workgroup as far as its indices and conditions are
-//! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads are
-//! compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with one
-//! are known where they can be only one place of their object ([`settle`]), those with data are
+//! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads
+//! are compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with
+//! one are known where they can be only one place of their object ([`settle`]), those with data are
 //! held against others of the whole array ([`scattered`]), stores to global memory with one address
-//! for all threads are compared with themselves ([`lost`]), and where a branch
-//! does, both ways are tried ([`assume`]). Data is not followed: where a condition depends on it,
-//! what is executed under it is left out. So each access that is looked at is executed.
+//! for all threads are compared with themselves ([`lost`]), and where a branch does, both ways are
+//! tried ([`assume`]). Data is not followed: where a condition depends on it, what is executed
+//! under it is left out. So each access that is looked at is executed.
 //!
 //! An *error* is about a workgroup of the only size that launches can have. Where sizes are not
 //! known, several are tried, and what goes wrong in all of them is a *warning* ([`launches`]).

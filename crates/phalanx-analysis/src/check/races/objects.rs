@@ -1,7 +1,7 @@
 //! Accesses, and the objects that they lead to.
 //!
-//! An address is a base and an offset. Its *root* is the variable, argument or stack slot among what
-//! the base is a sum of:
+//! An address is a base and an offset. Its *root* is the variable, argument or stack slot among
+//! what the base is a sum of:
 //!
 //! ```text
 //! @tile + 28           root @tile, element known

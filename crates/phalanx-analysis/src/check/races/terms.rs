@@ -9,9 +9,9 @@
 //! %p = getelementptr i32, ptr addrspace(3) @tile, i32 %tid   ; @tile + 28
 //! ```
 //!
-//! Bases are interned by how they are computed, so two values with one base differ by the difference
-//! of their offsets, in whatever threads they were computed. Extensions are taken not to wrap: an
-//! index that wraps leads out of its object.
+//! Bases are interned by how they are computed, so two values with one base differ by the
+//! difference of their offsets, in whatever threads they were computed. Extensions are taken not to
+//! wrap: an index that wraps leads out of its object.
 //!
 //! O(operands) for each operation.
 

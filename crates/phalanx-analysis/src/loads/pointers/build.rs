@@ -1,4 +1,5 @@
-//! How [`PointerFlow`] is made: sets of values and of versions of private memory, then what is done with them.
+//! How [`PointerFlow`] is made: sets of values and of versions of private memory, then what is done
+//! with them.
 
 use std::sync::Arc;
 
@@ -205,7 +206,8 @@ pub(super) fn done_by(
     merged(read.into_iter().chain(sinks_of(code, flow, private, inst)))
 }
 
-/// Pointers in private memory that an instruction reads otherwise than as the pointers that they are.
+/// Pointers in private memory that an instruction reads otherwise than as the pointers that they
+/// are.
 fn read_otherwise(
     code: Code<'_>,
     private: &PrivateMemory,

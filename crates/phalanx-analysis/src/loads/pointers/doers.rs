@@ -1,7 +1,9 @@
 //! Who does what with which objects, of a function that is edited.
 //!
-//! A [`PointerFlow`](super::PointerFlow) tells of each thing that is done with an object only who is the first to do it, by number. Here are all, so that the next is found when
-//! the first has gone. O(log of instructions) for what an instruction does, and O(instructions that do the same to others) where a first has gone.
+//! A [`PointerFlow`](super::PointerFlow) tells of each thing that is done with an object only who
+//! is the first to do it, by number. Here are all, so that the next is found when the first has
+//! gone. O(log of instructions) for what an instruction does, and O(instructions that do the same
+//! to others) where a first has gone.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -58,7 +60,8 @@ impl Doers {
         }
     }
 
-    /// Notes what an instruction does now, and brings up to date who is the first. Whether somebody else is, of something.
+    /// Notes what an instruction does now, and brings up to date who is the first. Whether somebody
+    /// else is, of something.
     pub(super) fn set(
         &mut self,
         inst: InstId,
@@ -113,7 +116,8 @@ fn leave(
     true
 }
 
-/// Makes an instruction the first to do something with those objects with which none before it does. Whether there are any of which it was not.
+/// Makes an instruction the first to do something with those objects with which none before it
+/// does. Whether there are any of which it was not.
 fn take(inst: InstId, objects: Objects, sink: Sink, firsts: &mut Vec<First>) -> bool {
     let mut own = objects;
     for (by, of, _) in firsts.iter_mut().filter(|(_, _, other)| *other == sink) {

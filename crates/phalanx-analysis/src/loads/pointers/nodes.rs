@@ -1,7 +1,7 @@
 //! What the sets of pointers are unions of.
 //!
-//! There is a set for each pointer that is made from several others or loaded from private memory, and one for each version of
-//! private memory: the nodes. O(operands) for each.
+//! There is a set for each pointer that is made from several others or loaded from private memory,
+//! and one for each version of private memory: the nodes. O(operands) for each.
 
 use phalanx_ir::{InstId, Value};
 

@@ -1,9 +1,10 @@
 //! What functions that are called do with private memory, by their [summaries](crate::summary).
 //!
-//! A call that is given the address of a private object is a definition of the slots that the function may write. What it leaves
-//! there is an outcome of the summary: own sources, those of arguments, and those of what the function finds in the parts of
-//! objects that it reads. A definition that is not certain reads the version before it as well, as any other. The result of a call is an
-//! outcome of that kind, too.
+//! A call that is given the address of a private object is a definition of the slots that the
+//! function may write. What it leaves there is an outcome of the summary: own sources, those of
+//! arguments, and those of what the function finds in the parts of objects that it reads. A
+//! definition that is not certain reads the version before it as well, as any other. The result of
+//! a call is an outcome of that kind, too.
 
 use phalanx_core::divergence::{Definition, Transfer};
 use phalanx_ir::{InstId, flow::node_of};
@@ -62,7 +63,8 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
                 found.all = found.all.union(Dependence::PLAIN);
             }
         }
-        // Threads of several rounds have it together, or there is another summary than when the memory was looked at.
+        // Threads of several rounds have it together, or there is another summary than when the
+        // memory was looked at.
         _ => found.sources = SourceSet::OPAQUE_THREAD,
     }
     let mut image = (found.all != Dependence::PLAIN && !found.reads.is_empty())
@@ -86,7 +88,8 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
     Some(Row { key, block, what })
 }
 
-/// What the result of a call depends on besides arguments: what the function finds in private memory.
+/// What the result of a call depends on besides arguments: what the function finds in private
+/// memory.
 pub(super) fn result(make: &Make<'_, '_>, call: InstId, reads: &mut SmallVec<[Read; 4]>) {
     let known = of_call(make.code, make.rules.calls(), call);
     let through = known.as_ref().and_then(|summary| summary.through.as_ref());

@@ -78,7 +78,8 @@ impl RowNumbers {
         found
     }
 
-    /// Brings the rows of a table, and what loads read, up to date: all, or those of some objects, of which alone `rows` tells then.
+    /// Brings the rows of a table, and what loads read, up to date: all, or those of some objects,
+    /// of which alone `rows` tells then.
     pub(in crate::lower) fn update(
         &mut self,
         rows: &MemoryRows,
@@ -113,7 +114,8 @@ impl RowNumbers {
                 })
             })
             .collect();
-        // What is not grown keeps its length: where there are no rows the numbers that are left out would become values.
+        // What is not grown keeps its length: where there are no rows the numbers that are left out
+        // would become values.
         if end > table.len() {
             table.grow(end, 0);
         }
@@ -241,7 +243,8 @@ fn entries(
 mod tests {
     use super::*;
 
-    /// Else the number of the first one would be known to nobody, and the next repair would take another.
+    /// Else the number of the first one would be known to nobody, and the next repair would take
+    /// another.
     #[test]
     fn what_is_defined_twice_has_two_numbers() {
         let key = RowKey { alloca: 1, offset: 0, is_phi: false, at: 7, nth: 0 };

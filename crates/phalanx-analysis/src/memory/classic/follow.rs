@@ -2,17 +2,22 @@
 //!
 //! # What
 //!
-//! The [form](crate::memory::form) is another one only where an instruction does something else to memory than before, comes, goes or moves, or where the graph is another one. What an
-//! instruction does follows from itself and from what functions promise. Whether what a load reads never changes follows from promises, which are
-//! known to be the same to whoever keeps the form, from marks, of which it tells what has changed, and from what the address is made from by steps and casts.
+//! The [form](crate::memory::form) is another one only where an instruction does something else to
+//! memory than before, comes, goes or moves, or where the graph is another one. What an instruction
+//! does follows from itself and from what functions promise. Whether what a load reads never
+//! changes follows from promises, which are known to be the same to whoever keeps the form, from
+//! marks, of which it tells what has changed, and from what the address is made from by steps and
+//! casts.
 //!
 //! # How
 //!
-//! A load is another one only if an instruction on the way from its address up has been changed. Let the first of these be the one next to the load: all
-//! before it are as they were, so the load is found from it by going down from addresses to what is made from them. From each changed
+//! A load is another one only if an instruction on the way from its address up has been changed.
+//! Let the first of these be the one next to the load: all before it are as they were, so the load
+//! is found from it by going down from addresses to what is made from them. From each changed
 //! address that is done for a bounded number of instructions; beyond, nothing is known.
 //!
-//! **Complexity.** That of [`Form::follow`](crate::memory::form); times the bound for changed instructions that are addresses.
+//! **Complexity.** That of [`Form::follow`](crate::memory::form); times the bound for changed
+//! instructions that are addresses.
 
 use phalanx_ir::{Body, InstId, Opcode};
 
@@ -29,8 +34,9 @@ use crate::memory::{
 const MADE: usize = 256;
 
 impl ClassicMemorySsa {
-    /// The form after an edit, where something else is said by `never_changes`, as for [`ClassicMemorySsa::new`], of some other loads. Promises of functions and
-    /// constant variables are the same.
+    /// The form after an edit, where something else is said by `never_changes`, as for
+    /// [`ClassicMemorySsa::new`], of some other loads. Promises of functions and constant variables
+    /// are the same.
     #[must_use]
     pub fn follow(
         &self,
@@ -69,7 +75,8 @@ impl ClassicMemorySsa {
     }
 }
 
-/// Calls for loads from what is made from an address by steps and casts; false if there is too much of that.
+/// Calls for loads from what is made from an address by steps and casts; false if there is too much
+/// of that.
 fn each_load(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool {
     let mut work: smallvec::SmallVec<[InstId; 8]> = smallvec::SmallVec::from_slice(&[address]);
     let mut left = MADE;

@@ -2,10 +2,12 @@
 //!
 //! # What
 //!
-//! An edit tells which blocks lead elsewhere, come, go, or are reached or not as they were not before ([`Edited`](crate::edited::Edited)). From these follows
-//! which blocks are entered otherwise; which ones have another immediate dominator is compared.
+//! An edit tells which blocks lead elsewhere, come, go, or are reached or not as they were not
+//! before ([`Edited`](crate::edited::Edited)). From these follows which blocks are entered
+//! otherwise; which ones have another immediate dominator is compared.
 //!
-//! **Complexity.** O(edges of the blocks that are told of) where the graph is the same, else O(blocks), a comparison each.
+//! **Complexity.** O(edges of the blocks that are told of) where the graph is the same, else
+//! O(blocks), a comparison each.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{BlockId, flow::node_of};
@@ -27,19 +29,22 @@ pub(super) struct Change<'a> {
     pub(super) before: Graph<'a>,
     pub(super) now: Graph<'a>,
     pub(super) is_same_graph: bool,
-    /// The blocks that the edit tells of, new ones, and others about which something else is known than before. Sorted.
+    /// The blocks that the edit tells of, new ones, and others about which something else is known
+    /// than before. Sorted.
     pub(super) blocks: Vec<Node>,
-    /// Blocks that are entered otherwise: over another edge, or over one from a block that was reached and is not, or the other way round. Sorted.
+    /// Blocks that are entered otherwise: over another edge, or over one from a block that was
+    /// reached and is not, or the other way round. Sorted.
     pub(super) entered: Vec<Node>,
-    /// Blocks that can be reached and have another immediate dominator, or could not be reached; in the tree's preorder.
+    /// Blocks that can be reached and have another immediate dominator, or could not be reached; in
+    /// the tree's preorder.
     pub(super) moved: Vec<Node>,
     /// Blocks that could be reached and cannot.
     pub(super) gone: Vec<Node>,
 }
 
 impl<'a> Change<'a> {
-    /// With these blocks, of which an edit tells; none if it was of instructions alone. None if the function begins elsewhere, or blocks have lost their
-    /// numbers.
+    /// With these blocks, of which an edit tells; none if it was of instructions alone. None if the
+    /// function begins elsewhere, or blocks have lost their numbers.
     pub(super) fn new(graphs: Graphs<'a>, blocks: Option<&[BlockId]>) -> Option<Self> {
         let Graphs { before, now } = graphs;
         let is_same_graph = blocks.is_none();

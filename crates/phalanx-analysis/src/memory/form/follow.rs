@@ -2,21 +2,26 @@
 //!
 //! # What
 //!
-//! The form follows from what each instruction does, from the order of those that do anything in each block, and from the graph. So with the same graph
+//! The form follows from what each instruction does, from the order of those that do anything in
+//! each block, and from the graph. So with the same graph
 //!
-//! - only the rows of blocks change in which an instruction does something else than before, comes, goes or moves. Of the others in such a block it is known
-//!   what they do;
-//! - the other level changes for a variable only if one of these blocks begins to use or define it or ceases to.
+//! - only the rows of blocks change in which an instruction does something else than before, comes,
+//!   goes or moves. Of the others in such a block it is known what they do;
+//! - the other level changes for a variable only if one of these blocks begins to use or define it
+//!   or ceases to.
 //!
-//! An instruction of which the same is known as before, and that stands where it stood among those that do anything ([`place`](crate::memory::place)),
-//! costs no look at its block.
+//! An instruction of which the same is known as before, and that stands where it stood among those
+//! that do anything ([`place`](crate::memory::place)), costs no look at its block.
 //!
-//! With another graph the rows of the blocks that the edit tells of are put together anew, whatever is known of their instructions: what a row says also
-//! depends on whether its block can be reached. The other level is looked at for each variable. It is [repaired](super::joins) either way, and often is what it
-//! was; where a good part of the blocks is another, it is made anew.
+//! With another graph the rows of the blocks that the edit tells of are put together anew, whatever
+//! is known of their instructions: what a row says also depends on whether its block can be
+//! reached. The other level is looked at for each variable. It is [repaired](super::joins) either
+//! way, and often is what it was; where a good part of the blocks is another, it is made anew.
 //!
-//! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise), and for each variable of which the second level may be
-//! otherwise what its repair costs; with another graph O(blocks) besides, to compare dominator trees. Copying tables: see [`pages`](crate::memory::pages).
+//! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise),
+//! and for each variable of which the second level may be otherwise what its repair costs; with
+//! another graph O(blocks) besides, to compare dominator trees. Copying tables: see
+//! [`pages`](crate::memory::pages).
 
 use std::sync::Arc;
 
@@ -37,7 +42,8 @@ use super::{
 use crate::memory::{Followed, place::neighbours, ssa::Pruning};
 use crate::policy::most_blocks;
 
-/// Of how many instructions of a block it is looked at where they stand before the block is looked at as a whole.
+/// Of how many instructions of a block it is looked at where they stand before the block is looked
+/// at as a whole.
 const FEW: usize = 8;
 
 /// An instruction that may do something else than before.
@@ -49,8 +55,9 @@ pub(in crate::memory) struct Look {
 }
 
 impl Form {
-    /// The form after some instructions were inserted, removed, moved or changed, and `blocks` as in [`Edited`](crate::edited::Edited). `looked` has all of
-    /// these instructions, and may have others.
+    /// The form after some instructions were inserted, removed, moved or changed, and `blocks` as
+    /// in [`Edited`](crate::edited::Edited). `looked` has all of these instructions, and may have
+    /// others.
     pub(in crate::memory) fn follow(
         &self,
         body: &Body,
@@ -149,7 +156,8 @@ impl Form {
         blocks
     }
 
-    /// Whether the instructions before and behind one in its block that do anything are those that they were, as far as that is easily told.
+    /// Whether the instructions before and behind one in its block that do anything are those that
+    /// they were, as far as that is easily told.
     fn is_in_place(&self, body: &Body, inst: InstId) -> bool {
         let Some((_, entries, first)) = self.entries(inst) else { return false };
         let own = entries[first..].iter().take_while(|entry| entry.inst == inst).count();
@@ -158,8 +166,8 @@ impl Form {
         neighbours(body, inst, |inst| self.place(inst).is_some()) == Some([before, behind])
     }
 
-    /// Brings the second level up to date, of all variables with another graph, else of those that some block begins or ceases to use or define; whether it is
-    /// another one.
+    /// Brings the second level up to date, of all variables with another graph, else of those that
+    /// some block begins or ceases to use or define; whether it is another one.
     fn join(&mut self, change: &Change<'_>, before: &Rows, otherwise: Does) -> bool {
         let (matters, pruning) = match self.is_pruned {
             true => (otherwise.uses | otherwise.defines, Pruning::Live),

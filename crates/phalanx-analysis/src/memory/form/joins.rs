@@ -2,20 +2,25 @@
 //!
 //! # What
 //!
-//! On this level a block defines a variable or does not, and which of its instructions does is nothing to others: the version behind it is *the end of the block*.
-//! So the version on entry to a block is that on entry to the function, the phi of a block, or the end of a block.
+//! On this level a block defines a variable or does not, and which of its instructions does is
+//! nothing to others: the version behind it is *the end of the block*. So the version on entry to a
+//! block is that on entry to the function, the phi of a block, or the end of a block.
 //!
 //! # How
 //!
-//! Phis are placed at the iterated dominance frontier of the blocks that define (Cytron and others, 1991), and kept if they are live where only live ones are
-//! wanted. No definition replaces all of a variable, so a phi is live if a block with a use can be reached from it. Then versions are handed down the
-//! dominator tree: a block without a phi begins with what its immediate dominator ends with.
+//! Phis are placed at the iterated dominance frontier of the blocks that define (Cytron and others,
+//! 1991), and kept if they are live where only live ones are wanted. No definition replaces all of
+//! a variable, so a phi is live if a block with a use can be reached from it. Then versions are
+//! handed down the dominator tree: a block without a phi begins with what its immediate dominator
+//! ends with.
 //!
-//! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at. After an edit it is [repaired](repair).
+//! All follows from the graph and from which blocks use and define the variable, and no instruction
+//! is looked at. After an edit it is [repaired](repair).
 //!
-//! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by block; those of a block that can be reached alone. Where a phi is
-//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other
-//! blocks does not depend on who reads what.
+//! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by
+//! block; those of a block that can be reached alone. Where a phi is dropped, the block begins with
+//! [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so
+//! that what is stored of other blocks does not depend on who reads what.
 //!
 //! **Complexity.** O(blocks + edges), for each variable.
 

@@ -1,12 +1,15 @@
 //! What each block does to memory variables, in order: the first level of the [form](super).
 //!
-//! Rows of [`BLOCKS`] blocks that follow each other by number are kept in one page, so that there are few allocations from scratch, and a row is replaced at the
-//! price of its page. Within a row a definition is known by its position.
+//! Rows of [`BLOCKS`] blocks that follow each other by number are kept in one page, so that there
+//! are few allocations from scratch, and a row is replaced at the price of its page. Within a row a
+//! definition is known by its position.
 //!
-//! **Invariants.** Entries of an instruction stand together, in order of variables. What a row says of a block that cannot be reached is which instructions do
-//! what; it has no definitions for others to see, and its entries none before them.
+//! **Invariants.** Entries of an instruction stand together, in order of variables. What a row says
+//! of a block that cannot be reached is which instructions do what; it has no definitions for
+//! others to see, and its entries none before them.
 //!
-//! **Complexity.** O(touches) from scratch; replacing or adding a row: O(touches of [`BLOCKS`] blocks, and blocks / [`BLOCKS`] / 128).
+//! **Complexity.** O(touches) from scratch; replacing or adding a row: O(touches of [`BLOCKS`]
+//! blocks, and blocks / [`BLOCKS`] / 128).
 
 use std::sync::Arc;
 
@@ -74,7 +77,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Adds the row of the next block. `insts` are its instructions in order, at least those that do anything.
+    /// Adds the row of the next block. `insts` are its instructions in order, at least those that
+    /// do anything.
     pub(super) fn push(
         &mut self,
         insts: impl Iterator<Item = (InstId, Does)>,
@@ -181,8 +185,8 @@ impl Rows {
         found
     }
 
-    /// Replaces rows: those of some blocks, in order, by the first ones of some pages. There are so many blocks then, no fewer than before; who is new has an empty
-    /// row if it is given none.
+    /// Replaces rows: those of some blocks, in order, by the first ones of some pages. There are so
+    /// many blocks then, no fewer than before; who is new has an empty row if it is given none.
     pub(super) fn set(&mut self, rows: &[(Node, Page)], blocks: usize) {
         let grown = self.len()..blocks.max(self.len());
         self.blocks = grown.end as u32;

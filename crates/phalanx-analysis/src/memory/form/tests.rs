@@ -1,4 +1,5 @@
-//! The form against the general one of [`ssa`](crate::memory::ssa), and edits of it against the form from scratch.
+//! The form against the general one of [`ssa`](crate::memory::ssa), and edits of it against the
+//! form from scratch.
 
 mod flow;
 

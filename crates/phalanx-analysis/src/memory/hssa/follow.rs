@@ -2,23 +2,33 @@
 //!
 //! # What
 //!
-//! The [form](crate::memory::form) is another one only where an instruction touches other classes than before, comes, goes or moves, or where the graph is another one. What an
-//! instruction touches follows from
+//! The [form](crate::memory::form) is another one only where an instruction touches other classes
+//! than before, comes, goes or moves, or where the graph is another one. What an instruction
+//! touches follows from
 //!
-//! - itself: its operation, ordering, flags, the types of its operands, and what it calls. A change of these is in the journal;
-//! - whether it touches private slots, and of a call which objects: from private memory. With another one, all instructions are looked at that touch
-//!   slots there or in that of before and not in both, and calls of which the objects may be others;
-//! - which objects the arguments of such a call are made from. They are looked for a number of steps up, so the same private memory does not say that
-//!   as many are found: when a step changes, the calls are looked at that are given what is made from it;
-//! - where its operands may lead ([`MemoryKinds`](crate::spaces::MemoryKinds)): that may change although the instruction does not, so whoever reads
-//!   a value of which something else is known is looked at as well;
-//! - what the functions that it calls promise and do: whoever keeps the form knows that these are the same;
-//! - whether its block can be reached: a block of which that is another answer is told of, with its instructions.
+//! - itself: its operation, ordering, flags, the types of its operands, and what it calls. A change
+//!   of these is in the journal;
+//! - whether it touches private slots, and of a call which objects: from private memory. With
+//!   another one, all instructions are looked at that touch slots there or in that of before and
+//!   not in both, and calls of which the objects may be others;
+//! - which objects the arguments of such a call are made from. They are looked for a number of
+//!   steps up, so the same private memory does not say that as many are found: when a step changes,
+//!   the calls are looked at that are given what is made from it;
+//! - where its operands may lead ([`MemoryKinds`](crate::spaces::MemoryKinds)): that may change
+//!   although the instruction does not, so whoever reads a value of which something else is known
+//!   is looked at as well;
+//! - what the functions that it calls promise and do: whoever keeps the form knows that these are
+//!   the same;
+//! - whether its block can be reached: a block of which that is another answer is told of, with its
+//!   instructions.
 //!
-//! Nothing else is read, so an instruction that touches no class, before and after, is nothing to it.
+//! Nothing else is read, so an instruction that touches no class, before and after, is nothing to
+//! it.
 //!
-//! **Complexity.** That of [`Form::follow`](crate::memory::form), for changed instructions and users of values that lead elsewhere; times a bound for changed steps. With another
-//! private memory O(touches of slots), a comparison each but for those between the first and the last one that differs.
+//! **Complexity.** That of [`Form::follow`](crate::memory::form), for changed instructions and
+//! users of values that lead elsewhere; times a bound for changed steps. With another private
+//! memory O(touches of slots), a comparison each but for those between the first and the last one
+//! that differs.
 
 use std::sync::Arc;
 
@@ -37,7 +47,8 @@ use crate::memory::{
 const MADE: usize = 256;
 
 impl MemorySsa {
-    /// The form after an edit; something else is known of where the results of `others` lead. What is known of calls is the same.
+    /// The form after an edit; something else is known of where the results of `others` lead. What
+    /// is known of calls is the same.
     #[must_use]
     pub fn follow(
         &self,
@@ -89,7 +100,8 @@ impl MemorySsa {
     }
 }
 
-/// Calls for calls that are given what is made from an address by steps; false if too much is made from it.
+/// Calls for calls that are given what is made from an address by steps; false if too much is made
+/// from it.
 fn each_call(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool {
     let mut work: smallvec::SmallVec<[InstId; 8]> = smallvec::SmallVec::from_slice(&[address]);
     let mut left = MADE;
@@ -111,7 +123,8 @@ fn each_call(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool
     true
 }
 
-/// The touches of two private memories but for those at the beginning and at the end that are of the same instructions and objects.
+/// The touches of two private memories but for those at the beginning and at the end that are of
+/// the same instructions and objects.
 fn otherwise<'a>(one: &'a PrivateMemory, other: &'a PrivateMemory) -> [&'a [Touch]; 2] {
     let (mut a, mut b) = (one.touches(), other.touches());
     let is_same = |a: &Touch, b: &Touch| a.inst == b.inst && one.object(a) == other.object(b);

@@ -1,15 +1,19 @@
-//! What two private memories of one function have in common: that of before an edit, and that of behind it.
+//! What two private memories of one function have in common: that of before an edit, and that of
+//! behind it.
 //!
 //! # What
 //!
-//! Numbers of slots, touches and phis are those of the memory that they are in, so an edit moves them. Who has found something for each version asks
-//! [`PrivateMemory::renumbered`] which version was which, and of what it has to think again: instructions that touch something else than they did, or the
-//! same where other versions reach, and phis in which other versions meet.
+//! Numbers of slots, touches and phis are those of the memory that they are in, so an edit moves
+//! them. Who has found something for each version asks [`PrivateMemory::renumbered`] which version
+//! was which, and of what it has to think again: instructions that touch something else than they
+//! did, or the same where other versions reach, and phis in which other versions meet.
 //!
 //! # How
 //!
-//! A slot is known by its object and bytes, a touch by instruction, slot and what it does there (if there are several such, by which of them), and a phi by block and slot. What is known by the
-//! same is the same version, if it is one in both; whether it holds the same is for the asker to find.
+//! A slot is known by its object and bytes, a touch by instruction, slot and what it does there (if
+//! there are several such, by which of them), and a phi by block and slot. What is known by the
+//! same is the same version, if it is one in both; whether it holds the same is for the asker to
+//! find.
 //!
 //! **Complexity.** O(touches + entries of phis), of both.
 
@@ -23,7 +27,8 @@ use crate::memory::ssa::{LEFT_OUT, Version};
 /// Which version was which, and what is otherwise. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Renumbered {
-    /// By [number](PrivateMemory::number_of) of a version as it is now: the number that it had, if it was there.
+    /// By [number](PrivateMemory::number_of) of a version as it is now: the number that it had, if
+    /// it was there.
     versions: Vec<u32>,
     /// Instructions, also those that touch nothing any longer. Each once.
     pub(crate) insts: Vec<InstId>,
@@ -32,7 +37,8 @@ pub(crate) struct Renumbered {
 }
 
 impl Renumbered {
-    /// A table by number of versions, of what was known of each; what was not there has the default.
+    /// A table by number of versions, of what was known of each; what was not there has the
+    /// default.
     pub(crate) fn table<T: Clone + Default>(&self, before: &[T]) -> Vec<T> {
         let known = |old: &u32| before.get(*old as usize).cloned().unwrap_or_default();
         self.versions.iter().map(known).collect()
@@ -60,7 +66,8 @@ impl PrivateMemory {
         }
     }
 
-    /// What has become of the versions of another one, which was that of the same function before an edit of instructions.
+    /// What has become of the versions of another one, which was that of the same function before
+    /// an edit of instructions.
     pub(crate) fn renumbered(&self, before: &Self) -> Renumbered {
         let versions = vec![LEFT_OUT; self.version_count()];
         let mut compared = Compared { now: self, before, slots: self.old_slots(before), versions };

@@ -2,24 +2,29 @@
 //!
 //! # What
 //!
-//! What [`PrivateMemory`] says follows from the allocas, from who lets the address of which escape, and from what is done with the others. So
-//! it stays as it is unless a changed instruction
+//! What [`PrivateMemory`] says follows from the allocas, from who lets the address of which escape,
+//! and from what is done with the others. So it stays as it is unless a changed instruction
 //!
 //! - is an alloca, or the address of a private object;
-//! - is the *witness* of an object that is not private: one instruction that lets its address escape, or one of the steps from the object to
-//!   there. While that stands, whatever else is done with the object is nothing to private memory;
-//! - has, or had, the address of a private object for an operand, and does not do with it what it did, or not where. A store of another
-//!   value does, and a load of another type of that size; and a comparison that comes or goes never did anything.
+//! - is the *witness* of an object that is not private: one instruction that lets its address
+//!   escape, or one of the steps from the object to there. While that stands, whatever else is done
+//!   with the object is nothing to private memory;
+//! - has, or had, the address of a private object for an operand, and does not do with it what it
+//!   did, or not where. A store of another value does, and a load of another type of that size; and
+//!   a comparison that comes or goes never did anything.
 //!
-//! Where objects are of no interest unless addresses are put there or loaded from there, integers count as addresses if one integer at least is made a
-//! pointer: then that instruction is a witness, and else there must be none.
+//! Where objects are of no interest unless addresses are put there or loaded from there, integers
+//! count as addresses if one integer at least is made a pointer: then that instruction is a
+//! witness, and else there must be none.
 //!
-//! Where functions that are called are followed, every instruction that has to do with an object counts.
+//! Where functions that are called are followed, every instruction that has to do with an object
+//! counts.
 //!
 //! # How
 //!
-//! Sets of instructions, and the accesses of each instruction, which are found again from its operands. An instruction is where it was
-//! among those that touch private memory if the next ones before and behind it are the same as before: of all instructions that were not changed the order
+//! Sets of instructions, and the accesses of each instruction, which are found again from its
+//! operands. An instruction is where it was among those that touch private memory if the next ones
+//! before and behind it are the same as before: of all instructions that were not changed the order
 //! is what it was. Instructions that touch nothing are stepped over, a bounded number of them.
 //!
 //! **Complexity.** O(operands of changed instructions), times the steps of an address.
@@ -74,13 +79,15 @@ impl Concern {
 }
 
 impl PrivateMemory {
-    /// Whether an instruction gives an address of an object, however many steps away. Not told where calls are followed.
+    /// Whether an instruction gives an address of an object, however many steps away. Not told
+    /// where calls are followed.
     pub(in crate::memory) fn is_address(&self, inst: InstId) -> bool {
         self.concern.addresses.contains(inst)
     }
 
-    /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed, but for where pointers
-    /// come from. The graph is the same, or there were no objects.
+    /// Whether anything here may be otherwise after these instructions were inserted, removed,
+    /// moved or changed, but for where pointers come from. The graph is the same, or there were no
+    /// objects.
     #[must_use]
     pub fn concerns_objects(
         &self,
@@ -105,7 +112,8 @@ impl PrivateMemory {
         })
     }
 
-    /// Whether integers may have become pointers that were none, or none any more, where that matters.
+    /// Whether integers may have become pointers that were none, or none any more, where that
+    /// matters.
     pub(super) fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
         let matters = self.concern.reach.is_some_and(|reach| reach.wanted != Wanted::All);
         matters
@@ -128,7 +136,8 @@ impl PrivateMemory {
         })
     }
 
-    /// Whether an instruction does with private objects what it did, at the same place among those that do anything.
+    /// Whether an instruction does with private objects what it did, at the same place among those
+    /// that do anything.
     fn is_as_before(
         &self,
         code: Code<'_>,
@@ -170,7 +179,8 @@ impl PrivateMemory {
         &rest[..count]
     }
 
-    /// Whether the instructions that touch private memory before and behind one are those that they were.
+    /// Whether the instructions that touch private memory before and behind one are those that they
+    /// were.
     fn is_in_place(&self, body: &Body, inst: InstId) -> Option<bool> {
         let touches = self.of(inst);
         let (first, last) = (touches.first()?.event, touches.last()?.event);

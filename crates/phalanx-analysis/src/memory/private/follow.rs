@@ -2,15 +2,19 @@
 //!
 //! # What
 //!
-//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or [`PrivateMemory::with_pointees`], found after an edit from what was known before: only
-//! objects are looked at again with which a changed instruction has to do, or had, and those to which an edit of the [`graph`] is something.
+//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or
+//! [`PrivateMemory::with_pointees`], found after an edit from what was known before: only objects
+//! are looked at again with which a changed instruction has to do, or had, and those to which an
+//! edit of the [`graph`] is something.
 //!
 //! # Why
 //!
-//! What is said of an object follows from the instructions that have its address for an operand, and from nothing else. Two objects hang together if one
-//! instruction has both: a copy from one to the other, a call that is given both, a store of the address of one to the other. So the objects that hang
-//! together with the one in question, a *component*, have slots and an SSA form of their own, which is made as that of a whole function is, from
-//! the instructions that have to do with them. These are found from def-use lists ([`gather`]).
+//! What is said of an object follows from the instructions that have its address for an operand,
+//! and from nothing else. Two objects hang together if one instruction has both: a copy from one to
+//! the other, a call that is given both, a store of the address of one to the other. So the objects
+//! that hang together with the one in question, a *component*, have slots and an SSA form of their
+//! own, which is made as that of a whole function is, from the instructions that have to do with
+//! them. These are found from def-use lists ([`gather`]).
 //!
 //! # How
 //!
@@ -162,8 +166,9 @@ pub(crate) struct Changed {
     pub(crate) patches: Patches,
     /// Other patches of which parts tell of something else.
     pub(crate) parts: Vec<Part>,
-    /// Loads that have come to read private memory or read none any more, and calls that are given something else of it; operands of
-    /// whatever has an operand that may be private and could not, or the other way round.
+    /// Loads that have come to read private memory or read none any more, and calls that are given
+    /// something else of it; operands of whatever has an operand that may be private and could not,
+    /// or the other way round.
     pub(crate) others: Vec<InstId>,
 }
 
@@ -267,7 +272,8 @@ impl SlotFollower {
         base.chain(self.patches.iter().flat_map(move |patch| of(&patch.memory)))
     }
 
-    /// Takes something else for what is known: instructions that may have to be looked at because of it, in order.
+    /// Takes something else for what is known: instructions that may have to be looked at because
+    /// of it, in order.
     pub(crate) fn replace(&mut self, code: Code<'_>, new: SlotFollower) -> Vec<InstId> {
         let looks = Looks { whole: self.looks.whole + 1, ..self.looks };
         let new = SlotFollower { frontier: self.frontier.take(), looks, ..new };
@@ -282,8 +288,8 @@ impl SlotFollower {
         others
     }
 
-    /// Brings it up to date after these instructions were inserted, removed, moved or changed, and what else is in question. None if it is to be made anew;
-    /// then it is as it was.
+    /// Brings it up to date after these instructions were inserted, removed, moved or changed, and
+    /// what else is in question. None if it is to be made anew; then it is as it was.
     pub(crate) fn follow(
         &mut self,
         code: Code<'_>,
@@ -496,8 +502,9 @@ impl SlotFollower {
     }
 }
 
-/// Whether an instruction that is in the code has nothing to do with addresses, and never had: it computes with numbers, and what it gives and the types
-/// of its operands have been what they are since it was made. Most that are edited do.
+/// Whether an instruction that is in the code has nothing to do with addresses, and never had: it
+/// computes with numbers, and what it gives and the types of its operands have been what they are
+/// since it was made. Most that are edited do.
 fn is_apart(code: Code<'_>, inst: InstId) -> bool {
     let (body, data) = (code.body, code.body.inst(inst));
     let is_of_numbers = |ty| match code.context.type_kind(ty) {

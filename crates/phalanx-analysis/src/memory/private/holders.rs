@@ -1,9 +1,10 @@
 //! Variables that hold one address: stack slots that are only loaded from, and stored to once.
 //!
-//! Code that is not optimised keeps each parameter in such a slot. Whatever is loaded from it after the store is the address that
-//! was stored, as often as the store is executed; what is loaded before is undef, and nothing is accessed through that. So a load is the
-//! address itself, if the store was met first when blocks are visited in the dominator tree's preorder; a load that was met
-//! before gives the slot up, and so does any other use of it.
+//! Code that is not optimised keeps each parameter in such a slot. Whatever is loaded from it after
+//! the store is the address that was stored, as often as the store is executed; what is loaded
+//! before is undef, and nothing is accessed through that. So a load is the address itself, if the
+//! store was met first when blocks are visited in the dominator tree's preorder; a load that was
+//! met before gives the slot up, and so does any other use of it.
 //!
 //! O(operands).
 
@@ -44,7 +45,8 @@ pub(in crate::memory::private) struct Holder {
     pub(in crate::memory::private) store: InstId,
 }
 
-/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that may have to do with them and can be reached.
+/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that
+/// may have to do with them and can be reached.
 pub(super) fn holders(
     code: Code<'_>,
     slots: impl Iterator<Item = InstId>,
@@ -104,7 +106,8 @@ pub(super) fn holders(
 
 /// The slot that an address is of, if it is the whole of it: the slot itself, or a cast of it.
 pub(super) fn slot_of(body: &Body, mut inst: InstId) -> Option<InstId> {
-    // However many there are: a use that is not seen to be one would be worse. Only where nobody comes a cast is made from itself.
+    // However many there are: a use that is not seen to be one would be worse. Only where nobody
+    // comes a cast is made from itself.
     for _ in 0..=body.id_count() {
         match body.inst(inst).opcode {
             Opcode::Alloca => return Some(inst),

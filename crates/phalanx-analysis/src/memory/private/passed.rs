@@ -5,8 +5,8 @@ use super::slots::Divided;
 use super::touch::{Effect, Slot};
 use crate::memory::ssa::EventKind;
 
-/// What the calls among the accesses of one instruction do to each slot: reads first, each slot once. A slot is
-/// defined for certain where parts that are surely written cover it together.
+/// What the calls among the accesses of one instruction do to each slot: reads first, each slot
+/// once. A slot is defined for certain where parts that are surely written cover it together.
 pub(super) fn calls_of(
     accesses: &[Access],
     slots: &[Slot],

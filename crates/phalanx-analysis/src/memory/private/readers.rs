@@ -1,7 +1,7 @@
 //! Who reads what versions of private memory hold.
 //!
-//! A fixpoint over values and over what memory holds has a node for each instruction and for each version; these are the ways from versions. O(touches +
-//! entries of phis).
+//! A fixpoint over values and over what memory holds has a node for each instruction and for each
+//! version; these are the ways from versions. O(touches + entries of phis).
 
 use phalanx_fixpoint::Subject;
 use phalanx_ir::InstId;

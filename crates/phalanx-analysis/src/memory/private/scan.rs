@@ -1,4 +1,5 @@
-//! The pass over a function that finds its private objects and what is done to them: steps 1 and 3 of [`super`].
+//! The pass over a function that finds its private objects and what is done to them: steps 1 and 3
+//! of [`super`].
 
 mod calls;
 mod finish;
@@ -22,7 +23,8 @@ use crate::memory::by_inst::InstSet;
 
 const NO_ADDRESS: u32 = u32::MAX;
 
-/// How many bytes a part of an object may have that counts as one scalar when a function that is called touches it.
+/// How many bytes a part of an object may have that counts as one scalar when a function that is
+/// called touches it.
 const SCALAR: i64 = 16;
 
 pub(super) struct Scan<'a> {
@@ -30,7 +32,8 @@ pub(super) struct Scan<'a> {
     around: Surroundings<'a>,
     reach: Reach,
     sizes: TypeSizes<'a>,
-    /// By instruction: the entry in `addresses`. No room for any when one instruction alone is looked at.
+    /// By instruction: the entry in `addresses`. No room for any when one instruction alone is
+    /// looked at.
     address: Entries,
     addresses: Vec<Address>,
     objects: Vec<Object>,
@@ -44,7 +47,8 @@ pub(super) struct Scan<'a> {
     users: Vec<(InstId, u32)>,
     /// The one that is looked at, with the operand.
     current: Option<(InstId, Value)>,
-    /// By argument that is a pointer: the entry in `addresses`. Empty where arguments are not followed.
+    /// By argument that is a pointer: the entry in `addresses`. Empty where arguments are not
+    /// followed.
     arguments: Vec<u32>,
     /// Slots that hold one address.
     holders: FxHashMap<InstId, Held>,
@@ -77,8 +81,8 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at these instructions, which are all that can be reached and have to do with these objects: stack slots, and what arguments
-    /// point to. Calls are followed.
+    /// Nothing seen yet, to look at these instructions, which are all that can be reached and have
+    /// to do with these objects: stack slots, and what arguments point to. Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
         around: Surroundings<'a>,
@@ -97,7 +101,8 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at all instructions that have to do with some objects. Calls are not followed.
+    /// Nothing seen yet, to look at all instructions that have to do with some objects. Calls are
+    /// not followed.
     pub(super) fn of_part(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
         let address = Entries::Some(FxHashMap::default());
         Scan { address, ..Scan::of_one(code, around, reach) }

@@ -92,7 +92,8 @@ pub(super) fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Sl
     Divided { slots: ranges }
 }
 
-/// What only wide accesses touch, between the slots that are there, sorted by object and first byte.
+/// What only wide accesses touch, between the slots that are there, sorted by object and first
+/// byte.
 fn gaps(slots: &[(u32, (i64, i64))], accesses: &[Access]) -> Vec<(u32, (i64, i64))> {
     let mut wide: Vec<(u32, (i64, i64))> = accesses
         .iter()

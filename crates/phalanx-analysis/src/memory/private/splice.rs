@@ -2,31 +2,40 @@
 //!
 //! # What
 //!
-//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an edit, of instructions or blocks, made from what it said before. It equals
-//! the one from scratch, and knows as much of what concerns it, so that it can be followed again.
+//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an
+//! edit, of instructions or blocks, made from what it said before. It equals the one from scratch,
+//! and knows as much of what concerns it, so that it can be followed again.
 //!
 //! # Why
 //!
-//! What is said of an object follows from the instructions that have its address for an operand, and from the graph. So the objects that are not in
-//! [`question`] keep their slots and versions: these only get other numbers. After an edit of blocks, [`Disturbed`] says which objects are in question for the graph
-//! alone; all that stands in these blocks counts as changed.
+//! What is said of an object follows from the instructions that have its address for an operand,
+//! and from the graph. So the objects that are not in [`question`] keep their slots and versions:
+//! these only get other numbers. After an edit of blocks, [`Disturbed`] says which objects are in
+//! question for the graph alone; all that stands in these blocks counts as changed.
 //!
-//! [`SlotFollower`](super::follow) goes another way: it puts patches beside a base, and who asks is answered from one or the other. Here the answer is one table, which is
-//! shared with who has the old one, compared, and handed out. For that it costs a copy.
+//! [`SlotFollower`](super::follow) goes another way: it puts patches beside a base, and who asks is
+//! answered from one or the other. Here the answer is one table, which is shared with who has the
+//! old one, compared, and handed out. For that it costs a copy.
 //!
 //! # How
 //!
 //! 1. [`question`] gathers the objects in question, and whoever has to do with them.
-//! 2. These instructions alone are scanned, in the order of a scan of the whole function: that is the *part*.
-//! 3. [`tables`] takes what is said of the objects in question out of the old tables and puts the part in: objects in order of the entry block,
-//!    touches in order of blocks and instructions. What was not changed is in the order in which it was, so a place is found by a walk from a changed instruction up to
-//!    the next one that has a place; blocks are not looked at as a whole. If the graph is another, blocks may have changed places in its dominator tree; then what they
+//! 2. These instructions alone are scanned, in the order of a scan of the whole function: that is
+//!    the *part*.
+//! 3. [`tables`] takes what is said of the objects in question out of the old tables and puts the
+//!    part in: objects in order of the entry block, touches in order of blocks and instructions.
+//!    What was not changed is in the order in which it was, so a place is found by a walk from a
+//!    changed instruction up to the next one that has a place; blocks are not looked at as a whole.
+//!    If the graph is another, blocks may have changed places in its dominator tree; then what they
 //!    keep is sorted.
 //!
-//! **Invariants.** Each access has a touch, and no instruction has touches of an object in question and of another.
+//! **Invariants.** Each access has a touch, and no instruction has touches of an object in question
+//! and of another.
 //!
-//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in), and copies of the tables: O(touches + blocks); after an edit of blocks, what
-//! [`Disturbed`] costs and O(blocks log) to sort. Dominance frontiers are found once for a graph, when a definition asks for them.
+//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in),
+//! and copies of the tables: O(touches + blocks); after an edit of blocks, what [`Disturbed`] costs
+//! and O(blocks log) to sort. Dominance frontiers are found once for a graph, when a definition
+//! asks for them.
 
 mod question;
 mod tables;
@@ -47,7 +56,8 @@ use crate::memory::{
 use crate::policy::most_spliced;
 
 impl PrivateMemory {
-    /// The same after an edit, with nothing said about where other pointers come from. `before` is the graph of which it was found.
+    /// The same after an edit, with nothing said about where other pointers come from. `before` is
+    /// the graph of which it was found.
     #[must_use]
     pub fn follow(
         &self,
@@ -144,7 +154,8 @@ impl PrivateMemory {
 }
 
 impl PrivateMemory {
-    /// Who uses the address of a stack slot, with those who use objects in question as they are now.
+    /// Who uses the address of a stack slot, with those who use objects in question as they are
+    /// now.
     fn users_with(
         &self,
         body: &Body,
@@ -176,7 +187,8 @@ fn is_plain(reach: Reach) -> bool {
 }
 
 impl Concern {
-    /// What it hangs on, with what is found of objects in question in the place of what was known; without accesses and the order of objects.
+    /// What it hangs on, with what is found of objects in question in the place of what was known;
+    /// without accesses and the order of objects.
     fn with(&self, part: &Concern, question: &Question) -> Self {
         let mut concern = Concern {
             addresses: self.addresses.clone(),

@@ -2,31 +2,45 @@
 //!
 //! # What
 //!
-//! A graph was edited, and some variables have the same events in the same blocks as before, in the same order; all these blocks can be reached in both graphs.
-//! [`Disturbed`] says of which of them the form may be another one: those that are *defined* in certain blocks, or have a phi in certain others.
+//! A graph was edited, and some variables have the same events in the same blocks as before, in the
+//! same order; all these blocks can be reached in both graphs. [`Disturbed`] says of which of them
+//! the form may be another one: those that are *defined* in certain blocks, or have a phi in
+//! certain others.
 //!
 //! # Why that is enough
 //!
-//! Write `chain(b)` for the blocks that dominate `b`, and `reach(y)` for those whose dominance frontier `y` is in: what dominates a predecessor of `y` that can be
-//! reached, and not `y` strictly.
+//! Write `chain(b)` for the blocks that dominate `b`, and `reach(y)` for those whose dominance
+//! frontier `y` is in: what dominates a predecessor of `y` that can be reached, and not `y`
+//! strictly.
 //!
-//! - **E**, blocks that dominate others than before: if `b` can be reached in both graphs and has another immediate dominator, `E` has what is on one of its two chains
-//!   below the first block of the old chain that is on the new one as well. Above that block the argument repeats, so any two chains of one block that differ
-//!   do so by blocks of `E`; and where two blocks of one chain have changed places, each has come to the chain of the other or has left it, so both are in `E`.
-//! - **P**, joins over other edges: blocks with other predecessors, or of which a predecessor could be reached and cannot, or the other way round.
-//! - **C**, blocks with other frontiers: `y` comes to the frontier of `x`, or leaves it, if `x` is in one of the two `reach(y)`. For `y` in `P` the two are compared. For all
-//!   other `y` they are made from chains of the same blocks, so what differs is in `E`.
-//! - **R**, from where that is reached: the least set with `C` and `E` that has `reach(y)` in the old graph for each `y` in it.
+//! - **E**, blocks that dominate others than before: if `b` can be reached in both graphs and has
+//!   another immediate dominator, `E` has what is on one of its two chains below the first block of
+//!   the old chain that is on the new one as well. Above that block the argument repeats, so any
+//!   two chains of one block that differ do so by blocks of `E`; and where two blocks of one chain
+//!   have changed places, each has come to the chain of the other or has left it, so both are in
+//!   `E`.
+//! - **P**, joins over other edges: blocks with other predecessors, or of which a predecessor could
+//!   be reached and cannot, or the other way round.
+//! - **C**, blocks with other frontiers: `y` comes to the frontier of `x`, or leaves it, if `x` is
+//!   in one of the two `reach(y)`. For `y` in `P` the two are compared. For all other `y` they are
+//!   made from chains of the same blocks, so what differs is in `E`.
+//! - **R**, from where that is reached: the least set with `C` and `E` that has `reach(y)` in the
+//!   old graph for each `y` in it.
 //!
-//! Let a variable have no definition in `R` (the entry is never there). Then neither its definitions nor the joins at their iterated frontiers are in `C` or `E`: so the iterated
-//! frontier is the same, with joins whose phi was dropped. A version is named by the nearest of these blocks on a chain, and the chains have the same of
-//! them in the same order: so the same reaches each event, and the end of each predecessor of a join. If no phi that was kept is in `P`, all have the
-//! entries that they had. Phis are dropped from which no use is reached over what has been shown to be the same; so the same ones are. A
-//! phi that was dropped may be in `P`: nobody reads its entries.
+//! Let a variable have no definition in `R` (the entry is never there). Then neither its
+//! definitions nor the joins at their iterated frontiers are in `C` or `E`: so the iterated
+//! frontier is the same, with joins whose phi was dropped. A version is named by the nearest of
+//! these blocks on a chain, and the chains have the same of them in the same order: so the same
+//! reaches each event, and the end of each predecessor of a join. If no phi that was kept is in
+//! `P`, all have the entries that they had. Phis are dropped from which no use is reached over what
+//! has been shown to be the same; so the same ones are. A phi that was dropped may be in `P`:
+//! nobody reads its entries.
 //!
-//! New blocks, loops and irreducible graphs are nothing special: nothing was said about the shape of either graph.
+//! New blocks, loops and irreducible graphs are nothing special: nothing was said about the shape
+//! of either graph.
 //!
-//! **Complexity.** O(blocks + edges) to compare the graphs, and the parts of chains that are looked at, of which there may be a bounded number.
+//! **Complexity.** O(blocks + edges) to compare the graphs, and the parts of chains that are looked
+//! at, of which there may be a bounded number.
 
 use phalanx_graph::{BitSet, Cfg, DomTree, Node};
 
@@ -85,7 +99,8 @@ pub(in crate::memory) struct Disturbed {
 }
 
 impl Disturbed {
-    /// What has been disturbed where one graph has become another; nodes keep their numbers. None if that is too much, or the entry is another.
+    /// What has been disturbed where one graph has become another; nodes keep their numbers. None
+    /// if that is too much, or the entry is another.
     pub(in crate::memory) fn between(old: Graph<'_>, new: Graph<'_>) -> Option<Self> {
         if old.dom.root() != new.dom.root() {
             return None;
@@ -139,7 +154,8 @@ impl Search {
         Some(())
     }
 
-    /// Finds the blocks of the two chains of a block below the first of the old one that they share.
+    /// Finds the blocks of the two chains of a block below the first of the old one that they
+    /// share.
     fn chains(
         &mut self,
         (old, new): (Graph<'_>, Graph<'_>),
@@ -161,7 +177,8 @@ impl Search {
         Some(())
     }
 
-    /// Meets the blocks whose frontier a join is in, those that the round has not met; tells of them.
+    /// Meets the blocks whose frontier a join is in, those that the round has not met; tells of
+    /// them.
     fn reach(&mut self, of: Graph<'_>, join: Node, mut tell: impl FnMut(Node)) -> Option<()> {
         if !of.is_reached(join) {
             return Some(());

@@ -2,17 +2,19 @@
 //!
 //! # What
 //!
-//! [`Ssa::sparse`] names the versions that [`Ssa::new`] names, for events in few blocks. It looks at blocks with events, at those where phis are
-//! placed, and at the predecessors of the latter; nothing is made per block of the graph.
+//! [`Ssa::sparse`] names the versions that [`Ssa::new`] names, for events in few blocks. It looks
+//! at blocks with events, at those where phis are placed, and at the predecessors of the latter;
+//! nothing is made per block of the graph.
 //!
 //! # Why that is enough
 //!
-//! Naming versions is one walk down the dominator tree, in which a block without events and phis does nothing but hand its version on to what comes
-//! into phis of its successors. So a walk over the blocks that do something, in the tree's preorder, meets the same versions: what is open
-//! when a block is reached are those above it.
+//! Naming versions is one walk down the dominator tree, in which a block without events and phis
+//! does nothing but hand its version on to what comes into phis of its successors. So a walk over
+//! the blocks that do something, in the tree's preorder, meets the same versions: what is open when
+//! a block is reached are those above it.
 //!
-//! **Complexity.** O((events + phis + entries of phis) log) and the parts of dominance frontiers that are looked at; `frontier` is made once for a
-//! graph.
+//! **Complexity.** O((events + phis + entries of phis) log) and the parts of dominance frontiers
+//! that are looked at; `frontier` is made once for a graph.
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rustc_hash::FxHashSet;
@@ -31,8 +33,9 @@ pub struct Frontiers<'a> {
 }
 
 impl Ssa {
-    /// The versions of so many variables; `by_block` are their events, in the tree's preorder of blocks and in order of execution in
-    /// each, and numbered so. Phis from which no use is reached are dropped.
+    /// The versions of so many variables; `by_block` are their events, in the tree's preorder of
+    /// blocks and in order of execution in each, and numbered so. Phis from which no use is reached
+    /// are dropped.
     #[must_use]
     pub fn sparse(
         graph: Frontiers<'_>,

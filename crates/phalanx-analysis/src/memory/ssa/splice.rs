@@ -2,13 +2,15 @@
 //!
 //! # What
 //!
-//! [`Ssa::joined`] gives the form that [`Ssa::new`] finds for the variables of both parts together. A variable's versions follow from its own events and from the
-//! graph, so nothing is found again: events, variables and phis get other numbers, and that is all.
+//! [`Ssa::joined`] gives the form that [`Ssa::new`] finds for the variables of both parts together.
+//! A variable's versions follow from its own events and from the graph, so nothing is found again:
+//! events, variables and phis get other numbers, and that is all.
 //!
 //! # How
 //!
-//! Whoever joins says which number each event and each variable gets; what gets none is left out. Numbers of events follow the blocks, and phis are sorted by
-//! block and variable in both parts, so they are merged. If variables keep their order within each part, so do phis.
+//! Whoever joins says which number each event and each variable gets; what gets none is left out.
+//! Numbers of events follow the blocks, and phis are sorted by block and variable in both parts, so
+//! they are merged. If variables keep their order within each part, so do phis.
 //!
 //! **Complexity.** O(events + entries of phis).
 
@@ -43,7 +45,8 @@ impl Part<'_> {
 }
 
 impl Events {
-    /// The first event of each block up to the last one with events, and the end, where blocks have some events more or less. Sorts what it is given.
+    /// The first event of each block up to the last one with events, and the end, where blocks have
+    /// some events more or less. Sorts what it is given.
     pub(in crate::memory) fn shifted(&self, changes: &mut [(Node, i64)]) -> Vec<u32> {
         changes.sort_unstable();
         let last = changes.last().map_or(0, |(block, _)| block.index() + 2);
@@ -70,7 +73,8 @@ impl Events {
 }
 
 impl Ssa {
-    /// The form of all that two parts have. `start` is the first event of each block, and the end. None if the parts do not fit together.
+    /// The form of all that two parts have. `start` is the first event of each block, and the end.
+    /// None if the parts do not fit together.
     pub(in crate::memory) fn joined(
         start: Vec<u32>,
         parts: [Part<'_>; 2],
@@ -114,7 +118,8 @@ fn renamed(version: Version, event: &[u32], phi: &[u32]) -> Option<Version> {
     })
 }
 
-/// The phis of both parts by block and variable: of which part, and its number there; and the new number of each, by part.
+/// The phis of both parts by block and variable: of which part, and its number there; and the new
+/// number of each, by part.
 #[expect(clippy::type_complexity)]
 fn merged(parts: [Part<'_>; 2]) -> (Vec<(usize, Node, u32, u32)>, [Vec<u32>; 2]) {
     let mut number = parts.map(|part| vec![LEFT_OUT; part.ssa.phis.len()]);

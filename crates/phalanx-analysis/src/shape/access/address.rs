@@ -19,8 +19,8 @@ use crate::shape::{
 const STEPS: usize = 16;
 
 impl Finder<'_> {
-    /// The address as a function of the thread and of what is not, base and offsets in 64 bits, and how many of the low bits
-    /// count: those of an index in the narrowest of the spaces on the way.
+    /// The address as a function of the thread and of what is not, base and offsets in 64 bits, and
+    /// how many of the low bits count: those of an index in the narrowest of the spaces on the way.
     pub(super) fn address(&mut self, pointer: Operand) -> Option<(Form, u32)> {
         let body = self.facts.code.body;
         let zero = self.shapes.exprs.constant(0, 64);
@@ -68,7 +68,8 @@ impl Finder<'_> {
         TypeSizes::new(code.context, around.layout).index_bits(pointer)
     }
 
-    /// The sum with offsets in a constant address, and how many low bits of the address that these are from are zero.
+    /// The sum with offsets in a constant address, and how many low bits of the address that these
+    /// are from are zero.
     fn plus_constant_address(
         &mut self,
         mut sum: Form,

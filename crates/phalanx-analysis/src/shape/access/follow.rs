@@ -2,8 +2,9 @@
 //!
 //! # How
 //!
-//! The shapes are kept, and for each value which accesses look at it: their own instruction, those that make the address, the indices in there, and
-//! the atoms of what the threads have in common. After an edit of instructions the [shapes are followed](Shapes::follow), and those accesses are
+//! The shapes are kept, and for each value which accesses look at it: their own instruction, those
+//! that make the address, the indices in there, and the atoms of what the threads have in common.
+//! After an edit of instructions the [shapes are followed](Shapes::follow), and those accesses are
 //! looked at again that read
 //!
 //! - an instruction that has changed, or stands elsewhere,
@@ -18,22 +19,28 @@
 //! | what the loops are solved from, cycles, or where threads are assumed to run apart | from scratch |
 //! | the alignment of a variable that was asked for | from scratch |
 //!
-//! Where blocks are others, their rows are put together anew. What else is asked of the graph is which cycles a block is in, and how many predecessors the header of a loop
-//! has. So it is enough that blocks that are not told of are in the [cycles](super::nest) in which they were, and what stands in the others counts as changed. The loops
-//! are solved again from what has changed itself, if all other blocks are in one cycle as they were. An edge that comes to the header of a loop, or goes, changes the
-//! phis there: it is nothing to accesses as long as nothing was assumed of these and nothing can be now.
+//! Where blocks are others, their rows are put together anew. What else is asked of the graph is
+//! which cycles a block is in, and how many predecessors the header of a loop has. So it is enough
+//! that blocks that are not told of are in the [cycles](super::nest) in which they were, and what
+//! stands in the others counts as changed. The loops are solved again from what has changed itself,
+//! if all other blocks are in one cycle as they were. An edge that comes to the header of a loop,
+//! or goes, changes the phis there: it is nothing to accesses as long as nothing was assumed of
+//! these and nothing can be now.
 //!
 //! # Invariants
 //!
 //! - The answer is that of [`accesses`](super::accesses).
-//! - What is assumed of phis holds for as long as nothing changes that was looked at in *any* round, of the instructions or of what diverges. A form
-//!   follows from the instructions behind it, up to the phis, and these were all looked at; so no form changes that a round has asked for.
+//! - What is assumed of phis holds for as long as nothing changes that was looked at in *any*
+//!   round, of the instructions or of what diverges. A form follows from the instructions behind
+//!   it, up to the phis, and these were all looked at; so no form changes that a round has asked
+//!   for.
 //! - Everything else that is looked at besides is the same: who keeps a follower sees to that.
-//! - In code that is not reached a value can depend on itself, and then the order of questions matters. A function with such blocks is not
-//!   followed.
+//! - In code that is not reached a value can depend on itself, and then the order of questions
+//!   matters. A function with such blocks is not followed.
 //!
-//! **Complexity.** O(values whose form changes, their users, accesses that read what changed, and others of their blocks); where an access comes, goes or
-//! moves, O(instructions of the block), each for one look at what it is.
+//! **Complexity.** O(values whose form changes, their users, accesses that read what changed, and
+//! others of their blocks); where an access comes, goes or moves, O(instructions of the block),
+//! each for one look at what it is.
 
 use std::sync::Arc;
 
@@ -108,7 +115,8 @@ impl LoopReads {
 }
 
 impl AccessFollower {
-    /// The accesses of a function, found from scratch, and what follows them; nothing does if the function has blocks that are not reached.
+    /// The accesses of a function, found from scratch, and what follows them; nothing does if the
+    /// function has blocks that are not reached.
     #[must_use]
     pub fn new(facts: Facts<'_>) -> (Arc<Accesses>, Option<Self>) {
         let code = facts.code;
@@ -220,7 +228,8 @@ fn nest(Facts { code, cfg, cycles, .. }: Facts<'_>) -> Option<Nest> {
     are_all.then(|| Nest::new(cfg, cycles, &reached))
 }
 
-/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved: of changed instructions, and these.
+/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved: of
+/// changed instructions, and these.
 fn look_again(
     list: &mut Listed,
     finder: &mut Finder<'_>,

@@ -1,11 +1,13 @@
 //! Patterns of addresses, from what they are in the lanes of each wave.
 //!
-//! Where the waves of a workgroup are known, what the lanes add to the rest of an address is looked at in each of them. Waves in which
-//! the lanes' offsets differ from the first one's in the same way are looked at together, as one *shape*; of their first lanes
-//! it only matters where in a segment they are.
+//! Where the waves of a workgroup are known, what the lanes add to the rest of an address is looked
+//! at in each of them. Waves in which the lanes' offsets differ from the first one's in the same
+//! way are looked at together, as one *shape*; of their first lanes it only matters where in a
+//! segment they are.
 //!
-//! A linear function has one shape for all waves whose threads [follow each other](Waves) in the same way, mostly one altogether.
-//! What has been found is kept: most accesses of a function look like others.
+//! A linear function has one shape for all waves whose threads [follow each other](Waves) in the
+//! same way, mostly one altogether. What has been found is kept: most accesses of a function look
+//! like others.
 
 use std::sync::Arc;
 
@@ -66,7 +68,8 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The waves that stand for all, as far as such an expression is concerned; none if they are not known.
+    /// The waves that stand for all, as far as such an expression is concerned; none if they are
+    /// not known.
     fn waves(&mut self, exprs: &Exprs, expr: Expr) -> Option<Arc<[Waves]>> {
         let sources = exprs.indices(expr);
         if let Some((_, known)) = self.waves.iter().find(|(of, _)| *of == sources) {
@@ -78,7 +81,8 @@ impl Lanes {
     }
 }
 
-/// The shapes of so many low bits of an expression in these waves; none if it has no value in some thread.
+/// The shapes of so many low bits of an expression in these waves; none if it has no value in some
+/// thread.
 fn shapes(exprs: &Exprs, expr: Expr, bits: u32, waves: &[Waves]) -> Option<Vec<WaveShape>> {
     let mut found: Vec<WaveShape> = Vec::new();
     let mut insert = |offsets: &[i64], first: i64| {
@@ -260,7 +264,8 @@ fn alignment(rest: &Rest) -> u64 {
     }
 }
 
-/// The smallest number of sectors of 32 bytes that lanes at these offsets can touch, from any base for which their addresses are aligned.
+/// The smallest number of sectors of 32 bytes that lanes at these offsets can touch, from any base
+/// for which their addresses are aligned.
 #[must_use]
 pub fn fewest_sectors(lanes: &[i64], size: u32, align: u64) -> u32 {
     let first = lanes.first().copied().unwrap_or(0);

@@ -1,15 +1,19 @@
-//! The accesses of a function as a list by block, of which a copy shares the blocks that are not changed.
+//! The accesses of a function as a list by block, of which a copy shares the blocks that are not
+//! changed.
 //!
 //! # Why
 //!
-//! Somebody has the answer of before. If the list were one piece, an edit that concerns one access would copy all.
+//! Somebody has the answer of before. If the list were one piece, an edit that concerns one access
+//! would copy all.
 //!
 //! # How
 //!
-//! A *row* has the accesses of one block in its order, and rows stand in [pages](crate::memory::pages). [`Listed`] knows besides in which row an
-//! instruction is, so that rows are found again after an edit.
+//! A *row* has the accesses of one block in its order, and rows stand in
+//! [pages](crate::memory::pages). [`Listed`] knows besides in which row an instruction is, so that
+//! rows are found again after an edit.
 //!
-//! **Complexity.** A row that is replaced: O(accesses of the block), and a page. Comparing two lists, one of which was made from the other: O(pages).
+//! **Complexity.** A row that is replaced: O(accesses of the block), and a page. Comparing two
+//! lists, one of which was made from the other: O(pages).
 
 use std::sync::Arc;
 
@@ -100,7 +104,8 @@ impl Listed {
         self.homes.get(number(inst)).copied().flatten()
     }
 
-    /// The blocks in which accesses may have come, gone, or changed places with this instruction, which has changed.
+    /// The blocks in which accesses may have come, gone, or changed places with this instruction,
+    /// which has changed.
     pub(super) fn concerned(
         &self,
         code: Code<'_>,
@@ -143,7 +148,8 @@ impl Listed {
         None
     }
 
-    /// The row of a block put together anew: what is in it already is taken as it is, unless it `is_dirty`.
+    /// The row of a block put together anew: what is in it already is taken as it is, unless it
+    /// `is_dirty`.
     pub(super) fn again(
         &self,
         code: Code<'_>,

@@ -11,11 +11,12 @@ use crate::shape::{
     form::{Form, Rest},
 };
 
-/// What loops were solved from, in all rounds: a form can change under an assumption that was given up, and not under
-/// those that hold.
+/// What loops were solved from, in all rounds: a form can change under an assumption that was given
+/// up, and not under those that hold.
 #[derive(Debug, Default)]
 pub(super) struct LoopReads {
-    /// Values whose instruction was looked at, and phis of which something was assumed; arguments too.
+    /// Values whose instruction was looked at, and phis of which something was assumed; arguments
+    /// too.
     pub(super) values: BitSet,
     /// Those whose divergence was; sorted.
     pub(super) atoms: Vec<Value>,
@@ -77,7 +78,8 @@ impl Finder<'_> {
         self.uniform.clear();
     }
 
-    /// Phis of headers with one entry and one repetition, with the thread's part of what comes in from outside.
+    /// Phis of headers with one entry and one repetition, with the thread's part of what comes in
+    /// from outside.
     fn candidates(&mut self) -> FxHashMap<InstId, Form> {
         let code = self.facts.code;
         let mut found = FxHashMap::default();
@@ -109,7 +111,8 @@ impl Finder<'_> {
         cycle.is_some_and(|cycle| self.facts.cycles.contains(cycle, node_of(block)))
     }
 
-    /// Whether both incoming values have the thread's part that is assumed, and a rest that is equal in the wave.
+    /// Whether both incoming values have the thread's part that is assumed, and a rest that is
+    /// equal in the wave.
     fn outcome(&mut self, phi: InstId, assumed: &Form) -> Outcome {
         let body = self.facts.code.body;
         let Some(width) = self.place.width(body.inst(phi).ty) else { return Outcome::Fails };
@@ -146,7 +149,8 @@ impl Finder<'_> {
     }
 }
 
-/// Whether something may be assumed of the phis of a block: the header of a cycle with one entry and one repetition.
+/// Whether something may be assumed of the phis of a block: the header of a cycle with one entry
+/// and one repetition.
 pub(super) fn has_candidates(Facts { cfg, cycles, .. }: Facts<'_>, block: Node) -> bool {
     cycles.is_header(block) && cfg.predecessors(block).len() == 2
 }

@@ -1,8 +1,9 @@
 //! What the lanes of a wave touch when they execute a load, a store or an atomic together.
 //!
-//! The address is written as `thread + rest`, as values are, with the flags of its operations taken for granted: an address that
-//! is poison must not be used. If the atoms of the rest are equal in the wave where the access is, the lanes' addresses
-//! differ by the thread's part alone, which is evaluated for the lanes of each wave.
+//! The address is written as `thread + rest`, as values are, with the flags of its operations taken
+//! for granted: an address that is poison must not be used. If the atoms of the rest are equal in
+//! the wave where the access is, the lanes' addresses differ by the thread's part alone, which is
+//! evaluated for the lanes of each wave.
 //!
 //! | pattern | the lanes' addresses |
 //! |---|---|
@@ -11,23 +12,27 @@
 //! | strided `n` | are `n` bytes apart |
 //! | gather | anything |
 //!
-//! Where the extents of workgroups are not known, a wave may run across rows; then what is said holds between lanes of one row. So it
-//! does where the rest of the address depends on y or z (`a[y * w + x]`).
+//! Where the extents of workgroups are not known, a wave may run across rows; then what is said
+//! holds between lanes of one row. So it does where the rest of the address depends on y or z
+//! (`a[y * w + x]`).
 //!
-//! **Indices that wrap.** `a[blockIdx.x * blockDim.x + threadIdx.x]` is computed as an unsigned number of 32 bits, whose lanes are 4
-//! bytes apart unless it wraps in the middle of a wave. That is assumed not to happen, and [said](Access::assumes_no_wrap).
+//! **Indices that wrap.** `a[blockIdx.x * blockDim.x + threadIdx.x]` is computed as an unsigned
+//! number of 32 bits, whose lanes are 4 bytes apart unless it wraps in the middle of a wave. That
+//! is assumed not to happen, and [said](Access::assumes_no_wrap).
 //!
-//! **Loops.** The header of a reducible cycle that is entered by one edge and repeated by one: threads that are together there came by
-//! the same edge. So a phi there whose incoming values have the same thread's part `t` is `t + rest`, where the rest is equal in
-//! the wave if those of the incoming values are. That is assumed of all such phis, and given up where it turns out wrong, until
-//! nothing does; there are as many rounds as assumptions fail one after the other.
+//! **Loops.** The header of a reducible cycle that is entered by one edge and repeated by one:
+//! threads that are together there came by the same edge. So a phi there whose incoming values have
+//! the same thread's part `t` is `t + rest`, where the rest is equal in the wave if those of the
+//! incoming values are. That is assumed of all such phis, and given up where it turns out wrong,
+//! until nothing does; there are as many rounds as assumptions fail one after the other.
 //!
-//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has been left since. Where threads are assumed to run apart in
-//! such a cycle, those that are together in another block may have come there in different rounds: it counts in its own block only.
+//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has
+//! been left since. Where threads are assumed to run apart in such a cycle, those that are together
+//! in another block may have come there in different rounds: it counts in its own block only.
 //!
-//! O(instructions) per round; for each access lanes of a wave, and runs of bytes that they touch times alignments of its base; for each
-//! expression that is not linear, threads of a workgroup. [`AccessFollower`] brings the answer up to date
-//! after an edit.
+//! O(instructions) per round; for each access lanes of a wave, and runs of bytes that they touch
+//! times alignments of its base; for each expression that is not linear, threads of a workgroup.
+//! [`AccessFollower`] brings the answer up to date after an edit.
 
 mod address;
 mod follow;
@@ -98,7 +103,8 @@ pub struct Access {
     pub segments: Option<u32>,
     /// The same for sectors of 32 bytes.
     pub sectors: Option<u32>,
-    /// Of shared memory: how many words of one bank are asked for at once, at most, if that is known. One is no conflict.
+    /// Of shared memory: how many words of one bank are asked for at once, at most, if that is
+    /// known. One is no conflict.
     pub bank_degree: Option<u32>,
 }
 
@@ -153,7 +159,8 @@ struct Finder<'a> {
     uniform: FxHashSet<Value>,
     /// Of the expressions in the shapes.
     lanes: Lanes,
-    /// What was looked at since somebody cleared it: values of which the instruction, the form or the divergence matters.
+    /// What was looked at since somebody cleared it: values of which the instruction, the form or
+    /// the divergence matters.
     read: Vec<Value>,
     /// Alignments of variables that were asked for.
     alignments: FxHashMap<GlobalName, u64>,
@@ -220,8 +227,8 @@ impl<'a> Finder<'a> {
         Some((address, u32::try_from(self.size(ty, 0)?).ok()?))
     }
 
-    /// The address as a function of the thread and of what is equal in the wave, and how many of its
-    /// low bits count; none if it depends on more.
+    /// The address as a function of the thread and of what is equal in the wave, and how many of
+    /// its low bits count; none if it depends on more.
     fn wave_address(&mut self, inst: InstId, address: Operand) -> Option<(Form, u32)> {
         let at = self.facts.code.body.block_of(inst).map(node_of)?;
         let (form, bits) = self.address(address)?;

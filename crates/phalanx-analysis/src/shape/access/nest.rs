@@ -1,9 +1,12 @@
-//! Which blocks are in which cycles, by the headers of these: to be compared where blocks have come or gone.
+//! Which blocks are in which cycles, by the headers of these: to be compared where blocks have come
+//! or gone.
 //!
-//! A cycle has a number of its own in each [hierarchy](phalanx_graph::Cycles), and a header that no other cycle has. So two hierarchies say the same of blocks
-//! of which the innermost cycle has the same header in both, if the cycles with these headers are in cycles with the same headers.
+//! A cycle has a number of its own in each [hierarchy](phalanx_graph::Cycles), and a header that no
+//! other cycle has. So two hierarchies say the same of blocks of which the innermost cycle has the
+//! same header in both, if the cycles with these headers are in cycles with the same headers.
 //!
-//! If blocks that have been split or merged were in one cycle and are in it now, whatever stands in them is where it was, as far as cycles are concerned.
+//! If blocks that have been split or merged were in one cycle and are in it now, whatever stands in
+//! them is where it was, as far as cycles are concerned.
 //!
 //! O(blocks).
 
@@ -39,14 +42,16 @@ impl Nest {
         self.innermost.get(block.index()).copied().flatten()
     }
 
-    /// Whether all of these blocks, as far as they can be reached, are in one cycle in both, or in none.
+    /// Whether all of these blocks, as far as they can be reached, are in one cycle in both, or in
+    /// none.
     pub(super) fn is_one_of(&self, other: &Self, blocks: &[Node]) -> bool {
         let mut all = blocks.iter().flat_map(|&block| [self.of(block), other.of(block)]).flatten();
         let first = all.next();
         all.all(|header| Some(header) == first)
     }
 
-    /// Whether cycles are the same but for whether some blocks are in them. Blocks that only one of both has are none of the others.
+    /// Whether cycles are the same but for whether some blocks are in them. Blocks that only one of
+    /// both has are none of the others.
     pub(super) fn is_same_but_for(&self, other: &Self, blocks: &[Node]) -> bool {
         let is_same = |at: usize| {
             self.of(Node::new(at)).flatten() == other.of(Node::new(at)).flatten()

@@ -1,7 +1,8 @@
 //! Which accesses look at a value.
 //!
-//! A list for each value, all in one table. An access that is looked at again adds what it reads now; what it read before stays, which costs
-//! a look at it more and is never wrong. O(1) per entry.
+//! A list for each value, all in one table. An access that is looked at again adds what it reads
+//! now; what it read before stays, which costs a look at it more and is never wrong. O(1) per
+//! entry.
 
 use phalanx_core::affect::Value;
 use phalanx_ir::InstId;

@@ -1,17 +1,19 @@
 //! How many segments of memory the lanes of a wave touch.
 //!
-//! What they touch is a few *spans* of bytes, found once; for each address that the first lane may have, a walk over them counts
-//! the segments. Addresses that differ by whole segments touch as many.
+//! What they touch is a few *spans* of bytes, found once; for each address that the first lane may
+//! have, a walk over them counts the segments. Addresses that differ by whole segments touch as
+//! many.
 //!
-//! O(lanes log lanes) for the spans, then O(spans) for each place of the first lane in a segment: as many as a segment has multiples
-//! of the alignment.
+//! O(lanes log lanes) for the spans, then O(spans) for each place of the first lane in a segment:
+//! as many as a segment has multiples of the alignment.
 
 use smallvec::SmallVec;
 
 /// The largest segments that are asked for, in bytes. The size of each is a power of two.
 pub(super) const LARGEST: u64 = 128;
 
-/// The places that the address of a first lane can have in a segment of [`LARGEST`] bytes: bit by bit.
+/// The places that the address of a first lane can have in a segment of [`LARGEST`] bytes: bit by
+/// bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places(u128);
 
@@ -43,13 +45,14 @@ impl Places {
     }
 }
 
-/// The bytes that lanes touch, as offsets from the first lane's address: runs without a gap, in order.
+/// The bytes that lanes touch, as offsets from the first lane's address: runs without a gap, in
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spans(SmallVec<[(i128, i128); 4]>);
 
 impl Spans {
-    /// What lanes at these offsets from the first one touch, of which each accesses so many bytes. One that accesses none is taken
-    /// to access one.
+    /// What lanes at these offsets from the first one touch, of which each accesses so many bytes.
+    /// One that accesses none is taken to access one.
     pub(super) fn new(offsets: &[i64], size: u32) -> Spans {
         let size = i128::from(size.max(1));
         let mut sorted: SmallVec<[i64; 64]> = SmallVec::from_slice(offsets);
@@ -66,7 +69,8 @@ impl Spans {
         Spans(spans)
     }
 
-    /// How many segments of this size they touch where the first lane's address is at `place` in one.
+    /// How many segments of this size they touch where the first lane's address is at `place` in
+    /// one.
     fn segments(&self, place: u64, segment: u64) -> u32 {
         let shift = segment.trailing_zeros();
         let number = |offset: i128| (i128::from(place) + offset) >> shift;
@@ -80,8 +84,8 @@ impl Spans {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// The same for each place at which the first lane can be: one of those given, modulo `step`, and as aligned as all addresses
-    /// are.
+    /// The same for each place at which the first lane can be: one of those given, modulo `step`,
+    /// and as aligned as all addresses are.
     pub(super) fn counts(
         &self,
         firsts: Places,

@@ -1,7 +1,8 @@
 //! One repair of the kinds: what is evaluated again, until nothing changes.
 //!
-//! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no particular order, those
-//! that wait on a stack; more than [`SPACE_STEPS`] of them and it is given up. O(1) per node and reader, a lookup each.
+//! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no
+//! particular order, those that wait on a stack; more than [`SPACE_STEPS`] of them and it is given
+//! up. O(1) per node and reader, a lookup each.
 
 use super::super::{extras::Extras, numbers::number, readers::takers, rules::Class, solve::Solver};
 use super::Work;
@@ -43,8 +44,9 @@ impl Repair<'_, '_> {
         }
     }
 
-    /// Whether an instruction that has changed may be one of which something is known and was not before, or the other way round: an integer, that has become
-    /// another operation. Where nothing is known of it, who reads it sees anything, whatever its own set is.
+    /// Whether an instruction that has changed may be one of which something is known and was not
+    /// before, or the other way round: an integer, that has become another operation. Where nothing
+    /// is known of it, who reads it sees anything, whatever its own set is.
     fn may_turn(&mut self, inst: InstId) -> bool {
         let ty = self.work.code.body.inst(inst).ty;
         self.solver.rules.class(ty) == Class::Integer
@@ -191,8 +193,8 @@ impl Repair<'_, '_> {
         is_all
     }
 
-    /// The phis with an extra to which a way leads from changed instructions, along edges and through nodes that share something with any extra. None if
-    /// there are too many nodes.
+    /// The phis with an extra to which a way leads from changed instructions, along edges and
+    /// through nodes that share something with any extra. None if there are too many nodes.
     fn behind(&mut self, mut work: Vec<Place>, all: u64) -> Option<Vec<Place>> {
         let mut seen: FxHashSet<Place> = work.iter().copied().collect();
         let (mut users, mut phis) = (Vec::new(), Vec::new());

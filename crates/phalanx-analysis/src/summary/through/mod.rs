@@ -2,36 +2,42 @@
 //!
 //! # What
 //!
-//! A caller that passes the address of a [private object](crate::memory::private) has to know what becomes of it. For each
-//! argument that is a pointer [`Through`] says whether the function *follows* it, which is to say that nobody keeps it; and if so, what
-//! the function does with the parts of what it points to: bytes at constant offsets from the
-//! pointer, or all of it. Of each [`Part`](crate::code::calls::Part):
+//! A caller that passes the address of a [private object](crate::memory::private) has to know what
+//! becomes of it. For each argument that is a pointer [`Through`] says whether the function
+//! *follows* it, which is to say that nobody keeps it; and if so, what the function does with the
+//! parts of what it points to: bytes at constant offsets from the pointer, or all of it. Of each
+//! [`Part`](crate::code::calls::Part):
 //!
 //! - whether what is there at the call matters for anything;
 //! - what is there afterwards, as an [`Outcome`](crate::code::calls::Outcome), if the function may
 //!   write there;
 //! - whether it surely replaces all of the part before it returns.
 //!
-//! Outcomes are as for results: two threads that are converged at an instance of the call, and agree on every source of the outcome,
-//! find equal contents afterwards. Besides arguments an outcome may depend on what is in parts when
-//! the function is called ([`Input`](crate::code::calls::Input)).
+//! Outcomes are as for results: two threads that are converged at an instance of the call, and
+//! agree on every source of the outcome, find equal contents afterwards. Besides arguments an
+//! outcome may depend on what is in parts when the function is called
+//! ([`Input`](crate::code::calls::Input)).
 //!
 //! > All of this holds for a call whose argument is the address of an object that is private to the caller, of which no other argument is an
 //! > address.
 //!
-//! Where such an argument stands beside others that are not, what is loaded through the others may be anything: an outcome that
-//! depends on it ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if
-//! that argument is the address of a private object as well.
+//! Where such an argument stands beside others that are not, what is loaded through the others may
+//! be anything: an outcome that depends on it
+//! ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if that argument
+//! is the address of a private object as well.
 //!
 //! # How
 //!
-//! During the call nobody else has a pointer to the object, so what the argument points to is as good as a stack slot of the callee:
-//! [`PrivateMemory::with_pointees`] divides it and puts it into SSA form. The function is solved with it, and solved again with
-//! arguments and contents as the only sources, as for [results](super). What a part holds where the function returns is the version that
-//! reaches the return; threads that return apart are together again behind the call, and hold what they returned with: the sources of
-//! the branches that parted them belong to the outcome unless the version is the same.
+//! During the call nobody else has a pointer to the object, so what the argument points to is as
+//! good as a stack slot of the callee: [`PrivateMemory::with_pointees`] divides it and puts it into
+//! SSA form. The function is solved with it, and solved again with arguments and contents as the
+//! only sources, as for [results](super). What a part holds where the function returns is the
+//! version that reaches the return; threads that return apart are together again behind the call,
+//! and hold what they returned with: the sources of the branches that parted them belong to the
+//! outcome unless the version is the same.
 //!
-//! A part is replaced if the version at the entry reaches no return over definitions that are not certain and over memory phis.
+//! A part is replaced if the version at the entry reaches no return over definitions that are not
+//! certain and over memory phis.
 //!
 //! # Cost
 //!
@@ -66,7 +72,8 @@ use crate::explain::Fact;
 use crate::lower::{self, PointeeValues};
 use crate::memory::PrivateMemory;
 
-/// What a function does through its arguments. None if none is followed. `can_part` is only left out by tests.
+/// What a function does through its arguments. None if none is followed. `can_part` is only left
+/// out by tests.
 pub(crate) fn through(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -117,8 +124,8 @@ pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> 
     is_told.then(|| Returns::new(code, flow, postdom))
 }
 
-/// What an outcome of parts of what an argument points to is read off: what is there at the returns, and the branches at which threads part
-/// for returns where something else is there.
+/// What an outcome of parts of what an argument points to is read off: what is there at the
+/// returns, and the branches at which threads part for returns where something else is there.
 pub(crate) fn ends(
     (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
     (memory, values): (&PrivateMemory, &PointeeValues),

@@ -51,7 +51,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The solution with the function's own sources. `value` tells of values that stand for versions of memory.
+    /// The solution with the function's own sources. `value` tells of values that stand for
+    /// versions of memory.
     pub(crate) fn own(&mut self, answer: &Divergence, value: impl Fn(Value) -> SourceSet) {
         self.read(answer, value, |outcome, sources| outcome.sources |= sources);
     }

@@ -1,8 +1,9 @@
 //! What the outcomes of [`Through`](crate::code::calls::Through) may depend on, and the values of
 //! tables that stand for it.
 //!
-//! An argument that is followed points to an object with slots ([`PrivateMemory::with_pointees`]). A value stands for what a slot holds when the function is
-//! entered, one for what it holds at each return, and one for whatever is loaded from any slot of the object. The first and the last are
+//! An argument that is followed points to an object with slots ([`PrivateMemory::with_pointees`]).
+//! A value stands for what a slot holds when the function is entered, one for what it holds at each
+//! return, and one for whatever is loaded from any slot of the object. The first and the last are
 //! seeds when the function is solved with its inputs as the only sources; the second are read.
 //!
 //! O(slots of the objects and returns) for those that are looked at again.
@@ -91,7 +92,8 @@ impl Seeded {
         Seeded { pointees: arguments.map(|at| Pointee::of(memory, values, at)).collect() }
     }
 
-    /// Brings it up to date with a function that is followed: with all of its memory, or with what has been found again.
+    /// Brings it up to date with a function that is followed: with all of its memory, or with what
+    /// has been found again.
     pub(crate) fn update(
         &mut self,
         code: Code<'_>,

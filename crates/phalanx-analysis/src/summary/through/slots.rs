@@ -43,7 +43,8 @@ enum Made {
 }
 
 impl SlotFacts {
-    /// Those of all slots of memory, by number; of stack slots nothing is told. O(touches), and the versions of the slots in question.
+    /// Those of all slots of memory, by number; of stack slots nothing is told. O(touches), and the
+    /// versions of the slots in question.
     pub(crate) fn all(
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
@@ -74,7 +75,8 @@ impl SlotFacts {
         found
     }
 
-    /// Those of what an argument points to, among those of all slots of the memory that tells of it.
+    /// Those of what an argument points to, among those of all slots of the memory that tells of
+    /// it.
     pub(crate) fn of_pointee(all: &[SlotFacts], pointee: Option<&Pointee>) -> Vec<SlotFacts> {
         let slots = pointee.into_iter().flat_map(|pointee| &pointee.slots);
         slots.map(|slot| all[slot.number as usize].clone()).collect()
@@ -85,7 +87,8 @@ impl SlotFacts {
         self.parting.clear();
     }
 
-    /// Finds the branches that part threads in a graph, where the slot has the SSA form that it had. O(blocks + edges), and O(1) with one return.
+    /// Finds the branches that part threads in a graph, where the slot has the SSA form that it
+    /// had. O(blocks + edges), and O(1) with one return.
     pub(crate) fn find_parting(
         &mut self,
         (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),

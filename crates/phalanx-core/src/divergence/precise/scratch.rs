@@ -1,7 +1,7 @@
 //! Tables of the precise rules that are used on the way only.
 //!
-//! They are kept per thread for the next function: most functions are small, and clearing costs less than allocating.
-//! O(blocks + edges out of cycles) to take.
+//! They are kept per thread for the next function: most functions are small, and clearing costs
+//! less than allocating. O(blocks + edges out of cycles) to take.
 
 use std::cell::Cell;
 
@@ -11,7 +11,8 @@ use phalanx_graph::{Node, sync::EnteringEdges};
 use super::Fact;
 use crate::divergence::marks::SCRATCH_KEPT;
 
-/// Tables that are used on the way only. They are kept for the next analysis, unless they are large.
+/// Tables that are used on the way only. They are kept for the next analysis, unless they are
+/// large.
 #[derive(Default)]
 pub(super) struct Scratch {
     /// Terminators that grew.

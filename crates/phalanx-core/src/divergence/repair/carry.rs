@@ -1,9 +1,10 @@
 //! The graph of consequences after an edit of the control flow.
 //!
-//! Nodes keep their numbers, so facts about them stay where they are; what a node is about gets its new name. What is
-//! gone, for example the exit of a cycle that is none any more, becomes [`Control::Gone`]. Consequences are drawn
-//! again where the search for them could end otherwise ([`Carry::touches`]), and wherever one of them is gone. The nodes
-//! that gained or lost a support by that are told; everything else rests on what it rested on.
+//! Nodes keep their numbers, so facts about them stay where they are; what a node is about gets its
+//! new name. What is gone, for example the exit of a cycle that is none any more, becomes
+//! [`Control::Gone`]. Consequences are drawn again where the search for them could end otherwise
+//! ([`Carry::touches`]), and wherever one of them is gone. The nodes that gained or lost a support
+//! by that are told; everything else rests on what it rested on.
 //!
 //! O(nodes), and the searches that are done again.
 

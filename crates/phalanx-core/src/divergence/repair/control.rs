@@ -1,8 +1,8 @@
 //! What follows from branches and divergent exits, as a graph.
 //!
-//! The answers of the sync dependence, drawn once: a node for each thing that can be known about control flow, an edge for
-//! each consequence. All of it depends on the control flow alone, so it stays when instructions change; only what
-//! has ever been divergent is in it.
+//! The answers of the sync dependence, drawn once: a node for each thing that can be known about
+//! control flow, an edge for each consequence. All of it depends on the control flow alone, so it
+//! stays when instructions change; only what has ever been divergent is in it.
 
 use std::cmp::Reverse;
 
@@ -73,12 +73,13 @@ pub(super) struct Reached {
     pub(super) control: u32,
 }
 
-/// All that is reached behind a cycle: subtrees of the dominator tree, so of two either contains the other or they are
-/// apart.
+/// All that is reached behind a cycle: subtrees of the dominator tree, so of two either contains
+/// the other or they are apart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReachedTree {
     pub(super) list: Vec<Reached>,
-    /// By position in the sorted list: the smallest that contains it. Not there while the list is not sorted.
+    /// By position in the sorted list: the smallest that contains it. Not there while the list is
+    /// not sorted.
     pub(super) around: Option<Vec<u32>>,
 }
 
@@ -107,8 +108,9 @@ impl ReachedTree {
     }
 }
 
-/// Whether a cycle is an outermost irreducible one, and from no block of it edges lead to different blocks outside: then threads that run apart in
-/// it leave by each edge apart, whatever terminators do.
+/// Whether a cycle is an outermost irreducible one, and from no block of it edges lead to different
+/// blocks outside: then threads that run apart in it leave by each edge apart, whatever terminators
+/// do.
 pub(super) fn is_plain_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
     is_region(view, flow, cycle) && has_plain_exits(flow, cycle)
 }
@@ -154,7 +156,8 @@ pub(super) struct ControlGraph {
     /// Nodes for regions in which threads run apart, and for cycles that are read outside.
     pub(super) assumed: FxHashMap<CycleId, u32>,
     pub(super) live_out: FxHashMap<CycleId, u32>,
-    /// Something was met that has no node: a cycle within a region in which threads run apart, or a region that they do not leave by each edge apart.
+    /// Something was met that has no node: a cycle within a region in which threads run apart, or a
+    /// region that they do not leave by each edge apart.
     pub(super) is_irregular: bool,
     /// How many edges there are.
     pub(super) size: usize,
@@ -192,8 +195,8 @@ impl ControlGraph {
         }
     }
 
-    /// The nodes that say that threads that left the cycle at different times reach a position, after
-    /// [`prepare_reached`](Self::prepare_reached).
+    /// The nodes that say that threads that left the cycle at different times reach a position,
+    /// after [`prepare_reached`](Self::prepare_reached).
     pub(super) fn reached(&self, cycle: CycleId, at: u32) -> impl Iterator<Item = u32> {
         self.reached.get(&cycle).into_iter().flat_map(move |tree| tree.around(at))
     }

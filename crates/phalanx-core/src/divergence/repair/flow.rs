@@ -1,4 +1,5 @@
-//! Edits of the control flow: the answer is repaired from what is different between the old graph and the new one.
+//! Edits of the control flow: the answer is repaired from what is different between the old graph
+//! and the new one.
 //!
 //! | what | how it follows |
 //! |---|---|
@@ -9,8 +10,8 @@
 //! | phis | those of joins over other edges are examined, and those in headers of cycles in which the order of meetings may be another |
 //! | temporal uses | those in blocks with other dominators are examined |
 //!
-//! Everything else keeps its facts with their ranks; what was named is handed to the engine as changed, along with the
-//! instructions that the caller stated.
+//! Everything else keeps its facts with their ranks; what was named is handed to the engine as
+//! changed, along with the instructions that the caller stated.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -117,7 +118,8 @@ impl State {
         Ok(visited)
     }
 
-    /// Whether threads that run apart in a region still leave it by each edge apart. What is a region no longer has nothing that says that they do.
+    /// Whether threads that run apart in a region still leave it by each edge apart. What is a
+    /// region no longer has nothing that says that they do.
     fn has_plain_regions(&self, flow: Flow<'_>, view: &SyncView<'_>) -> bool {
         let is_region = |region| view.region_around(flow.cycles.header(region)) == Some(region);
         let mut regions = self.graph.assumed.keys().filter(|region| is_region(**region));
@@ -175,7 +177,8 @@ impl State {
         }
     }
 
-    /// Which edges back are reached from a node in one round may be others when anything in the cycle is stale.
+    /// Which edges back are reached from a node in one round may be others when anything in the
+    /// cycle is stale.
     fn examine_late_joins(
         &self,
         carry: &Carry<'_>,
@@ -208,7 +211,8 @@ impl State {
     }
 }
 
-/// Values of blocks that are in other cycles than before vary in others, and are used in and outside of others.
+/// Values of blocks that are in other cycles than before vary in others, and are used in and
+/// outside of others.
 fn examine_recycled(
     carry: &Carry<'_>,
     flow: Flow<'_>,

@@ -1,11 +1,12 @@
 //! Which values change from one iteration of a cycle to the next, repaired.
 //!
-//! As [`crate::divergence::invariance`], with facts that can be retracted: bit `d` of a value says that it varies in the
-//! cycle of depth `d + 1` around its definition. A value that varies in a cycle varies in all around it, so what a user
-//! sees of an operand are the bits of the cycles that contain both.
+//! As [`crate::divergence::invariance`], with facts that can be retracted: bit `d` of a value says
+//! that it varies in the cycle of depth `d + 1` around its definition. A value that varies in a
+//! cycle varies in all around it, so what a user sees of an operand are the bits of the cycles that
+//! contain both.
 //!
-//! Depths do not interact. So there is a set of facts for the first 16 of them, one for the next 16, and so on, as many as the
-//! deepest cycle needs.
+//! Depths do not interact. So there is a set of facts for the first 16 of them, one for the next
+//! 16, and so on, as many as the deepest cycle needs.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +19,8 @@ use super::subject::{Known, Solution, Subject, Subjects};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
-/// How many facts there may be: so many per value in any function, and so many whatever the number of values.
+/// How many facts there may be: so many per value in any function, and so many whatever the number
+/// of values.
 const PER_VALUE: usize = 256;
 const ANYWAY: usize = 1 << 26;
 
@@ -104,8 +106,8 @@ impl Levels {
             || band.varied.get(Subject::Value(value.raw())) >> (depth % PER_BAND) & 1 == 0
     }
 
-    /// Whether a use outside some cycles around the definition sees the same value in whatever iterations
-    /// of them the value was computed.
+    /// Whether a use outside some cycles around the definition sees the same value in whatever
+    /// iterations of them the value was computed.
     pub(super) fn survives(
         &self,
         cycles: &Cycles,

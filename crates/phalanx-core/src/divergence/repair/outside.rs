@@ -1,8 +1,9 @@
 //! Uses outside of cycles of what is computed inside, as far as repair needs to find them.
 //!
-//! As [`crate::divergence::liveout`]: by cycle, sorted by the position in the dominator tree at which they read, and by
-//! leaving edge. Which uses there are is decided by [`attachments`] alone; the lists only say where to look. They have at
-//! least what is true: uses that come with an edit are added aside, those that go stay.
+//! As [`crate::divergence::liveout`]: by cycle, sorted by the position in the dominator tree at
+//! which they read, and by leaving edge. Which uses there are is decided by [`attachments`] alone;
+//! the lists only say where to look. They have at least what is true: uses that come with an edit
+//! are added aside, those that go stay.
 
 use std::collections::BTreeSet;
 
@@ -135,7 +136,8 @@ impl Outside {
         });
     }
 
-    /// Gives cycles, edges and positions the names that they have after an edit of the control flow.
+    /// Gives cycles, edges and positions the names that they have after an edit of the control
+    /// flow.
     pub(super) fn rename(&mut self, carry: &Carry<'_>, view: &SyncView<'_>, cycles: usize) {
         let positions = carry.positions();
         let now = |at: u32| positions.get(at as usize).copied().unwrap_or(u32::MAX);

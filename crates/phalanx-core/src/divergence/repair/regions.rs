@@ -2,15 +2,18 @@
 //!
 //! The rules are those of [`precise`](crate::divergence::precise), in both directions:
 //!
-//! - Where a region is assumed divergent, every value in it depends on the sources but for what is fixed and what is the same in each iteration. What is
-//!   fixed is read in other blocks by threads that had different ones.
-//! - Where everything computed in a cycle is read outside at different times, each use outside depends on the sources, unless it leaves the region and
-//!   sees the same value in each iteration.
+//! - Where a region is assumed divergent, every value in it depends on the sources but for what is
+//!   fixed and what is the same in each iteration. What is fixed is read in other blocks by threads
+//!   that had different ones.
+//! - Where everything computed in a cycle is read outside at different times, each use outside
+//!   depends on the sources, unless it leaves the region and sees the same value in each iteration.
 //!
-//! What a region has no nodes for ([`ControlGraph::is_irregular`](super::control::ControlGraph)) cannot be followed.
+//! What a region has no nodes for ([`ControlGraph::is_irregular`](super::control::ControlGraph))
+//! cannot be followed.
 //!
-//! **Complexity.** When a region or a cycle comes to be so, or ceases to be, O(values in the region) and their uses; these are [listed](Members) once, by a look at
-//! all values. Else O(cycles around a value).
+//! **Complexity.** When a region or a cycle comes to be so, or ceases to be, O(values in the
+//! region) and their uses; these are [listed](Members) once, by a look at all values. Else O(cycles
+//! around a value).
 
 use std::ops::ControlFlow;
 
@@ -25,7 +28,8 @@ use super::table::{EditableTable, Edited};
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::TemporalUse;
 
-/// Values by region, once anybody has asked. They have at least what is true: values that come with an edit are added, possibly again, those that go stay.
+/// Values by region, once anybody has asked. They have at least what is true: values that come with
+/// an edit are added, possibly again, those that go stay.
 #[derive(Debug, Default)]
 pub(super) struct Members(Option<FxHashMap<CycleId, Vec<Value>>>);
 
@@ -140,7 +144,8 @@ impl DivergenceRules<'_, '_> {
             && !self.is_invariant(value, region)
     }
 
-    /// What a user that is not fixed has from regions in which threads run apart: where it is, and where it reads what is fixed.
+    /// What a user that is not fixed has from regions in which threads run apart: where it is, and
+    /// where it reads what is fixed.
     pub(super) fn of_apart(&mut self, user: User, want: u16, known: Known<'_>) -> u16 {
         let mut found = 0;
         if let UserKind::Value(value) = user.kind() {
@@ -183,7 +188,8 @@ impl DivergenceRules<'_, '_> {
         (!sources.is_empty()).then_some(TemporalUse { value, user, cycle, sources })
     }
 
-    /// Uses outside of a cycle of what is computed in it, that threads come to with values of different iterations.
+    /// Uses outside of a cycle of what is computed in it, that threads come to with values of
+    /// different iterations.
     pub(super) fn uses_outside(&self, cycle: CycleId) -> Vec<(Value, User)> {
         let mut found = Vec::new();
         for value in self.values_in(cycle) {

@@ -25,7 +25,8 @@ impl<T: Copy> Rows<T> {
         new
     }
 
-    /// So many rows without items. What each will hold is [counted](Self::count) first, then there is [room](Self::make_room) for it, and it is [filled](Self::fill) in.
+    /// So many rows without items. What each will hold is [counted](Self::count) first, then there
+    /// is [room](Self::make_room) for it, and it is [filled](Self::fill) in.
     pub(super) fn empty(rows: usize) -> Self {
         Self { at: vec![(0, 0); rows], items: Vec::new(), used: 0 }
     }

@@ -1,18 +1,21 @@
 //! A [`ValueTable`] that can be edited.
 //!
-//! It knows operands as well as users, since repair asks what may support a value. Whoever edits says what
-//! a value or a terminator is now; the difference to what it was is kept until the next repair.
+//! It knows operands as well as users, since repair asks what may support a value. Whoever edits
+//! says what a value or a terminator is now; the difference to what it was is kept until the next
+//! repair.
 //!
-//! **Users** are the compressed rows of the [`AffectMap`] and a list aside of those that were added. What was removed stays
-//! listed; the users of a value that was touched are checked against their operands. When an eighth is aside, the rows
-//! are made anew.
+//! **Users** are the compressed rows of the [`AffectMap`] and a list aside of those that were
+//! added. What was removed stays listed; the users of a value that was touched are checked against
+//! their operands. When an eighth is aside, the rows are made anew.
 //!
-//! **What is taken for granted** is part of the table, not of what is stated: a load that is taken to give one value to more than a wave is narrowed
-//! whenever its definition is stated, whoever does that, and the sources of a terminator that is taken to go one way in each
-//! workgroup are read so. Both as in [`ValueTable::narrow_wave`] and [`ValueTable::assume_uniform_in_group`].
+//! **What is taken for granted** is part of the table, not of what is stated: a load that is taken
+//! to give one value to more than a wave is narrowed whenever its definition is stated, whoever
+//! does that, and the sources of a terminator that is taken to go one way in each workgroup are
+//! read so. Both as in [`ValueTable::narrow_wave`] and [`ValueTable::assume_uniform_in_group`].
 //!
-//! **The same code with other sources** ([`ValueTable::with_sources`]) has a table of its own, which is edited by restating there what has been edited in
-//! the first one ([`EditableTable::restate`]).
+//! **The same code with other sources** ([`ValueTable::with_sources`]) has a table of its own,
+//! which is edited by restating there what has been edited in the first one
+//! ([`EditableTable::restate`]).
 
 mod copied;
 mod users;
@@ -43,7 +46,8 @@ pub(super) struct Edited {
     pub(super) is_moved: bool,
 }
 
-/// What is said of one value by itself, in one place: an edit looks at few values, each far from the others.
+/// What is said of one value by itself, in one place: an edit looks at few values, each far from
+/// the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rule {
     block: Node,
@@ -81,7 +85,8 @@ pub struct EditableTable {
     more: usize,
     /// Values whose users are not exactly those in `users`.
     touched: BitSet,
-    /// Terminators that are not decided by their operands alone: whether they are fixed, and their seeds.
+    /// Terminators that are not decided by their operands alone: whether they are fixed, and their
+    /// seeds.
     terminators: FxHashMap<Node, (bool, SourceSet)>,
     /// Definitions that are narrowed, and what is left.
     narrowed: FxHashMap<Value, SourceSet>,
@@ -177,7 +182,8 @@ impl EditableTable {
         self.rules.len()
     }
 
-    /// How many values there are room for before those that stand for versions of memory; any number if there are none of these.
+    /// How many values there are room for before those that stand for versions of memory; any
+    /// number if there are none of these.
     #[must_use]
     pub fn room(&self) -> usize {
         self.memory.map_or(usize::MAX, |memory| memory.first as usize)
@@ -367,7 +373,8 @@ impl EditableTable {
         self.is_full
     }
 
-    /// Makes room for values and blocks. New values are unknown, of the entry block, and read nothing.
+    /// Makes room for values and blocks. New values are unknown, of the entry block, and read
+    /// nothing.
     pub fn grow(&mut self, values: usize, blocks: usize) {
         match &mut self.memory {
             Some(memory) if values <= memory.first as usize => {
@@ -386,7 +393,8 @@ impl EditableTable {
         }
     }
 
-    /// Says what is left where a definition is narrowed, or that it is narrowed no longer. Counts from the next time that it is stated.
+    /// Says what is left where a definition is narrowed, or that it is narrowed no longer. Counts
+    /// from the next time that it is stated.
     pub fn narrow(&mut self, value: Value, left: Option<SourceSet>) {
         match left {
             Some(left) => self.narrowed.insert(value, left),
@@ -431,8 +439,8 @@ impl EditableTable {
         self.define(phi, block, definition, None, &operands, Some(incoming));
     }
 
-    /// States what a terminator is now: whether it goes one way for all threads, the sources that it has itself, and what
-    /// it reads.
+    /// States what a terminator is now: whether it goes one way for all threads, the sources that
+    /// it has itself, and what it reads.
     pub fn set_terminator(
         &mut self,
         block: Node,
@@ -456,8 +464,9 @@ impl EditableTable {
         }
     }
 
-    /// States here what has been edited in another table of the same code since its last repair: with no sources, and images as `image` gives them.
-    /// Whether that was possible: not where it gives none.
+    /// States here what has been edited in another table of the same code since its last repair:
+    /// with no sources, and images as `image` gives them. Whether that was possible: not where it
+    /// gives none.
     pub(super) fn restate(
         &mut self,
         of: &EditableTable,

@@ -1,11 +1,13 @@
 //! How a [`ValueTable`] is filled in.
 //!
-//! A [`ValueTableBuilder`] is told of values, uses and incoming values in any order. At the end phis are put in the order of their blocks, incoming
-//! values in that of their phis, and uses in that of what is used.
+//! A [`ValueTableBuilder`] is told of values, uses and incoming values in any order. At the end
+//! phis are put in the order of their blocks, incoming values in that of their phis, and uses in
+//! that of what is used.
 //!
 //! # Cost
 //!
-//! O(values + uses + incoming values). Room for uses, the largest part, is handed on from one builder to the next of a thread.
+//! O(values + uses + incoming values). Room for uses, the largest part, is handed on from one
+//! builder to the next of a thread.
 
 use std::cell::Cell;
 
@@ -20,8 +22,8 @@ use crate::affect::{AffectMap, User, Value};
 
 /// Collects a [`ValueTable`].
 ///
-/// Create all values first, in any order, then state uses and incoming values: so forward references
-/// need no care.
+/// Create all values first, in any order, then state uses and incoming values: so forward
+/// references need no care.
 #[derive(Clone, Debug)]
 pub struct ValueTableBuilder {
     blocks: usize,
@@ -78,7 +80,8 @@ impl ValueTableBuilder {
         }
     }
 
-    /// This many values, all defined in a block by [`Definition::IMPURE`] until [`define`](Self::define) says otherwise.
+    /// This many values, all defined in a block by [`Definition::IMPURE`] until
+    /// [`define`](Self::define) says otherwise.
     pub fn with_values(blocks: usize, values: usize, block: Node) -> Self {
         assert!(block.index() < blocks && values < Value::LIMIT as usize);
         let mut table = Self::with_capacity(blocks, values);
@@ -88,7 +91,8 @@ impl ValueTableBuilder {
         table
     }
 
-    /// Adds values that stand for versions of memory, after some numbers that are left out. The first of them.
+    /// Adds values that stand for versions of memory, after some numbers that are left out. The
+    /// first of them.
     pub fn add_memory(&mut self, unused: usize, count: usize, block: Node) -> Value {
         let others = self.block.len();
         let first = others + unused;
@@ -212,7 +216,8 @@ impl ValueTableBuilder {
         self.fixed_terminators.insert(block.index());
     }
 
-    /// States that a block's terminator depends on sources that are no operand's, as an `invoke` does.
+    /// States that a block's terminator depends on sources that are no operand's, as an `invoke`
+    /// does.
     pub fn seed_terminator(&mut self, block: Node, seed: SourceSet) {
         self.seeded_terminators.push((block, seed));
     }

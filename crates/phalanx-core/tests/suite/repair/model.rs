@@ -235,7 +235,8 @@ impl Model {
         self.cfg.nodes().map(|node| self.cfg.successors(node).to_vec()).collect()
     }
 
-    /// Changes the control flow, here and in the tables. Returns the blocks whose successors are others.
+    /// Changes the control flow, here and in the tables. Returns the blocks whose successors are
+    /// others.
     pub(super) fn edit_flow(
         &mut self,
         rng: &mut SmallRng,

@@ -1,4 +1,5 @@
-//! What is known of functions in recursion after random edits is what a new database finds, and what the [loops](super::twin) say.
+//! What is known of functions in recursion after random edits is what a new database finds, and
+//! what the [loops](super::twin) say.
 
 use std::sync::Arc;
 

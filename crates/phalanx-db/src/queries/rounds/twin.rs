@@ -1,4 +1,5 @@
-//! The loops over rounds and members as they are defined, from scratch; that queries by member and round come to the same.
+//! The loops over rounds and members as they are defined, from scratch; that queries by member and
+//! round come to the same.
 
 use phalanx_analysis::policy::ROUNDS_KEPT;
 use phalanx_analysis::{
@@ -133,10 +134,12 @@ pub(super) fn check_loops(db: &Db, module: ModuleInput, what: &str) -> usize {
     count
 }
 
-/// Small functions in a ring, where each calls the next or the one before. The last one may return an address of shared memory that differs by thread, and the kernel
-/// begins there, and passes such an address.
+/// Small functions in a ring, where each calls the next or the one before. The last one may return
+/// an address of shared memory that differs by thread, and the kernel begins there, and passes such
+/// an address.
 ///
-/// Results come to the first function one step in a round where each calls the next, arguments where each calls the one before.
+/// Results come to the first function one step in a round where each calls the next, arguments
+/// where each calls the one before.
 fn ring(count: usize, is_forward: bool, of_first: &str) -> String {
     let mut text = String::from(
         "@lds = internal addrspace(3) global [64 x i32] undef\n\
@@ -178,8 +181,8 @@ fn is_known(edited: &Edited) -> [bool; 4] {
 #[test]
 fn nothing_is_known_of_recursions_that_take_too_many_rounds() {
     for count in 62..=65 {
-        // What the last function returns comes to the first one in the last of as many rounds, and one more finds that nothing changes any more. What it passes comes there a
-        // round earlier.
+        // What the last function returns comes to the first one in the last of as many rounds, and
+        // one more finds that nothing changes any more. What it passes comes there a round earlier.
         let (up, down) = (count < 64, count <= 64);
         for (is_forward, known) in [(true, [up, true, up, true]), (false, [true, down, true, down])]
         {

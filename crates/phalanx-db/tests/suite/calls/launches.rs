@@ -5,7 +5,8 @@ use phalanx_db::{FunctionInput, queries};
 
 use crate::calls::Module;
 
-/// Whoever has the address may call with any launch, and whoever is called from there is executed in it.
+/// Whoever has the address may call with any launch, and whoever is called from there is executed
+/// in it.
 #[test]
 fn launches_of_functions_whose_addresses_are_taken_are_not_known() {
     let module = Module::new(
@@ -118,7 +119,8 @@ fn launches_of_kernels_reach_the_functions_that_they_call() {
     assert_eq!(of_clusters(&module, leaf), Some(1));
 }
 
-/// A function that names no processor runs in waves of who calls it, however the module is compiled; of who may call it, if that is not known.
+/// A function that names no processor runs in waves of who calls it, however the module is
+/// compiled; of who may call it, if that is not known.
 #[test]
 fn functions_that_name_no_processor_run_in_waves_of_their_callers() {
     let widths = |kernels: &str| -> String {

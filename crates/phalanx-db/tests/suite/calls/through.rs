@@ -7,7 +7,8 @@ use phalanx_ir::{Opcode, Value};
 
 use super::Module;
 
-/// What each function does through its arguments, and what loads, calls and members of results with a name of a kernel give.
+/// What each function does through its arguments, and what loads, calls and members of results with
+/// a name of a kernel give.
 fn facts(module: &Module) -> String {
     let db = &module.db;
     let mut out = String::new();

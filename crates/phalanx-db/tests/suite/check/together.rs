@@ -1,8 +1,10 @@
-//! What is one value for a whole workgroup, though nothing but check can tell: values between barriers, rounds that are counted in memory.
+//! What is one value for a whole workgroup, though nothing but check can tell: values between
+//! barriers, rounds that are counted in memory.
 
 use super::found;
 
-/// A kernel whose workgroups take numbers until there are none left: one thread takes them, and all read what it was. `between` is behind the read.
+/// A kernel whose workgroups take numbers until there are none left: one thread takes them, and all
+/// read what it was. `between` is behind the read.
 fn takes_numbers(between: &str, target: &str) -> String {
     let (triple, convention, id, barrier) = match target {
         "amdgcn" => (
@@ -64,7 +66,8 @@ exit:
     )
 }
 
-/// What one thread writes for all is one value for all where barriers are between the reads and the next write.
+/// What one thread writes for all is one value for all where barriers are between the reads and the
+/// next write.
 #[test]
 fn what_barriers_keep_apart_is_one_value() {
     for target in ["nvptx", "amdgcn"] {
@@ -80,7 +83,8 @@ fn what_barriers_keep_apart_is_one_value() {
     assert_eq!(found(&takes_numbers("", "unordered")), "k: note PHX003\nk: note PHX003\n");
     // One more between the read and the branch changes nothing.
     assert_eq!(found(&takes_numbers("barrier", "nvptx")), "");
-    // The same in a function that is all that a kernel does, and not where the kernel writes besides.
+    // The same in a function that is all that a kernel does, and not where the kernel writes
+    // besides.
     let apart = takes_numbers("", "nvptx")
         .replace("define ptx_kernel void @k(", "define internal void @k(");
     let own = "  %own = alloca i32\n  store i32 7, ptr %own\n";
@@ -142,7 +146,8 @@ exit:
     assert_eq!(found(&text("")), "k: note PHX002\n");
 }
 
-/// A loop whose counter is in a stack slot: all threads of a workgroup of 256 make the same number of rounds if it ends at a multiple.
+/// A loop whose counter is in a stack slot: all threads of a workgroup of 256 make the same number
+/// of rounds if it ends at a multiple.
 #[test]
 fn rounds_that_are_counted_in_a_slot() {
     let text = |start: &str, bound: &str, step: &str, around: [&str; 2]| {
@@ -232,7 +237,8 @@ exit:
     assert_eq!(found(&may_skip), "k: warning PHX002\n");
 }
 
-/// Sizes that are no powers of two: where numbers with a sign are compared and nothing wraps, steps and bounds that are multiples of the size will do.
+/// Sizes that are no powers of two: where numbers with a sign are compared and nothing wraps, steps
+/// and bounds that are multiples of the size will do.
 #[test]
 fn rounds_of_sizes_that_are_no_powers_of_two() {
     let text = |[bound, sum, compare]: [&str; 3]| {
@@ -318,7 +324,8 @@ exit:
     assert_ne!(found(text), "");
 }
 
-/// What a function is passed by value is what its callers were: one value, where nobody writes the copy.
+/// What a function is passed by value is what its callers were: one value, where nobody writes the
+/// copy.
 #[test]
 fn copies_that_are_passed_on_are_one_value() {
     let text = |[before, passed, within]: [&str; 3]| {
@@ -386,7 +393,8 @@ define ptx_kernel void @k(ptr byval(%s) %p) {{
     }
 }
 
-/// A pointer that a stack slot holds leads where it was put there from: what is read through it is one value where nobody writes.
+/// A pointer that a stack slot holds leads where it was put there from: what is read through it is
+/// one value where nobody writes.
 #[test]
 fn pointers_in_slots_lead_to_what_is_shared() {
     let text = |[put, from]: [&str; 2]| {

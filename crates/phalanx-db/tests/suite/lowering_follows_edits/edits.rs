@@ -1,4 +1,5 @@
-//! Random edits of a function, made on its parts directly: the lowering is told only which instructions changed.
+//! Random edits of a function, made on its parts directly: the lowering is told only which
+//! instructions changed.
 
 use super::goes_round;
 use phalanx_analysis::lower::{Code, Library};
@@ -120,8 +121,8 @@ pub(super) fn edit(context: &Context, function: &mut Function, rng: &mut SmallRn
     changed
 }
 
-/// Some edits, after which no value depends on itself but through a phi: such a one is not executed, and whatever is said of it is
-/// right.
+/// Some edits, after which no value depends on itself but through a phi: such a one is not
+/// executed, and whatever is said of it is right.
 pub(super) fn edits(
     context: &Context,
     function: &mut Function,

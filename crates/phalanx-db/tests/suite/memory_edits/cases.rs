@@ -1,4 +1,5 @@
-//! Edits that are seldom, one behaviour each: what reaches a slot, what becomes a pointer, what is mentioned where.
+//! Edits that are seldom, one behaviour each: what reaches a slot, what becomes a pointer, what is
+//! mentioned where.
 
 use super::{support::Fixture, text};
 use phalanx_db::queries;
@@ -26,7 +27,8 @@ fn a_slot_is_reached_by_others_and_by_nobody() {
     assert_eq!(fixture.repairs().hssa.repaired, ways.hssa.repaired + 1);
 }
 
-/// Integers in slots count as addresses as long as one is made a pointer, and the first that was may go.
+/// Integers in slots count as addresses as long as one is made a pointer, and the first that was
+/// may go.
 #[test]
 fn integers_become_pointers_and_are_none_again() {
     let mut fixture = Fixture::new(400);
@@ -53,7 +55,8 @@ fn integers_become_pointers_and_are_none_again() {
     }
 }
 
-/// A step that has come since pointers were looked at last is not told of: who uses it does something else if it is made from something else.
+/// A step that has come since pointers were looked at last is not told of: who uses it does
+/// something else if it is made from something else.
 #[test]
 fn a_new_step_is_made_from_another_pointer() {
     let mut fixture = Fixture::new(400);
@@ -83,7 +86,8 @@ fn a_variable_is_mentioned_earlier_and_later() {
     }
 }
 
-/// A pointer that is put into a slot from which nobody loads is kept by nobody; one that is read as a number is.
+/// A pointer that is put into a slot from which nobody loads is kept by nobody; one that is read as
+/// a number is.
 #[test]
 fn what_is_put_into_slots_goes_nowhere() {
     let text = "
@@ -104,7 +108,8 @@ define internal void @puts(ptr %p, ptr %q) {
     assert_eq!(found, [(false, false), (true, true)]);
 }
 
-/// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
+/// What an argument is made from is looked for a number of steps up: a step that is left out
+/// matters to who is far from it.
 #[test]
 fn steps_are_counted() {
     let mut chain = String::from("  %g0 = getelementptr i8, ptr %slot, i32 0\n");

@@ -6,7 +6,8 @@ use phalanx_ir::{InstBuilder, Opcode, Value};
 
 use super::{EDITS, support::Fixture};
 
-/// The rows in which a small function differs from a large one: changes that are not few, and versions that are others.
+/// The rows in which a small function differs from a large one: changes that are not few, and
+/// versions that are others.
 #[test]
 fn what_differs_from_a_large_function() {
     let mut rows = String::new();
@@ -51,7 +52,8 @@ fn many_changes_are_not_followed() {
     assert_eq!(ways(40), "anew | anew | anew | anew | anew | nothing");
 }
 
-/// A callee that does something else is something to classes of memory alone; one that promises something else, to all.
+/// A callee that does something else is something to classes of memory alone; one that promises
+/// something else, to all.
 #[test]
 fn what_callees_do_is_read_for_classes_of_memory() {
     let mut fixture = Fixture::new(40);
@@ -82,7 +84,8 @@ fn what_callees_do_is_read_for_classes_of_memory() {
     fixture.check("an intrinsic accesses nothing");
 }
 
-/// What hangs on a small function that is not edited is looked at as quickly as the function itself.
+/// What hangs on a small function that is not edited is looked at as quickly as the function
+/// itself.
 #[test]
 fn nothing_is_kept_of_functions_of_few_instructions() {
     let text = "
@@ -102,7 +105,8 @@ fn nothing_is_kept_of_functions_of_few_instructions() {
     assert_eq!(fixture.repairs(), queries::MemoryRepairs::default());
 }
 
-/// A function that grows or shrinks keeps what is known of it only as long as what is around it is told alike.
+/// A function that grows or shrinks keeps what is known of it only as long as what is around it is
+/// told alike.
 #[test]
 fn a_function_that_becomes_large_is_looked_at_anew() {
     let mut fixture = Fixture::new(40);

@@ -1,4 +1,5 @@
-//! Findings and classes of a large function that is edited: barriers behind guards, conflicts of spaces, loads.
+//! Findings and classes of a large function that is edited: barriers behind guards, conflicts of
+//! spaces, loads.
 
 use super::{support::Fixture, text};
 use phalanx_analysis::{check::Rule, loads::LoadClass};
@@ -58,7 +59,8 @@ fn conflicts_come_and_go() {
     assert_eq!(f.counts().conflicts.kept, before.kept + 1);
 }
 
-/// Whether threads that miss a barrier have ended is a matter of what the last block does, and where threads return of how a function ends.
+/// Whether threads that miss a barrier have ended is a matter of what the last block does, and
+/// where threads return of how a function ends.
 #[test]
 fn a_barrier_behind_a_guard() {
     let text = text(400)
@@ -88,7 +90,8 @@ fn a_barrier_behind_a_guard() {
     assert_eq!(f.rules(), [Rule::BarrierAfterExit]);
 }
 
-/// A default that no thread takes ends nothing. What it does can be put in its block, and then threads come there.
+/// A default that no thread takes ends nothing. What it does can be put in its block, and then
+/// threads come there.
 #[test]
 fn a_barrier_behind_a_switch_without_a_default() {
     let text = text(400).replace("mul i32 %v0, %v0", "add i32 %tid, 1").replace(
@@ -117,8 +120,8 @@ fn a_barrier_behind_a_switch_without_a_default() {
     assert_eq!(f.rules(), [Rule::DivergentBarrier]);
 }
 
-/// A barrier for as many threads as a workgroup has is for all of them, unless somebody else may come to it: whether something is called matters, even
-/// if that has no barrier.
+/// A barrier for as many threads as a workgroup has is for all of them, unless somebody else may
+/// come to it: whether something is called matters, even if that has no barrier.
 #[test]
 fn a_barrier_of_as_many_as_there_are() {
     let text = text(400)
@@ -150,7 +153,8 @@ fn a_barrier_of_as_many_as_there_are() {
     }
 }
 
-/// A kernel begins to write what it is given, and ceases to: all loads of it are others, though none of them, nor an address, has changed.
+/// A kernel begins to write what it is given, and ceases to: all loads of it are others, though
+/// none of them, nor an address, has changed.
 #[test]
 fn classes_follow_what_is_done_with_an_argument() {
     let text = text(400).replace(
@@ -174,7 +178,8 @@ fn classes_follow_what_is_done_with_an_argument() {
     }
 }
 
-/// A branch comes to depend on less, while what the barrier behind it depends on stays the same because of another one.
+/// A branch comes to depend on less, while what the barrier behind it depends on stays the same
+/// because of another one.
 #[test]
 fn a_barrier_under_two_branches() {
     let text = text(400)

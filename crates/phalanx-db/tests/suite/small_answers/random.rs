@@ -1,4 +1,5 @@
-//! Random edits of a large kernel that has something of everything: what is told of its instructions one by one is what a new database finds.
+//! Random edits of a large kernel that has something of everything: what is told of its
+//! instructions one by one is what a new database finds.
 
 use super::support::Fixture;
 use phalanx_db::queries;
@@ -49,7 +50,8 @@ const ARMS: [&str; 7] = [
     "%w{at} = call i32 @llvm.ctpop.i32(i32 %n)",
 ];
 
-/// A kernel of so many rounds, each with addresses, accesses, a cast that may be wrong, a condition that may be evaluated, and an operation under it.
+/// A kernel of so many rounds, each with addresses, accesses, a cast that may be wrong, a condition
+/// that may be evaluated, and an operation under it.
 fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
     kernel_where(rng, rounds, 0.0)
 }

@@ -49,7 +49,8 @@ impl Choice {
     }
 }
 
-/// One edit of what has to do with pointers, whatever it makes of the program. An edit that would break a rule is none.
+/// One edit of what has to do with pointers, whatever it makes of the program. An edit that would
+/// break a rule is none.
 fn random_edit(f: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     let choice = Choice::of(f);
     let (function, kept) = (f.edited(), f.kept());
@@ -126,8 +127,8 @@ fn random_edit(f: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     done.ok()
 }
 
-/// Results of a function that returns nothing and writes are not asked for, while what it does through pointers is: each follows what has changed since it
-/// was asked itself.
+/// Results of a function that returns nothing and writes are not asked for, while what it does
+/// through pointers is: each follows what has changed since it was asked itself.
 #[test]
 fn parts_are_asked_at_different_times() {
     let mut text = String::from(

@@ -124,8 +124,8 @@ impl Carry<'_> {
         true
     }
 
-    /// Whether blocks were split or merged, outside of irreducible regions, and nothing else has happened: then only what these blocks say of themselves is
-    /// new.
+    /// Whether blocks were split or merged, outside of irreducible regions, and nothing else has
+    /// happened: then only what these blocks say of themselves is new.
     pub(super) fn is_chained(&mut self) -> bool {
         let (old, new) = (self.old, self.new);
         let (before, now) = (old.dom.node_count(), new.dom.node_count());

@@ -1,4 +1,5 @@
-//! Contraction of irreducible regions: which node stands for each block, and the graph that is left.
+//! Contraction of irreducible regions: which node stands for each block, and the graph that is
+//! left.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};

@@ -66,8 +66,8 @@ impl Leaving {
         self.owned.row(cycle.index()).iter().map(|&i| LeavingEdge(i))
     }
 
-    /// Depth of the innermost cycle around the source that the edge does not leave: it leaves exactly the
-    /// deeper ones.
+    /// Depth of the innermost cycle around the source that the edge does not leave: it leaves
+    /// exactly the deeper ones.
     pub(crate) fn depth(&self, i: u32) -> u32 {
         self.depths.key(i as usize)
     }
@@ -86,7 +86,8 @@ impl Leaving {
         (low as u32, high as u32)
     }
 
-    /// Whether an edge with a number in `first..end` leaves the cycles of this depth around its source.
+    /// Whether an edge with a number in `first..end` leaves the cycles of this depth around its
+    /// source.
     pub(crate) fn any_leaves(&self, first: u32, end: u32, depth: u32) -> bool {
         self.depths.next_below(first as usize, end as usize, depth).is_some()
     }

@@ -12,7 +12,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The rows that hold each pair's second number in the row of its first, in the order of the pairs.
+    /// The rows that hold each pair's second number in the row of its first, in the order of the
+    /// pairs.
     pub(crate) fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
         let mut made = Self::default();
         made.refill(rows, pairs);

@@ -20,11 +20,13 @@ fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
 }
 
 impl Reduced {
-    /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their numbers.
+    /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their
+    /// numbers.
     ///
-    /// The new node comes between the node and those of its children that are in the same cycle. Positions and ranks behind
-    /// grow by one; edges out start in the new node; the dominance of both ends where that of the node has ended, except that what
-    /// a header dominates in its cycle is the whole of it.
+    /// The new node comes between the node and those of its children that are in the same cycle.
+    /// Positions and ranks behind grow by one; edges out start in the new node; the dominance of
+    /// both ends where that of the node has ended, except that what a header dominates in its cycle
+    /// is the whole of it.
     ///
     /// None when the node is in an irreducible region.
     pub(crate) fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
@@ -35,7 +37,8 @@ impl Reduced {
         let (at, end) = self.interval(node);
         let headed = self.inner(cycles, node).filter(|&cycle| cycles.header(cycle) == node);
         let is_there = at != NONE;
-        // What the new node is put above: all children, or those of them in the cycle of a header, which come first.
+        // What the new node is put above: all children, or those of them in the cycle of a header,
+        // which come first.
         let mut own_end = end;
         let mut parent = Vec::with_capacity(self.parent.len() + 1);
         parent.extend_from_slice(&self.parent);
@@ -89,8 +92,9 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their numbers: what
-    /// [`after_split`](Self::after_split) does, the other way round. None when the nodes are in an irreducible region.
+    /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their
+    /// numbers: what [`after_split`](Self::after_split) does, the other way round. None when the
+    /// nodes are in an irreducible region.
     pub(crate) fn after_merge(
         &self,
         merged: &Cfg,
@@ -144,8 +148,9 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. Ranks are
-    /// found anew: the search may come to all that the source leads to in another order.
+    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept
+    /// their numbers. Ranks are found anew: the search may come to all that the source leads to in
+    /// another order.
     ///
     /// None when there are irreducible regions.
     pub(crate) fn after_edge_split(
@@ -209,7 +214,8 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The position of a new leaf of the level tree: after its siblings that come before it in the dominator tree.
+    /// The position of a new leaf of the level tree: after its siblings that come before it in the
+    /// dominator tree.
     fn place_of_leaf(
         &self,
         (dom, cycles): (&DomTree, &Cycles),
@@ -268,7 +274,8 @@ impl Reduced {
 }
 
 impl Leaving {
-    /// Of the edges from a position, the one to a node leads to another one now, which has the greatest number.
+    /// Of the edges from a position, the one to a node leads to another one now, which has the
+    /// greatest number.
     fn retarget(&mut self, position: u32, (old, new): (Node, Node), cycles: &Cycles) {
         let (first, end) = self.at_positions(position, position + 1);
         let (first, end) = (first as usize, end as usize);

@@ -7,8 +7,8 @@ use crate::node::Node;
 use super::{Back, Consequence, Crossed, End, EnteringEdges, REST, Visit, Wave, WayOut};
 
 impl Wave<'_> {
-    /// The edges into a node that come from where the label of the rest is implicit, if one of them was
-    /// not crossed by another label.
+    /// The edges into a node that come from where the label of the rest is implicit, if one of them
+    /// was not crossed by another label.
     pub(super) fn edges_of_the_rest(&self, visit: &Visit) -> Option<(u32, u32)> {
         let (first, end) = self.rest?;
         let row = self.graph.entering(visit.node);
@@ -64,8 +64,8 @@ impl Wave<'_> {
 
     /// Compares the labels on the ways out of the level with the label of those who go round.
     ///
-    /// Every node of the level has a way back to its header, so whoever is still under way will come
-    /// back too.
+    /// Every node of the level has a way back to its header, so whoever is still under way will
+    /// come back too.
     pub(super) fn conclude(&mut self, end: End) {
         if let (End::Onward(node, _), Some(cycle)) = (end, self.behind) {
             self.found.push(Consequence::Onward(cycle, node));
@@ -73,7 +73,8 @@ impl Wave<'_> {
         let Some(level) = self.level else { return };
         let are_alone = matches!(self.back, Back::Nobody | Back::One(REST));
         if are_alone && matches!(end, End::Onward(..)) {
-            // All who come back, but the rest, come from there. Those who left before are apart from them.
+            // All who come back, but the rest, come from there. Those who left before are apart
+            // from them.
             self.ways_out.retain(|way| way.0 != REST);
             self.report_ways_out(level);
             return;
@@ -112,8 +113,8 @@ impl Wave<'_> {
         }
     }
 
-    /// Different labels are back at the header of the level. `late` is where some of them met who were
-    /// not followed to the end.
+    /// Different labels are back at the header of the level. `late` is where some of them met who
+    /// were not followed to the end.
     fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_met: bool) {
         merge(&mut self.back_ranges);
         let mut merged = self.back_ranges.iter().map(|&(first, end)| EnteringEdges { first, end });

@@ -94,8 +94,9 @@ impl Closure {
     }
 }
 
-/// Where threads meet again after each branch, and which exits diverge. How many branches were compared: none when a
-/// cycle is irreducible, where the fast algorithm is right for all hierarchies and the twin for one.
+/// Where threads meet again after each branch, and which exits diverge. How many branches were
+/// compared: none when a cycle is irreducible, where the fast algorithm is right for all
+/// hierarchies and the twin for one.
 pub fn sync(cfg: &Cfg) -> usize {
     let cycles = Cycles::new(cfg);
     if !cycles.all_reducible() {

@@ -1,11 +1,13 @@
-//! What a transaction refuses since it does not fit, and what it does when nothing is left that could lead on.
+//! What a transaction refuses since it does not fit, and what it does when nothing is left that
+//! could lead on.
 
 use super::{super::*, diamond};
 use crate::{FunctionBuilder, InstBuilder, ModuleBuilder, builder::FunctionSpec};
 use expect_test::expect;
 use std::sync::Arc;
 
-/// Phis that stand for each other, which they may where nobody comes, stand for nothing when their block is merged away.
+/// Phis that stand for each other, which they may where nobody comes, stand for nothing when their
+/// block is merged away.
 #[test]
 fn blocks_with_phis_that_stand_for_each_other_do_not_merge() {
     let context = Arc::new(Context::new());
@@ -65,7 +67,8 @@ fn what_does_not_fit_is_not_made() {
     assert_eq!(value(u32::MAX), value(beyond));
 }
 
-/// A body is inserted before a block that is not the entry, and phis there need a value for each return.
+/// A body is inserted before a block that is not the entry, and phis there need a value for each
+/// return.
 #[test]
 fn a_body_that_is_inserted_leads_somewhere() {
     let mut module = diamond();

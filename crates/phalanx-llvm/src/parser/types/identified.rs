@@ -1,8 +1,8 @@
 //! Identified structures: what names of types mean, and which types have a size.
 //!
-//! A name may be used before it is defined; it is an opaque structure until then. Whether all names that are used are
-//! defined, and no structure holds itself, is asked at the end of the file: O(size of the types), on a stack of its
-//! own, as definitions nest as deep as a file likes.
+//! A name may be used before it is defined; it is an opaque structure until then. Whether all names
+//! that are used are defined, and no structure holds itself, is asked at the end of the file:
+//! O(size of the types), on a stack of its own, as definitions nest as deep as a file likes.
 
 use phalanx_ir::{
     Type, TypeKind,
@@ -191,7 +191,8 @@ impl<'a> Parser<'a> {
         true
     }
 
-    /// At the end of the file: every type that is used is defined, and none holds itself. O(size of the types).
+    /// At the end of the file: every type that is used is defined, and none holds itself. O(size of
+    /// the types).
     pub(crate) fn finish_types(&mut self) -> PResult<()> {
         let entries = self.types.named.values().chain(self.types.numbered.values());
         if let Some(entry) =

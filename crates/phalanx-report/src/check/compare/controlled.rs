@@ -1,18 +1,24 @@
-//! What the execution of an operation depends on, before and after; and whether threads come to it apart.
+//! What the execution of an operation depends on, before and after; and whether threads come to it
+//! apart.
 //!
-//! For operations that no launch has executed in both versions: those are judged by [what happened](super::executed).
+//! For operations that no launch has executed in both versions: those are judged by [what
+//! happened](super::executed).
 //!
 //! # Definition
 //!
-//! An operation that communicates is *controlled* by the sources that its block's execution depends on, of those that vary among the threads
-//! that it is for. Transforms may move such operations about, copy them and remove them, but each converged group of threads has to
-//! stay what it was; where an operation is controlled by a source by which it was not controlled before, groups can have been split.
+//! An operation that communicates is *controlled* by the sources that its block's execution depends
+//! on, of those that vary among the threads that it is for. Transforms may move such operations
+//! about, copy them and remove them, but each converged group of threads has to stay what it was;
+//! where an operation is controlled by a source by which it was not controlled before, groups can
+//! have been split.
 //!
-//! Operations of the two versions belong together if they call the same function and have the same debug location, inlined calls included: so
-//! copies that unrolling or peeling made stand for the one they were made from. What was inlined in between has its own function in the earlier
-//! version: there the location is that of the operation without some of the calls around it, and what controls these calls controlled it too. Without debug
-//! locations operations of one function are matched in their order where their number is the same, and else all of one name stand for each other. What has no
-//! counterpart is new, and held against nothing; so is what nobody calls.
+//! Operations of the two versions belong together if they call the same function and have the same
+//! debug location, inlined calls included: so copies that unrolling or peeling made stand for the
+//! one they were made from. What was inlined in between has its own function in the earlier
+//! version: there the location is that of the operation without some of the calls around it, and
+//! what controls these calls controlled it too. Without debug locations operations of one function
+//! are matched in their order where their number is the same, and else all of one name stand for
+//! each other. What has no counterpart is new, and held against nothing; so is what nobody calls.
 //!
 //! | operation | controlled by more | by less |
 //! |---|---|---|
@@ -207,8 +213,9 @@ impl NotCompared {
     }
 }
 
-/// Operations of a function, and its name, that are controlled by something else than those of the earlier version that they come from, where these are not
-/// settled otherwise; and those that threads come to apart.
+/// Operations of a function, and its name, that are controlled by something else than those of the
+/// earlier version that they come from, where these are not settled otherwise; and those that
+/// threads come to apart.
 #[must_use]
 pub(super) fn compare(
     earlier: &Earlier,
@@ -277,7 +284,8 @@ pub(super) fn compare(
     compared
 }
 
-/// A branch that decides about an operation, by something that varies among the threads that it is for.
+/// A branch that decides about an operation, by something that varies among the threads that it is
+/// for.
 pub(super) fn deciding(
     db: &Database,
     input: FunctionInput,

@@ -1,8 +1,11 @@
-//! Both versions of each kernel, executed in the same launches: what [`phalanx_simt::versions`] finds, in words.
+//! Both versions of each kernel, executed in the same launches: what [`phalanx_simt::versions`]
+//! finds, in words.
 //!
-//! A function that is no kernel is executed with the kernels that call it; one that only code outside of the module can call is executed by itself.
+//! A function that is no kernel is executed with the kernels that call it; one that only code
+//! outside of the module can call is executed by itself.
 //!
-//! Results are compared only where floating-point operations may not be rounded another way: without fast-math flags.
+//! Results are compared only where floating-point operations may not be rounded another way:
+//! without fast-math flags.
 
 use phalanx_analysis::check::{Level, Rule};
 use phalanx_db::{FunctionInput, queries};
@@ -62,7 +65,8 @@ impl Ready {
     }
 }
 
-/// An operation by what is called. Barriers of all threads stand for each other, whatever they are called.
+/// An operation by what is called. Barriers of all threads stand for each other, whatever they are
+/// called.
 fn operation(name: &str, scope: Scope) -> Operation {
     let intrinsic = intrinsics::lookup(name);
     let barrier = intrinsic.and_then(|intrinsic| intrinsic.info.barrier);

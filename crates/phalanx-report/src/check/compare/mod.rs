@@ -1,4 +1,5 @@
-//! Two versions of a module: what a transform did to threads that meet in an operation, and to what a barrier keeps apart.
+//! Two versions of a module: what a transform did to threads that meet in an operation, and to what
+//! a barrier keeps apart.
 //!
 //! | question | how it is answered | rules |
 //! |---|---|---|
@@ -9,7 +10,8 @@
 //! | what was not executed? | | PHX026 |
 //! | what was not judged? | what no launch reached, and whose [`conditions`] are not known to be the same | [`Judged`] |
 //!
-//! A difference that was executed is a fact, and names threads; what the launches do not reach is judged by the code, and may be a false alarm.
+//! A difference that was executed is a fact, and names threads; what the launches do not reach is
+//! judged by the code, and may be a false alarm.
 //!
 //! ```text
 //! phalanx check --against before.ll after.ll
@@ -17,8 +19,8 @@
 //!     threads 0 to 63 come here together, before threads 0 to 4 did
 //! ```
 //!
-//! Cost: launches are bounded by [`phalanx_simt::versions::Limits`], for each kernel with operations among threads; the rest is O(instructions), and
-//! one divergence of each version.
+//! Cost: launches are bounded by [`phalanx_simt::versions::Limits`], for each kernel with
+//! operations among threads; the rest is O(instructions), and one divergence of each version.
 
 mod conditions;
 mod controlled;
@@ -66,7 +68,8 @@ pub struct Comparison {
     pub judged: Judged,
 }
 
-/// Everything that there is to say about `after`, of its functions that are `selected`. `checker` makes diagnostics of a function of `after`.
+/// Everything that there is to say about `after`, of its functions that are `selected`. `checker`
+/// makes diagnostics of a function of `after`.
 #[must_use]
 pub fn against<'a>(
     before: Side<'_>,

@@ -1,8 +1,10 @@
-//! Operations that threads come to apart, on hardware that joins threads at the immediate post-dominator of the branch at which they parted.
+//! Operations that threads come to apart, on hardware that joins threads at the immediate
+//! post-dominator of the branch at which they parted.
 //!
-//! Groups of maximal convergence are joined as early as the graph allows. Hardware with a stack of masks lets those that went one way run to the immediate
-//! post-dominator of the branch, and then the others. An operation *between* the two, to which more than one side of a divergent branch leads, is
-//! executed by each side by itself:
+//! Groups of maximal convergence are joined as early as the graph allows. Hardware with a stack of
+//! masks lets those that went one way run to the immediate post-dominator of the branch, and then
+//! the others. An operation *between* the two, to which more than one side of a divergent branch
+//! leads, is executed by each side by itself:
 //!
 //! ```text
 //!      entry (divergent)           jump threading gives %conv a second way in:

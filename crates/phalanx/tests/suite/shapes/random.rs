@@ -1,4 +1,5 @@
-//! Claims about random functions of the position in the launch, held against all threads of many workgroups.
+//! Claims about random functions of the position in the launch, held against all threads of many
+//! workgroups.
 
 use super::masks;
 use phalanx::prelude::*;
@@ -197,8 +198,8 @@ struct Counts {
     of_indices: [usize; 2],
 }
 
-/// Random operations on the indices; claims at both scopes against all threads of a workgroup. Claims may be about workgroups of
-/// another size; then those that are wrong are counted.
+/// Random operations on the indices; claims at both scopes against all threads of a workgroup.
+/// Claims may be about workgroups of another size; then those that are wrong are counted.
 fn enumerate(seed: u64, told: Option<[u32; 3]>, counts: &mut Counts) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let size = SIZES[seed as usize % SIZES.len()];

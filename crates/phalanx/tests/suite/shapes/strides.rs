@@ -5,7 +5,8 @@ use phalanx::prelude::*;
 
 use super::{HEAD, masks};
 
-/// A loop over the elements of a workgroup of 256: all threads make the same number of rounds if that ends at a multiple.
+/// A loop over the elements of a workgroup of 256: all threads make the same number of rounds if
+/// that ends at a multiple.
 #[test]
 fn rounds_of_a_stride() {
     let body = |limit: &str, step: &str, compare: &str| {
@@ -80,7 +81,8 @@ exit:
     .assert_eq(&found);
 }
 
-/// Where the signs are others the comparison is poison, in all threads of a workgroup or in none: what drops it depends on the workgroup still.
+/// Where the signs are others the comparison is poison, in all threads of a workgroup or in none:
+/// what drops it depends on the workgroup still.
 #[test]
 fn both_sides_have_one_sign() {
     let found = masks(
@@ -107,7 +109,8 @@ fn both_sides_have_one_sign() {
     .assert_eq(&found);
 }
 
-/// What is asked of a stride follows the edits of what it is made of, however far that is from the comparison.
+/// What is asked of a stride follows the edits of what it is made of, however far that is from the
+/// comparison.
 #[test]
 fn strides_follow_edits() {
     let padding: String = (0..300).map(|n| format!("  %p{n} = add i32 %x, {n}\n")).collect();

@@ -1,4 +1,5 @@
-//! What the operations of a toy program are in a kernel, each over the types and memories that its number chooses.
+//! What the operations of a toy program are in a kernel, each over the types and memories that its
+//! number chooses.
 
 use super::{Kind, Place, out, result_type};
 use phalanx_testing::abstract_program::{Operand, Operation};
@@ -44,7 +45,8 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
     let bit = |out: &mut String| writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
     let _ = match pick(2, 11) {
         0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
-        // One segment, or four. Who is not there must not be read: the lane that is asked for, or else the first.
+        // One segment, or four. Who is not there must not be read: the lane that is asked for, or
+        // else the first.
         2 | 3 => {
             let segment = [0x1f, 0x1f, 0x181f, 0x1c1f][pick(3, 4) as usize];
             let _ =

@@ -1,8 +1,10 @@
-//! The text that every program begins with: declarations, and what is in memory before its own blocks.
+//! The text that every program begins with: declarations, and what is in memory before its own
+//! blocks.
 //!
 //! The names are those that the operations of `super` read and write.
 
-/// What a module for AMDGPU declares, and functions that each kernel has: numbers that are fresh for each thread, a store by somebody else.
+/// What a module for AMDGPU declares, and functions that each kernel has: numbers that are fresh
+/// for each thread, a store by somebody else.
 pub(super) const AMDGCN: &str = r#"target triple = "amdgcn-amd-amdhsa"
 @counter = addrspace(1) global i32 0
 declare i32 @llvm.amdgcn.workitem.id.x()
@@ -45,7 +47,8 @@ define internal i32 @next(ptr addrspace(5) %state) {
 }
 "#;
 
-/// With what a function for AMDGPU begins: the seed of its thread, objects of private memory, a place of its own in workgroup memory.
+/// With what a function for AMDGPU begins: the seed of its thread, objects of private memory, a
+/// place of its own in workgroup memory.
 pub(super) const AMDGCN_START: &str = r#"  %state = alloca i32, align 4, addrspace(5)
   %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
   %seed.y = call i32 @llvm.amdgcn.workitem.id.y()

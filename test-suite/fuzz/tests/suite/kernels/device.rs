@@ -1,7 +1,7 @@
 //! A device as a host sees it: buffers, launches, and what is in the buffers afterwards.
 //!
-//! Inputs are constant: a kernel that writes to one is stopped. A device can be broken ([`Defect`]); every check has to
-//! notice that.
+//! Inputs are constant: a kernel that writes to one is stopped. A device can be broken
+//! ([`Defect`]); every check has to notice that.
 
 use std::{collections::BTreeSet, fmt::Debug, marker::PhantomData};
 
@@ -61,7 +61,8 @@ impl<T> Copy for Buffer<T> {}
 pub(crate) enum Defect {
     /// Launches do nothing.
     Idle,
-    /// The buffer of this number, counting those that kernels write to, has a wrong bit whenever it is read.
+    /// The buffer of this number, counting those that kernels write to, has a wrong bit whenever it
+    /// is read.
     WrongBit(usize),
 }
 
@@ -332,7 +333,8 @@ pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// The elements have to be those of the pieces, each piece in its order and in one place, pieces in any order.
+/// The elements have to be those of the pieces, each piece in its order and in one place, pieces in
+/// any order.
 pub(crate) fn pieces<T: Plain>(found: &[T], pieces: &[Vec<T>]) -> Outcome {
     let mut missing: Vec<&Vec<T>> = pieces.iter().filter(|piece| !piece.is_empty()).collect();
     let mut rest = found;

@@ -1,11 +1,12 @@
 //! What the kernels compute, computed plainly.
 //!
-//! Every kernel of the test suite has a check here. It makes up an input, says what must come out of it by an algorithm
-//! of the host, and holds what the device leaves in memory against that, bit for bit. Floating-point numbers are computed
-//! in the order of the kernel, products rounded before they are added, since the interpreter rounds them too where a
-//! compiler might contract; where atomics add numbers in any order, the inputs are such that sums are exact. Where a
-//! result depends on who comes first, it has to be one of those that some order gives, and the check says which those
-//! are.
+//! Every kernel of the test suite has a check here. It makes up an input, says what must come out
+//! of it by an algorithm of the host, and holds what the device leaves in memory against that, bit
+//! for bit. Floating-point numbers are computed in the order of the kernel, products rounded before
+//! they are added, since the interpreter rounds them too where a compiler might contract; where
+//! atomics add numbers in any order, the inputs are such that sums are exact. Where a result
+//! depends on who comes first, it has to be one of those that some order gives, and the check says
+//! which those are.
 
 mod arithmetic;
 mod dense;
@@ -65,7 +66,8 @@ fn numbers(seed: u32, count: usize, limit: u32) -> Vec<i32> {
     (0..count).map(next).collect()
 }
 
-/// Numbers below 125 with three binary digits behind the point: few enough that sums of them are exact.
+/// Numbers below 125 with three binary digits behind the point: few enough that sums of them are
+/// exact.
 fn floats(seed: u32, count: usize) -> Vec<f32> {
     numbers(seed, count, 1000).into_iter().map(|n| n as f32 / 8.0).collect()
 }

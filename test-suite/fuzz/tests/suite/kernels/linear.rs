@@ -1,4 +1,5 @@
-//! Our kernels with divergent regions made straight: LLVM accepts them, and they still compute what the host does.
+//! Our kernels with divergent regions made straight: LLVM accepts them, and they still compute what
+//! the host does.
 
 use std::{collections::BTreeMap, sync::Arc};
 

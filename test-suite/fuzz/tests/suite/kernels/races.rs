@@ -1,8 +1,8 @@
 //! Races in workgroup memory: our kernels have none, and without one of their barriers they do.
 //!
-//! Each barrier of each kernel is left out, one at a time. The kernel is executed with the inputs of
-//! its check, and accesses that race are watched. Then the check is asked about the same text: what
-//! it finds is held against what was seen.
+//! Each barrier of each kernel is left out, one at a time. The kernel is executed with the inputs
+//! of its check, and accesses that race are watched. Then the check is asked about the same text:
+//! what it finds is held against what was seen.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -17,7 +17,8 @@ fn any_block(lists: &Lists, rng: &mut SmallRng) -> Node {
     Node::new(rng.random_range(1..lists.len()))
 }
 
-/// Changes edges; blocks are listed that lead elsewhere or are new. The entry is the first block, and no edge leads there.
+/// Changes edges; blocks are listed that lead elsewhere or are new. The entry is the first block,
+/// and no edge leads there.
 fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<Node>) {
     let to = any_block(lists, rng);
     let from = Node::new(rng.random_range(0..lists.len()));
@@ -68,7 +69,8 @@ fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<N
     told.push(from);
 }
 
-/// A round of edits, some of instructions; the graph that was there before, the blocks that an edit tells of, and the instructions.
+/// A round of edits, some of instructions; the graph that was there before, the blocks that an edit
+/// tells of, and the instructions.
 fn round(case: &mut Case, rng: &mut SmallRng) -> ((Cfg, DomTree), Vec<Node>, Vec<InstId>) {
     let mut lists: Lists =
         case.cfg.nodes().map(|block| case.cfg.successors(block).to_vec()).collect();

@@ -2,16 +2,20 @@
 //!
 //! # How
 //!
-//! From the slots with which a changed instruction has to do, or had, over all uses of their addresses and of what is made from these. An instruction that has the
-//! addresses of two slots joins them. A slot that holds an address ([`holders`](super::super::holders)) is joined with the slot whose address that is: what is loaded
-//! from it is followed if an address of a slot is stored there, or was.
+//! From the slots with which a changed instruction has to do, or had, over all uses of their
+//! addresses and of what is made from these. An instruction that has the addresses of two slots
+//! joins them. A slot that holds an address ([`holders`](super::super::holders)) is joined with the
+//! slot whose address that is: what is loaded from it is followed if an address of a slot is stored
+//! there, or was.
 //!
-//! What is made from an address that has changed may have had to do with another slot before. It is noted as *past*, and the slots are joined with which it had to
-//! do: what it does with these may hang on the address.
+//! What is made from an address that has changed may have had to do with another slot before. It is
+//! noted as *past*, and the slots are joined with which it had to do: what it does with these may
+//! hang on the address.
 //!
 //! Where arguments are followed, what they point to is an object as a stack slot is.
 //!
-//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses and steps).
+//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses
+//! and steps).
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,7 +40,8 @@ pub(super) fn is_object(code: Code<'_>, object: InstId) -> bool {
     parameter_of(object).is_some() || is_slot(code, object)
 }
 
-/// Objects that hang together, instructions that have to do with them, wherever they stand, and others that had. In order.
+/// Objects that hang together, instructions that have to do with them, wherever they stand, and
+/// others that had. In order.
 #[derive(Debug, Default)]
 pub(super) struct Component {
     pub(super) objects: Vec<InstId>,
@@ -108,7 +113,8 @@ impl<'a> Gather<'a> {
         address.as_arg().filter(|&at| pointees.is_object(at)).map(pointee_of)
     }
 
-    /// Joins the objects with which a changed instruction has to do, or had. None if there is too much to look at, here and in what follows.
+    /// Joins the objects with which a changed instruction has to do, or had. None if there is too
+    /// much to look at, here and in what follows.
     pub(super) fn changed(&mut self, inst: InstId) -> Option<()> {
         let body = self.code.body;
         let mut is_concerned = self.had(inst);
@@ -136,7 +142,8 @@ impl<'a> Gather<'a> {
         self.known.by_inst.get(inst).is_some_and(|patch| self.join_patch(patch))
     }
 
-    /// The object that an address is made from; of one that is loaded, the slot that it is loaded from.
+    /// The object that an address is made from; of one that is loaded, the slot that it is loaded
+    /// from.
     fn object(&mut self, address: Value) -> Option<Option<InstId>> {
         let body = self.code.body;
         let Some(mut at) = address.as_inst() else { return Some(self.pointee(address)) };
@@ -166,8 +173,8 @@ impl<'a> Gather<'a> {
         data.opcode == Opcode::Load && is_pointer()
     }
 
-    /// Notes whoever has what is made from an address that has changed: it may have had to do with what that was made from, and what it did with other
-    /// objects may hang on that.
+    /// Notes whoever has what is made from an address that has changed: it may have had to do with
+    /// what that was made from, and what it did with other objects may hang on that.
     fn below(&mut self, inst: InstId) -> Option<()> {
         let body = self.code.body;
         let mut work = vec![inst];

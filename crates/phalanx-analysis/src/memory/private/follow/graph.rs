@@ -4,11 +4,13 @@
 //!
 //! - which instructions do anything: those that can be reached;
 //! - where functions return, which what arguments point to has to do with;
-//! - whether a slot holds one address ([`holders`](super::super::holders)): only if the store is met before all loads, in the dominator tree's preorder. That is about the
-//!   order of two blocks, of which neither may have been edited; so it is compared for each store of an address to a slot.
+//! - whether a slot holds one address ([`holders`](super::super::holders)): only if the store is
+//!   met before all loads, in the dominator tree's preorder. That is about the order of two blocks,
+//!   of which neither may have been edited; so it is compared for each store of an address to a
+//!   slot.
 //!
-//! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of a slot for each address that is put there, up to the number of
-//! instructions.
+//! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of
+//! a slot for each address that is put there, up to the number of instructions.
 
 use phalanx_ir::{
     InstId, Opcode,
@@ -71,8 +73,8 @@ impl SlotFollower {
         Some(InQuestion { is_other_graph: true, objects, insts })
     }
 
-    /// Slots in which an address is put, and of which a load was met before the store and is met behind it, or the other way round. None if that are more uses than
-    /// there are instructions.
+    /// Slots in which an address is put, and of which a load was met before the store and is met
+    /// behind it, or the other way round. None if that are more uses than there are instructions.
     fn reordered(
         &self,
         code: Code<'_>,
@@ -103,7 +105,8 @@ impl SlotFollower {
     }
 }
 
-/// Whether an instruction is a store of what may be the address of an object, such as arguments may be as well.
+/// Whether an instruction is a store of what may be the address of an object, such as arguments may
+/// be as well.
 fn puts_address(code: Code<'_>, inst: InstId, are_arguments: bool) -> bool {
     /// Longer ways up are taken for one.
     const STEPS: usize = 16;

@@ -1,7 +1,8 @@
 //! What arguments point to, while the function is edited.
 //!
-//! Where a function returns, everything that its arguments point to is its caller's: a return has to do with each of these objects, and joins none of
-//! them. So returns are in no component; a patch looks at all of them besides, if one of its objects is what an argument points to.
+//! Where a function returns, everything that its arguments point to is its caller's: a return has
+//! to do with each of these objects, and joins none of them. So returns are in no component; a
+//! patch looks at all of them besides, if one of its objects is what an argument points to.
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
@@ -34,7 +35,8 @@ impl Pointees {
         &self.returns
     }
 
-    /// All objects, if a return is among instructions that have come to another block: that is a place where all are looked at.
+    /// All objects, if a return is among instructions that have come to another block: that is a
+    /// place where all are looked at.
     pub(super) fn returned(&self, moved: &[InstId]) -> impl Iterator<Item = InstId> {
         let is_any = moved.iter().any(|inst| self.returns.contains(inst));
         let objects =

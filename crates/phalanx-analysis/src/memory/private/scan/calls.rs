@@ -111,7 +111,8 @@ impl Scan<'_> {
             }
             for part in through.parts_of(passed.position) {
                 let range = passed.shift(part.range);
-                // Members are told apart, as scalars are; blocks of memory touch what slots there are.
+                // Members are told apart, as scalars are; blocks of memory touch what slots there
+                // are.
                 let is_wide = range.is_none_or(|(at, end)| end.saturating_sub(at) > SCALAR);
                 let mut access = |effect, is_full| {
                     self.accesses.push(Access {

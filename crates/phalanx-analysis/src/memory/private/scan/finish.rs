@@ -35,7 +35,8 @@ impl Scan<'_> {
         self.formed(room, form)
     }
 
-    /// The same when those of these instructions were visited that can be reached: they have to do with some objects, and nothing else has.
+    /// The same when those of these instructions were visited that can be reached: they have to do
+    /// with some objects, and nothing else has.
     pub(in crate::memory::private) fn finish_some(
         mut self,
         graph: Frontiers<'_>,
@@ -52,7 +53,8 @@ impl Scan<'_> {
         self.formed(Entries::Some(FxHashMap::default()), form)
     }
 
-    /// Slots in a form that is made of their events by block; it tells the number of each event. `room` is for entries by instruction.
+    /// Slots in a form that is made of their events by block; it tells the number of each event.
+    /// `room` is for entries by instruction.
     fn formed(
         mut self,
         room: Entries,
@@ -214,7 +216,8 @@ impl Scan<'_> {
                 Some((by, operand)) => {
                     let mut witness = |inst| concern.witnesses.push((inst, object.alloca));
                     witness(by);
-                    // From the address that escapes up to the object: each address is made from one other.
+                    // From the address that escapes up to the object: each address is made from one
+                    // other.
                     let mut at = operand.as_inst();
                     while let Some(step) = at {
                         witness(step);
@@ -229,7 +232,8 @@ impl Scan<'_> {
         concern
     }
 
-    /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.
+    /// Gives up objects whose address a phi takes over an edge that was not visited when the phi
+    /// was.
     fn escape_over_phis(&mut self, phis: impl Iterator<Item = InstId>) {
         let body = self.code.body;
         for phi in phis {

@@ -6,21 +6,25 @@
 //!
 //! - it is a changed alloca, or one that is there for the first time;
 //! - a changed instruction was given its address and did something with it, or is given it now;
-//! - it was not private, and a changed instruction was part of why: only then can it become private;
+//! - it was not private, and a changed instruction was part of why: only then can it become
+//!   private;
 //! - it was accessed through an address that hangs on a changed one;
 //! - the graph was edited, and its slots may have [another form](Disturbed) for that;
-//! - an instruction did something with it that has to do with another object in question, or had. So no instruction has touches of an object in question
-//!   and of another.
+//! - an instruction did something with it that has to do with another object in question, or had.
+//!   So no instruction has touches of an object in question and of another.
 //!
-//! An object that is not private for a reason that has not changed is not in question, whatever else is done with it. What stands where nobody comes does nothing,
-//! unless it is a phi.
+//! An object that is not private for a reason that has not changed is not in question, whatever
+//! else is done with it. What stands where nobody comes does nothing, unless it is a phi.
 //!
 //! # How
 //!
-//! Addresses are followed up along their first operands, and down along def-use lists. An instruction that did something with an object in question either has
-//! changed, or hangs on an address that has changed, or uses the object still; so all of them are met, and nothing is searched for in tables of touches.
+//! Addresses are followed up along their first operands, and down along def-use lists. An
+//! instruction that did something with an object in question either has changed, or hangs on an
+//! address that has changed, or uses the object still; so all of them are met, and nothing is
+//! searched for in tables of touches.
 //!
-//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses and steps).
+//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses
+//! and steps).
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
@@ -46,8 +50,9 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// What is in question after these instructions were inserted, removed, moved or changed, and this was disturbed. None if there is too much to look at, or
-    /// something that is not looked into.
+    /// What is in question after these instructions were inserted, removed, moved or changed, and
+    /// this was disturbed. None if there is too much to look at, or something that is not looked
+    /// into.
     pub(super) fn new(
         known: &PrivateMemory,
         code: Code<'_>,
@@ -96,7 +101,8 @@ impl Search<'_> {
         }
     }
 
-    /// Notes an instruction that may have had to do with an object in question, and joins those that it did something with.
+    /// Notes an instruction that may have had to do with an object in question, and joins those
+    /// that it did something with.
     fn had(&mut self, inst: InstId) {
         self.question.all.insert(inst);
         let known = self.known;
@@ -122,7 +128,8 @@ impl Search<'_> {
         }
     }
 
-    /// Joins the objects whose addresses an instruction has for operands, but for those that are known not to be private.
+    /// Joins the objects whose addresses an instruction has for operands, but for those that are
+    /// known not to be private.
     fn given(&mut self, inst: InstId) -> Option<()> {
         for &operand in self.code.body.operands(inst) {
             if let Some(object) = self.object(operand)? {
@@ -149,7 +156,8 @@ impl Search<'_> {
         Some(None)
     }
 
-    /// Joins what was accessed through addresses that hang on one that has changed. Whoever was given it and is no longer has changed as well.
+    /// Joins what was accessed through addresses that hang on one that has changed. Whoever was
+    /// given it and is no longer has changed as well.
     fn below(&mut self, inst: InstId) -> Option<()> {
         let mut work = vec![inst];
         let mut seen: FxHashSet<InstId> = work.iter().copied().collect();
@@ -191,7 +199,8 @@ impl Search<'_> {
                 if !self.question.users.insert(user) {
                     continue;
                 }
-                // What it does with other objects, it did before, or their addresses have changed as well.
+                // What it does with other objects, it did before, or their addresses have changed
+                // as well.
                 self.had(user);
                 if is_made {
                     work.push(user);

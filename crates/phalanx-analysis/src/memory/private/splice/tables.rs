@@ -2,20 +2,22 @@
 //!
 //! # What
 //!
-//! [`Places`] says where the touches and the objects of a part belong among those that are known; [`joined`] puts them there, and leaves out what was known
-//! of the objects in question.
+//! [`Places`] says where the touches and the objects of a part belong among those that are known;
+//! [`joined`] puts them there, and leaves out what was known of the objects in question.
 //!
 //! # How
 //!
-//! A place is a number in the old table: the new entry stands before the old one with that number. Instructions that were not changed are in the order in which they were,
-//! so of one that has changed, or had no touches, it is the place behind the next instruction above it that was not changed and had some; if there is
-//! none in its block, the place where the block begins.
+//! A place is a number in the old table: the new entry stands before the old one with that number.
+//! Instructions that were not changed are in the order in which they were, so of one that has
+//! changed, or had no touches, it is the place behind the next instruction above it that was not
+//! changed and had some; if there is none in its block, the place where the block begins.
 //!
-//! Old and new entries then come in one pass, in the order that a scan of the whole function gives. Numbers of events follow from the pass: those of a block stand
-//! together in both orders.
+//! Old and new entries then come in one pass, in the order that a scan of the whole function gives.
+//! Numbers of events follow from the pass: those of a block stand together in both orders.
 //!
-//! After an edit of blocks the order of the others may be another one. Then old entries are cut where one block ends, and these [`Run`]s are sorted.
-//! In blocks that are others all instructions count as changed, so nothing is kept there.
+//! After an edit of blocks the order of the others may be another one. Then old entries are cut
+//! where one block ends, and these [`Run`]s are sorted. In blocks that are others all instructions
+//! count as changed, so nothing is kept there.
 
 use std::ops::Range;
 
@@ -62,7 +64,8 @@ impl<'a> Places<'a> {
         self.edited.blocks.is_some_and(|blocks| blocks.binary_search(&block).is_ok())
     }
 
-    /// The nearest instruction above one in its block, itself included, that was not changed and has a place.
+    /// The nearest instruction above one in its block, itself included, that was not changed and
+    /// has a place.
     fn above<T>(
         &mut self,
         inst: InstId,
@@ -82,7 +85,8 @@ impl<'a> Places<'a> {
         Some(None)
     }
 
-    /// The first touch of a block in another graph; if it has none, the place behind the last block before it that has some.
+    /// The first touch of a block in another graph; if it has none, the place behind the last block
+    /// before it that has some.
     fn begin_among_others(&mut self, block: Node) -> Option<u32> {
         let (events, touch_of) = (&self.old.events, &self.old.touch_of);
         let own = events.of(block);
@@ -124,7 +128,8 @@ impl<'a> Places<'a> {
         Some(places)
     }
 
-    /// All objects that there are, in order, with their numbers in the old table and in that of the part, if they have one there that counts.
+    /// All objects that there are, in order, with their numbers in the old table and in that of the
+    /// part, if they have one there that counts.
     pub(super) fn of_objects(&mut self, part: &PrivateMemory) -> Option<Vec<Piece>> {
         let (old, body) = (&self.old.concern.allocas, self.body);
         let mut objects = Vec::with_capacity(old.len() + part.concern.allocas.len());
@@ -274,8 +279,9 @@ fn slots(numbers: &mut [Numbers<'_>; 2], objects: &[Piece]) -> Vec<Slot> {
     slots
 }
 
-/// The old memory with what is said of objects in question replaced by what the part says: all but what it hangs on, of which it has the accesses and the
-/// order of objects. None if the part does not fit.
+/// The old memory with what is said of objects in question replaced by what the part says: all but
+/// what it hangs on, of which it has the accesses and the order of objects. None if the part does
+/// not fit.
 ///
 /// `order` is the dominator tree that has the order of blocks, if that may be another one.
 pub(super) fn joined(

@@ -1,7 +1,9 @@
 //! Tables that were edited as tables to be solved from scratch.
 //!
-//! Values keep their numbers. Whoever reads them cannot tell that they were edited: users are those that read a value now, images those that some definition
-//! has, phis of a block in the order of their numbers. Other operands than those of phis are listed once for each user, however often it reads them.
+//! Values keep their numbers. Whoever reads them cannot tell that they were edited: users are those
+//! that read a value now, images those that some definition has, phis of a block in the order of
+//! their numbers. Other operands than those of phis are listed once for each user, however often it
+//! reads them.
 //!
 //! **Complexity.** O(values + uses); rows of users that no edit has touched are copied as they are.
 
@@ -14,7 +16,8 @@ use crate::divergence::ValueTable;
 use crate::divergence::table::{PhiTable, flag};
 
 impl EditableTable {
-    /// The table as it is now, to be solved from scratch. What phis come from is repeated as it was stated, other operands are not. O(values + uses).
+    /// The table as it is now, to be solved from scratch. What phis come from is repeated as it was
+    /// stated, other operands are not. O(values + uses).
     #[must_use]
     pub fn to_table(&self) -> ValueTable {
         let mut fixed_terminators = BitSet::default();
@@ -53,7 +56,8 @@ impl EditableTable {
         table
     }
 
-    /// The images that some definition has: whether there are any makes a difference to who reads tables.
+    /// The images that some definition has: whether there are any makes a difference to who reads
+    /// tables.
     fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
         if self.images.is_empty() {
             return Default::default();

@@ -1,8 +1,9 @@
 //! Who reads a value, while operands change.
 //!
-//! Rows of users are made for all values at once and stay as they were; users that are added wait in a list aside. A
-//! value whose users changed is *touched*: its row may name users that no longer read it, so each is checked. When an
-//! eighth of the values is aside the rows are made anew: O(1) amortised per edit.
+//! Rows of users are made for all values at once and stay as they were; users that are added wait
+//! in a list aside. A value whose users changed is *touched*: its row may name users that no longer
+//! read it, so each is checked. When an eighth of the values is aside the rows are made anew: O(1)
+//! amortised per edit.
 
 use phalanx_graph::{BitSet, Node};
 use rustc_hash::FxHashMap;

@@ -104,8 +104,8 @@ fn lexer() -> Case {
     })
 }
 
-/// Who writes a word of the trace last is open, but it is a number that some thread had in a round of that number; the sum
-/// behind the trace is not open.
+/// Who writes a word of the trace last is open, but it is a number that some thread had in a round
+/// of that number; the sum behind the trace is not open.
 fn irreducible_walk() -> Case {
     case("opencl/state_machine", &["irreducible_walk"], |device| {
         let seeds: Vec<u32> = numbers(1, 32, 90).iter().map(|&n| n as u32 + 1).collect();
@@ -183,8 +183,9 @@ mod code {
     pub(super) const LESS: i32 = 10;
 }
 
-/// If the input is less than 1, minus five; if it is greater than 17, something that is no operation; else as many rounds of
-/// `x = 3 * x + 1`. The host knows what the program is meant to compute.
+/// If the input is less than 1, minus five; if it is greater than 17, something that is no
+/// operation; else as many rounds of `x = 3 * x + 1`. The host knows what the program is meant to
+/// compute.
 fn stack_machine() -> Case {
     use code::*;
     const PROGRAM: &[i32] = &[

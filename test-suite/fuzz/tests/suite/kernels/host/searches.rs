@@ -290,7 +290,8 @@ fn odd_even_sort() -> Case {
     })
 }
 
-/// Counts, their prefix sums by the host, a stable scatter: one pass by each of two digits sorts by both.
+/// Counts, their prefix sums by the host, a stable scatter: one pass by each of two digits sorts by
+/// both.
 fn radix() -> Case {
     case("opencl/radix_pass", &["radix_count", "radix_scatter"], |device| {
         let (n, groups) = (300usize, 3usize);

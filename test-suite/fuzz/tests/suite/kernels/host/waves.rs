@@ -1,4 +1,5 @@
-//! What threads do as a wave and as a launch: votes, shuffles, ballots, permutes; ids, time, functions of a library.
+//! What threads do as a wave and as a launch: votes, shuffles, ballots, permutes; ids, time,
+//! functions of a library.
 
 use super::{Case, case, fractions, numbers};
 use crate::kernels::device::{args, ensure, pieces};
@@ -72,7 +73,8 @@ fn amdgcn() -> Vec<Case> {
             }));
         }
         device.expect(out, &expected)?;
-        // In two rows the second wave has the end of one and the beginning of the other. Both rows do the same.
+        // In two rows the second wave has the end of one and the beginning of the other. Both rows
+        // do the same.
         let mut v = v[..96].to_vec();
         v[5] = 1;
         let (given, out) = (device.input(&v), device.buffer(&[7u32; 96]));
@@ -152,7 +154,8 @@ fn launches() -> Vec<Case> {
 /// All groups write to the same place: each word is what one of them writes.
 fn launch_facts() -> Case {
     case("opencl/launch", &["launch_facts"], |device| {
-        // In rows of 60 a wave has threads of several rows. The file is compiled for workgroups that need not be uniform.
+        // In rows of 60 a wave has threads of several rows. The file is compiled for workgroups
+        // that need not be uniform.
         for (grid, row) in [([3u32, 1, 1], 64), ([2, 3, 2], 64), ([3, 1, 1], 60)] {
             let out = device.buffer(&[u32::MAX; 256]);
             let partial = [row, 0, 0];
@@ -162,7 +165,8 @@ fn launch_facts() -> Case {
                 let value = |(group_y, group_z): (u32, u32)| {
                     let first = if y == 1 { group_y } else { 0 };
                     let second = if z == 1 { group_z + grid[2] } else { 0 };
-                    // The third half word of the packet is the size of a group in x; the grid has 2 threads per group in y.
+                    // The third half word of the packet is the size of a group in x; the grid has 2
+                    // threads per group in y.
                     first + second + 64 + 2 * grid[1]
                 };
                 let groups = (0..grid[1]).flat_map(|y| (0..grid[2]).map(move |z| (y, z)));
