@@ -1,4 +1,4 @@
-//! `phalanx performance`: what a wave pays for, the dearest first.
+//! `phalanx performance`: what a wave pays for, the most expensive first.
 
 use std::path::Path;
 

@@ -59,8 +59,8 @@ pub fn performance(
     Some(FunctionCosts { name: name.to_owned(), symbol: symbol.to_owned(), kernel, entries })
 }
 
-/// Entries, the dearest first, without those of one place that say the same: what the compiler has
-/// unrolled. Of a loop that is what it makes of the rounds that are left, too.
+/// Entries, the most expensive first, without those of one place that say the same: what the
+/// compiler has unrolled. Of a loop that is what it makes of the rounds that are left, too.
 fn without_copies(entries: Vec<Entry>) -> Vec<Entry> {
     let mut kept: Vec<Entry> = Vec::new();
     let mut places: FxHashMap<_, usize> = FxHashMap::default();

@@ -1,5 +1,5 @@
-//! `phalanx performance`: what each access, branch and loop of a function costs a wave, the dearest
-//! first, and what could be done.
+//! `phalanx performance`: what each access, branch and loop of a function costs a wave, the most
+//! expensive first, and what could be done.
 //!
 //! ```text
 //! kernel `transpose`

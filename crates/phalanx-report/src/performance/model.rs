@@ -25,7 +25,7 @@ pub struct FunctionCosts {
     pub symbol: String,
     /// Whether threads start there.
     pub kernel: bool,
-    /// The dearest first; of equal ones the first of the function.
+    /// The most expensive first; of equal ones the first of the function.
     pub entries: Vec<Entry>,
 }
 

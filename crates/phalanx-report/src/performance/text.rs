@@ -9,7 +9,8 @@ use super::model::{Entry, ModuleCosts};
 const DIM: Style = Style::new().dimmed();
 const FIX: Style = AnsiColor::Green.on_default();
 
-/// Writes what costs something, the dearest of each function first; everything if that is `all`.
+/// Writes what costs something, the most expensive of each function first; everything if that is
+/// `all`.
 ///
 /// # Errors
 /// Those of `out`.
