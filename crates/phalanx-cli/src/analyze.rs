@@ -81,8 +81,9 @@ fn report(
         wave_width: args.wave,
         cluster_size: args.cluster.as_deref().map(extents).transpose().context("--cluster")?,
     };
-    for entry in &entries {
-        session.database_mut().set_launch(entry.input, launch)?;
+    let are_named = !args.function.is_empty();
+    for warning in functions::state_launch(&mut session, &entries, launch, are_named)? {
+        terminal.warn(&warning);
     }
     session.database_mut().set_whole(module, args.whole_program);
     let db = session.database();

@@ -7,9 +7,10 @@
 use anyhow::bail;
 use phalanx::{
     Session,
-    db::{Database, FunctionEntry, ModuleInput, queries},
+    db::{Database, FunctionEntry, ModuleEditError, ModuleInput, queries},
     ir::constant::ConstKind,
     report::{check::source_name, explain::UnknownName, source::OPENCL_BODY},
+    target::LaunchStatement,
 };
 use rayon::prelude::*;
 
@@ -30,6 +31,30 @@ pub(crate) fn select(
         return Ok(entries.copied().collect());
     }
     names.iter().map(|name| find(session, module, name)).collect()
+}
+
+/// States how functions are launched. Where that contradicts one of several kernels, and none was
+/// named, the kernel is taken as its module says: what there is to say of these.
+pub(crate) fn state_launch(
+    session: &mut Session,
+    entries: &[FunctionEntry],
+    launch: LaunchStatement,
+    are_named: bool,
+) -> anyhow::Result<Vec<String>> {
+    let is_kernel = |db: &Database, entry: &FunctionEntry| queries::is_kernel(db, entry.input);
+    let kernels = entries.iter().filter(|entry| is_kernel(session.database(), entry)).count();
+    let mut said = Vec::new();
+    for entry in entries {
+        match session.database_mut().set_launch(entry.input, launch) {
+            Err(error @ ModuleEditError::Launch { .. }) if !are_named && kernels > 1 => {
+                if is_kernel(session.database(), entry) {
+                    said.push(format!("{error}; it is taken as its module says"));
+                }
+            }
+            outcome => outcome?,
+        }
+    }
+    Ok(said)
 }
 
 /// The function with a name: the one that the module has, with or without `@`, or the one of the

@@ -68,8 +68,9 @@ fn costs_of(
     };
     let entries = functions::select(&session, module.input(), &args.function)?;
     let launch = LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() };
-    for entry in &entries {
-        session.database_mut().set_launch(entry.input, launch)?;
+    let are_named = !args.function.is_empty();
+    for warning in functions::state_launch(&mut session, &entries, launch, are_named)? {
+        terminal.warn(&warning);
     }
     session.set_whole(module, !args.part_of_program);
     let (db, printer) = (session.database(), session.printer(module));

@@ -27,11 +27,11 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let report = Report::new(args)?;
+    let report = Report::new(args, terminal)?;
     if let [file] = &args.files[..] {
-        let Some(mut page) = report.page_of(file, terminal)? else { return Ok(Status::Bad) };
+        let Some(mut page) = report.page_of(file)? else { return Ok(Status::Bad) };
         if let Some(before) = &args.against {
-            let Some(before) = report.page_of(before, terminal)? else { return Ok(Status::Bad) };
+            let Some(before) = report.page_of(before)? else { return Ok(Status::Bad) };
             page.set_earlier(before);
         }
         let mut out = String::new();
@@ -68,7 +68,7 @@ fn several(report: &Report<'_>, terminal: &Terminal) -> anyhow::Result<Status> {
     let (mut list, mut status) = (page::List::default(), Status::Fine);
     let mut names: Vec<String> = Vec::new();
     for file in &args.files {
-        let Some(page) = report.page_of(file, terminal)? else {
+        let Some(page) = report.page_of(file)? else {
             status = Status::Bad;
             continue;
         };
@@ -102,6 +102,7 @@ struct Report<'a> {
     args: &'a ReportArgs,
     launch: LaunchStatement,
     reader: Reader,
+    terminal: Terminal,
 }
 
 /// What is found in a module.
@@ -111,34 +112,38 @@ struct Examined {
     /// The functions, how much of what is found is in each, and how many of its operations are not
     /// judged.
     functions: Vec<(FunctionEntry, usize, usize)>,
+    /// Kernels that are not launched as it is stated.
+    warnings: Vec<String>,
     judged: Judged,
 }
 
 impl<'a> Report<'a> {
-    fn new(args: &'a ReportArgs) -> anyhow::Result<Self> {
+    fn new(args: &'a ReportArgs, terminal: &Terminal) -> anyhow::Result<Self> {
         let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
         Ok(Report {
             args,
             launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
             reader: Reader::new(&args.source, &args.target).launched_with(workgroup_size),
+            terminal: *terminal,
         })
     }
 
     /// The page of a file. None if it is no module, which has been said.
-    fn page_of(&self, file: &Path, terminal: &Terminal) -> anyhow::Result<Option<Page>> {
+    fn page_of(&self, file: &Path) -> anyhow::Result<Option<Page>> {
         let source = self.reader.read(file)?;
-        source.note(terminal);
+        source.note(&self.terminal);
         let mut session = Session::new();
         let module = match read(&mut session, &source, &self.args.target)? {
             Ok(module) => module,
             Err(error) => {
-                terminal.err(&error.render(&source.module, &source.text));
+                self.terminal.err(&error.render(&source.module, &source.text));
                 return Ok(None);
             }
         };
         let files = Files::default();
-        let Examined { mut found, functions, judged } =
+        let Examined { mut found, functions, warnings, judged } =
             self.examine(&mut session, module, (&source, &files))?;
+        warnings.iter().for_each(|warning| self.terminal.warn(warning));
         let trials =
             Trials { reader: &self.reader, found: &|source, files| self.found(source, files) };
         let files = files.of(&source);
@@ -162,9 +167,8 @@ impl<'a> Report<'a> {
         (source, files): (&Source, &Files),
     ) -> anyhow::Result<Examined> {
         let entries = functions::select(session, module.input(), &self.args.function)?;
-        for entry in &entries {
-            session.database_mut().set_launch(entry.input, self.launch)?;
-        }
+        let are_named = !self.args.function.is_empty();
+        let warnings = functions::state_launch(session, &entries, self.launch, are_named)?;
         session.set_whole(module, !self.args.part_of_program);
         let (db, printer) = (session.database(), session.printer(module));
         let (text, files) = (LinedText::new(&source.text[..]), files.of(source));
@@ -172,7 +176,7 @@ impl<'a> Report<'a> {
             true => Judged::of_module(db, module.input()),
             false => Judged::default(),
         };
-        let mut examined = Examined { found: Vec::new(), functions: Vec::new(), judged };
+        let mut examined = Examined { found: Vec::new(), functions: Vec::new(), warnings, judged };
         for entry in entries {
             let checker = Checker::new(db, entry.input, &printer, &text, &files);
             let mut coverage = queries::coverage(db, entry.input).unwrap_or_default();

@@ -434,3 +434,29 @@ fn convergent_operations_and_tokens() {
         "#]],
     );
 }
+
+/// One of several kernels says another size than is stated: it is taken as it says, and that is
+/// told. A file of that kernel alone is refused.
+#[test]
+fn a_kernel_of_another_size() {
+    let folder = tempfile::tempdir().expect("folder");
+    let kernel = |name: &str, attribute: &str| {
+        format!("define ptx_kernel void @{name}() {attribute} {{\n  ret void\n}}\n")
+    };
+    let head = "target triple = \"nvptx64-nvidia-cuda\"\n";
+    let (free, small) = (kernel("free", ""), kernel("small", "\"nvvm.reqntid\"=\"16\""));
+    let run = |command: &str, text: &str| {
+        std::fs::write(folder.path().join("k.ll"), format!("{head}{text}")).expect("file");
+        let arguments = [command, "k.ll", "--group", "64"];
+        let limit = phalanx_testing::llvm_tools::TIME_LIMIT;
+        let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], limit);
+        let outcome = outcome.expect("it starts");
+        (outcome.status, outcome.errors().lines().next().unwrap_or_default().to_owned())
+    };
+    let why = "@small is not launched with 64 threads of a workgroup along x: the module says exactly 16";
+    for command in ["analyze", "report", "performance"] {
+        let warning = format!("warning: {why}; it is taken as its module says");
+        assert_eq!(run(command, &format!("{free}{small}")), (Some(0), warning), "{command}");
+        assert_eq!(run(command, &small), (Some(2), format!("error: {why}")), "{command}");
+    }
+}
