@@ -63,35 +63,35 @@ fn matmul() {
         "nvptx",
         "32x8",
         expect![[r#"
-        kernel @matmul_blocked line 10
-          85 of 141 values divergent, 4 of 7 branches, 0 of 2 cycles
-          memory accesses
-              61  gather  %51 = load float, ptr %50, align 4
-              62  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %51, ptr %20, align 4
-              67  consecutive 128 bytes in 2 x 128 or 5 x 32  %56 = load float, ptr %55, align 4
-              68  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %56, ptr %21, align 4
-              72  gather  %60 = load float, ptr %59, align 4
-              73  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %60, ptr %26, align 4
-              79  consecutive 128 bytes in 2 x 128 or 5 x 32  %66 = load float, ptr %65, align 4
-              80  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %66, ptr %27, align 4
-              84  gather  %70 = load float, ptr %69, align 4
-              85  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %70, ptr %32, align 4
-              91  consecutive 128 bytes in 2 x 128 or 5 x 32  %76 = load float, ptr %75, align 4
-              92  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %76, ptr %33, align 4
-              96  gather  %80 = load float, ptr %79, align 4
-              97  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %80, ptr %38, align 4
-             103  consecutive 128 bytes in 2 x 128 or 5 x 32  %86 = load float, ptr %85, align 4
-             104  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %86, ptr %39, align 4
-             127  consecutive 128 bytes in 2 x 128 or 5 x 32  %104 = load float, ptr %103, align 4
-             129  broadcast 128 bytes in 1 x 128 or 1 x 32  %106 = load float, ptr %105, align 4
-             133  broadcast 128 bytes in 1 x 128 or 1 x 32  %110 = load float, ptr %109, align 4
-             137  broadcast 128 bytes in 1 x 128 or 1 x 32  %114 = load float, ptr %113, align 4
-             141  broadcast 128 bytes in 1 x 128 or 1 x 32  %118 = load float, ptr %117, align 4
-             159  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %88, ptr %130, align 4
-             173  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %89, ptr %139, align 4
-             187  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %90, ptr %148, align 4
-             201  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %91, ptr %157, align 4
-    "#]],
+            kernel @matmul_blocked line 10
+              85 of 141 values divergent, 4 of 7 branches, 0 of 2 cycles
+              memory accesses
+                  61  consecutive if no index wraps 128 bytes in 2 x 128 or 5 x 32  %51 = load float, ptr %50, align 4
+                  62  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %51, ptr %20, align 4
+                  67  consecutive 128 bytes in 2 x 128 or 5 x 32  %56 = load float, ptr %55, align 4
+                  68  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %56, ptr %21, align 4
+                  72  consecutive if no index wraps 128 bytes in 2 x 128 or 5 x 32  %60 = load float, ptr %59, align 4
+                  73  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %60, ptr %26, align 4
+                  79  consecutive 128 bytes in 2 x 128 or 5 x 32  %66 = load float, ptr %65, align 4
+                  80  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %66, ptr %27, align 4
+                  84  consecutive if no index wraps 128 bytes in 2 x 128 or 5 x 32  %70 = load float, ptr %69, align 4
+                  85  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %70, ptr %32, align 4
+                  91  consecutive 128 bytes in 2 x 128 or 5 x 32  %76 = load float, ptr %75, align 4
+                  92  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %76, ptr %33, align 4
+                  96  consecutive if no index wraps 128 bytes in 2 x 128 or 5 x 32  %80 = load float, ptr %79, align 4
+                  97  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %80, ptr %38, align 4
+                 103  consecutive 128 bytes in 2 x 128 or 5 x 32  %86 = load float, ptr %85, align 4
+                 104  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %86, ptr %39, align 4
+                 127  consecutive 128 bytes in 2 x 128 or 5 x 32  %104 = load float, ptr %103, align 4
+                 129  broadcast 128 bytes in 1 x 128 or 1 x 32  %106 = load float, ptr %105, align 4
+                 133  broadcast 128 bytes in 1 x 128 or 1 x 32  %110 = load float, ptr %109, align 4
+                 137  broadcast 128 bytes in 1 x 128 or 1 x 32  %114 = load float, ptr %113, align 4
+                 141  broadcast 128 bytes in 1 x 128 or 1 x 32  %118 = load float, ptr %117, align 4
+                 159  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %88, ptr %130, align 4
+                 173  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %89, ptr %139, align 4
+                 187  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %90, ptr %148, align 4
+                 201  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %91, ptr %157, align 4
+        "#]],
     );
 }
 
@@ -105,7 +105,7 @@ fn stencil() {
             kernel @_Z9heat_stepILi1EEvPKfPfii line 20
               39 of 67 values divergent, 3 of 6 branches, 1 of 2 cycles
               memory accesses
-                  71  gather  %42 = load float, ptr %41, align 4
+                  71  unknown  %42 = load float, ptr %41, align 4
                   74  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %42, ptr %44, align 4
                   85  broadcast 128 bytes in 1 x 128 or 1 x 32  %51 = load float, ptr addrspacecast (ptr addrspace(4) @weights to ptr), align 4
                   91  consecutive 128 bytes in 2 x 128 or 5 x 32  %57 = load float, ptr %56, align 4
@@ -114,7 +114,7 @@ fn stencil() {
                   99  consecutive 128 bytes in 2 x 128 or 5 x 32  %65 = load float, ptr %64, align 4
                  102  consecutive 128 bytes in 2 x 128 or 5 x 32  %68 = load float, ptr %67, align 4
                  106  consecutive 128 bytes in 2 x 128 or 5 x 32  %72 = load float, ptr %71, align 4
-                 114  gather  store float %75, ptr %79, align 4
+                 114  consecutive if no index wraps 128 bytes in 2 x 128 or 5 x 32  store float %75, ptr %79, align 4
         "#]],
     );
 }
@@ -126,26 +126,26 @@ fn transpose() {
         "amdgcn",
         "",
         expect![[r#"
-        kernel @transpose_tiled line 9
-          74 of 78 values divergent, 10 of 10 branches, 0 of 0 cycles
-          memory accesses
-              30  gather  %23 = load float, ptr addrspace(1) %22, align 4
-              31  consecutive in rows  store float %23, ptr addrspace(3) %15, align 4
-              47  gather  %33 = load float, ptr addrspace(1) %32, align 4
-              49  consecutive in rows  store float %33, ptr addrspace(3) %34, align 4
-              62  gather  %43 = load float, ptr addrspace(1) %42, align 4
-              64  consecutive in rows  store float %43, ptr addrspace(3) %44, align 4
-              77  gather  %53 = load float, ptr addrspace(1) %52, align 4
-              79  consecutive in rows  store float %53, ptr addrspace(3) %54, align 4
-              96  strided by 132 in rows  %64 = load float, ptr addrspace(3) %60, align 4
-             101  gather  store float %64, ptr addrspace(1) %68, align 4
-             114  strided by 132 in rows  %75 = load float, ptr addrspace(3) %74, align 4
-             119  gather  store float %75, ptr addrspace(1) %79, align 4
-             129  strided by 132 in rows  %85 = load float, ptr addrspace(3) %84, align 4
-             134  gather  store float %85, ptr addrspace(1) %89, align 4
-             144  strided by 132 in rows  %95 = load float, ptr addrspace(3) %94, align 4
-             149  gather  store float %95, ptr addrspace(1) %99, align 4
-    "#]],
+            kernel @transpose_tiled line 9
+              74 of 78 values divergent, 10 of 10 branches, 0 of 0 cycles
+              memory accesses
+                  30  consecutive in rows  %23 = load float, ptr addrspace(1) %22, align 4
+                  31  consecutive in rows  store float %23, ptr addrspace(3) %15, align 4
+                  47  consecutive in rows  %33 = load float, ptr addrspace(1) %32, align 4
+                  49  consecutive in rows  store float %33, ptr addrspace(3) %34, align 4
+                  62  consecutive in rows  %43 = load float, ptr addrspace(1) %42, align 4
+                  64  consecutive in rows  store float %43, ptr addrspace(3) %44, align 4
+                  77  consecutive in rows  %53 = load float, ptr addrspace(1) %52, align 4
+                  79  consecutive in rows  store float %53, ptr addrspace(3) %54, align 4
+                  96  strided by 132 in rows  %64 = load float, ptr addrspace(3) %60, align 4
+                 101  consecutive in rows  store float %64, ptr addrspace(1) %68, align 4
+                 114  strided by 132 in rows  %75 = load float, ptr addrspace(3) %74, align 4
+                 119  consecutive in rows  store float %75, ptr addrspace(1) %79, align 4
+                 129  strided by 132 in rows  %85 = load float, ptr addrspace(3) %84, align 4
+                 134  consecutive in rows  store float %85, ptr addrspace(1) %89, align 4
+                 144  strided by 132 in rows  %95 = load float, ptr addrspace(3) %94, align 4
+                 149  consecutive in rows  store float %95, ptr addrspace(1) %99, align 4
+        "#]],
     );
 }
 

@@ -453,7 +453,8 @@ fn a_kernel_of_another_size() {
         let outcome = outcome.expect("it starts");
         (outcome.status, outcome.errors().lines().next().unwrap_or_default().to_owned())
     };
-    let why = "@small is not launched with 64 threads of a workgroup along x: the module says exactly 16";
+    let why =
+        "@small is not launched with 64 threads of a workgroup along x: the module says exactly 16";
     for command in ["analyze", "report", "performance"] {
         let warning = format!("warning: {why}; it is taken as its module says");
         assert_eq!(run(command, &format!("{free}{small}")), (Some(0), warning), "{command}");

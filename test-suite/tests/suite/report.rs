@@ -137,16 +137,16 @@ fn the_page_opens_at_what_was_found() {
         "",
         script,
         &expect![[r#"
-        title: k.cl - phalanx report
-        chosen: sum (1 error, kernel)
-        functions: sum (1 error, kernel); sum (body); copy (kernel); copy (body)
-        summary: 45 of 59 values differ between threads of a wave; 44 depend on get_local_id(0).
-        summary: 7 of 7 branches part threads of a wave; threads leave each loop in different rounds.
-        summary: In 4 of 10 accesses of memory lanes of a wave reach far apart; phalanx check finds 1 error and no warning.
-        open: Findings (1)
-        first finding: error: barrier() is not executed by all threads of a workgroup
-        at the line: 6 barrier(CLK_LOCAL_MEM_FENCE); error: `barrier()` is not executed by all threads of a workgroup
-        error: none"#]],
+            title: k.cl - phalanx report
+            chosen: sum (1 error, kernel)
+            functions: sum (1 error, kernel); sum (body); copy (kernel); copy (body)
+            summary: 45 of 59 values differ between threads of a wave; 44 depend on get_local_id(0).
+            summary: 7 of 7 branches part threads of a wave; threads leave each loop in different rounds.
+            summary: In 0 of 10 accesses of memory lanes of a wave reach far apart, or for one bank; phalanx check finds 1 error and no warning.
+            open: Findings (1)
+            first finding: error: barrier() is not executed by all threads of a workgroup
+            at the line: 6 barrier(CLK_LOCAL_MEM_FENCE); error: `barrier()` is not executed by all threads of a workgroup
+            error: none"#]],
     );
 }
 
@@ -166,15 +166,15 @@ fn a_click_shows_why_a_line_differs() {
         "",
         script,
         &expect![[r#"
-        picked: 661 br i1 %38, label %39, label %73
-        colour: row l3 picked
-        step: the branch of %36 is decided by %38
-        step: %38 is computed from %11
-        step: %11 is the result of a call: get_local_id(0)
-        numbers: 3 2 1
-        mentions: true
-        left: 0
-        error: none"#]],
+            picked: 661 br i1 %38, label %39, label %73
+            colour: row l3 picked
+            step: the branch of %36 is decided by %38
+            step: %38 is computed from t (%11)
+            step: t (%11) is the result of a call: get_local_id(0)
+            numbers: 3 2 1
+            mentions: true
+            left: 0
+            error: none"#]],
     );
 }
 
@@ -208,7 +208,7 @@ fn keys_and_search_move_through_the_code() {
             hits: 5 lines, 5
             function: #__clang_ocl_kern_imp_sum
             hits there: 5 lines
-            memory: %26 = load i32, ptr addrspace(1) %25, align 4, !dbg !43, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %58, align 4, !dbg !59, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %59, align 4, !dbg !59, !tbaa !30 | gather | store i32 %37, ptr addrspace(1) %71, align 4, !dbg !59, !tbaa !30 | gather | %6 = load i32, ptr addrspace(4) %5, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | %9 = load i32, ptr addrspace(4) %8, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | store i32 %28, ptr addrspace(3) %29, align 4, !dbg !45, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %33 = load i32, ptr addrspace(3) %32, align 4, !dbg !51, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %34 = load i32, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | store i32 %35, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes
+            memory: %6 = load i32, ptr addrspace(4) %5, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | %9 = load i32, ptr addrspace(4) %8, align 4, !dbg !40, !tbaa !30 | broadcast · at most 1 segment of 128 bytes | store i32 %28, ptr addrspace(3) %29, align 4, !dbg !45, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %33 = load i32, ptr addrspace(3) %32, align 4, !dbg !51, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %34 = load i32, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | store i32 %35, ptr addrspace(3) %29, align 4, !dbg !52, !tbaa !30 | consecutive · 4 bytes from lane to lane · at most 3 segments of 128 bytes | %26 = load i32, ptr addrspace(1) %25, align 4, !dbg !43, !tbaa !30 | unknown | store i32 %37, ptr addrspace(1) %58, align 4, !dbg !59, !tbaa !30 | unknown | store i32 %37, ptr addrspace(1) %59, align 4, !dbg !59, !tbaa !30 | unknown | store i32 %37, ptr addrspace(1) %71, align 4, !dbg !59, !tbaa !30 | unknown
             loops: loop with header %67 at k.cl:10Threads of a wave leave it in different rounds.loop with header %52 at k.cl:10Threads of a wave leave it in different rounds.
             graph: true
             error: none"#]],
@@ -294,7 +294,7 @@ define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
             picture: 32 banks: 32 words of one bank, one after the other
             banks: bank 0: 32 words; bank 1: 0 words
             a lane: lane 30: +3840 bytes
-            access: %v = load i32, ptr addrspace(1) %a, align 4: gather · at most 5 segments of 128 bytes
+            access: %v = load i32, ptr addrspace(1) %a, align 4: irregular · at most 5 segments of 128 bytes
             lanes: 32
             picture: 32 lanes by address: 4 segments of 128 bytes if aligned
             banks: 
