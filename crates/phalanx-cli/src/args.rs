@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Opt(OptArgs),
     /// Graphs of a function in DOT, or as SVG.
     Graph(GraphArgs),
-    /// What accesses, branches and loops cost a wave, the dearest first, and what could be done.
+    /// What accesses, branches and loops cost a wave, most expensive first, and what could be done.
     Performance(PerformanceArgs),
     /// A page to look at: source and code side by side, what differs and why, findings.
     Report(ReportArgs),

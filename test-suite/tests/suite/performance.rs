@@ -230,7 +230,7 @@ const ALL_KINDS: &str = "__global__ void all(const int *next, int *out, int *sum
 }
 ";
 
-/// The published schema describes what is written, and what is written has the dearest first.
+/// The published schema describes what is written, which has the most expensive entry first.
 #[test]
 fn the_schema_of_the_json() {
     let schema = llvm_tools::workspace_root().join("docs/performance.schema.json");

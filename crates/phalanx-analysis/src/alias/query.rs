@@ -26,9 +26,9 @@
 //!
 //! An address is taken apart into what it is made from and a distance ([`Address`]), a bounded
 //! number of steps up. A phi or selection is not looked through. Indices that are no constants are
-//! taken apart into [sums](super::linear), for who asks only now: an answer that is kept would
-//! depend on whatever they are computed from ([`AliasQuery::by_constant_steps`]). O(steps) per
-//! address.
+//! taken apart into [sums](super::linear) for a single question only: an answer that is kept would
+//! depend on everything that they are computed from ([`AliasQuery::by_constant_steps`]). O(steps)
+//! per address.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, TypeKind, Value, ValueKind, attributes::AttrKind,

@@ -18,8 +18,8 @@
 //! conflict of Kong's memory-space analysis, whose target has an instruction for each memory and
 //! none for all.
 //!
-//! Passing a private address to a function is no finding: printing does it, and whoever is called
-//! may be the same thread.
+//! Passing a private address to a function is no finding: printing does it, and the callee
+//! runs in the same thread.
 //!
 //! O(instructions), and for each cast that is contradicted O(uses of its result).
 

@@ -309,9 +309,8 @@ mod tests {
         (Architecture::Spirv, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
     ];
 
-    /// What the spaces of `phalanx-target` say of each other holds for the memories: whoever
-    /// contains another has its memories, and who has a memory in common with another may overlap
-    /// it.
+    /// What the spaces of `phalanx-target` say of each other holds for the memories: a space
+    /// that contains another has its memories, and two spaces with a memory in common may overlap.
     #[test]
     fn memories_agree_with_containment_and_overlap() {
         for (architecture, numbers) in ALL {

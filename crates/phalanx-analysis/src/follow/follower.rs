@@ -13,7 +13,7 @@
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is
 //! kept only changes how fast it is found. It is used only for the very inputs that it was brought
-//! up to: a [`Stamp`] identifies them. Whoever holds a follower takes it out of its place while it
+//! up to: a [`Stamp`] identifies them. The owner of a follower takes it out of its place while it
 //! works and puts it back afterwards, so that work that is broken off loses it instead of leaving
 //! it half done.
 //!
@@ -217,8 +217,8 @@ impl Follower {
             State::Kept(kept) => subject.granted.difference(&kept.lowering.granted).len(),
             _ => 0,
         };
-        // Whoever rewrites a function as a whole is better served from scratch, and may do so
-        // again.
+        // After a rewrite of the whole function solving from scratch is faster, and the next edit
+        // may be such a rewrite, too.
         let is_few = |changes: &Changes<'_>| changes.len() + granted <= most_repaired(size);
         let few_changes = changes.filter(|changes| size >= LARGE && is_few(changes));
         match (std::mem::take(&mut self.state), few_changes) {

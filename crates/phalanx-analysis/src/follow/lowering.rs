@@ -7,9 +7,9 @@
 //! are kept from the first answer on, as lowering has left them: that costs their room, some 60
 //! bytes for each instruction, 100 where there are many stack slots, and hardly any time; by LLVM's
 //! rules less. After an edit they are made to be edited ([`Tables::edited`]), and what has changed
-//! is stated in them. So whoever solves anew, because too much has changed for a repair or none is
-//! worth it yet, lowers only what has changed; and whoever solves the same tables with something
-//! [granted](Granted) lowers nothing.
+//! is stated in them. So a solution from scratch, where too much has changed for a repair or none
+//! is worth it yet, lowers only what has changed; and a solution of the same tables with further
+//! [assumptions](Granted) lowers nothing.
 //!
 //! # Invariants
 //!

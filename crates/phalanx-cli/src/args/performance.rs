@@ -13,7 +13,7 @@ One unit of cost is a transaction of 32 bytes, a turn of a bank, an update or an
 wave could be spared; each loop around counts eight times. It is an order, and no time.
 
 Examples:
-  phalanx performance kernel.cu                    the dearest first, function by function
+  phalanx performance kernel.cu                    the most expensive first, by function
   phalanx performance --group 32x8 kernel.cu       with the size of workgroups: exact counts
   phalanx performance --all kernel.cl              also what costs nothing that is known
   phalanx performance --format json kernel.ll      for programs
