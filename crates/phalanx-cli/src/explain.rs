@@ -61,15 +61,16 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     if let Some(name) = &args.generic {
         return generic((name, args.json), (&session, function), &explainer, &source, terminal);
     }
-    let subjects = subjects(args, &session, function, &explainer)?;
     let scope = scope(args.scope);
-    let mut explanations = Vec::new();
-    for subject in subjects {
-        match explainer.explain(subject, scope) {
-            Some(explanation) => explanations.push(explanation),
-            None => bail!("this is a constant: the same for all threads"),
+    let explanations = match args.line {
+        Some(line) => explainer.explain_line(line, scope),
+        None => {
+            let subjects = subjects(args, &session, function, &explainer)?;
+            let explain = |subject| explainer.explain(subject, scope);
+            let found: Option<Vec<_>> = subjects.into_iter().map(explain).collect();
+            found.context("this is a constant: the same for all threads")?
         }
-    }
+    };
     if args.json {
         let mut json = serde_json::to_string_pretty(&explanations)?;
         json.push('\n');
@@ -165,8 +166,7 @@ fn subjects(
     if let Some(text) = &args.use_ {
         return Ok(vec![use_of(text, session, function, explainer)?]);
     }
-    let line = args.line.unwrap_or(0);
-    Ok(explainer.on_line(line, scope(args.scope)))
+    bail!("nothing is asked for")
 }
 
 /// A value by its name, or those of a variable of the program.

@@ -467,3 +467,24 @@ fn json() {
     "#]],
     );
 }
+
+/// A barrier gives nothing that could differ: what differs is which threads execute it.
+#[test]
+fn a_line_with_a_barrier() {
+    check_first(
+        &["divergent_barrier.ll", "hangs", "--line", "17"],
+        expect![[r#"
+            divergent_barrier.ll:17:3: note: the execution of %meet is divergent: it can differ between threads of a wave; 4 steps to %id
+            divergent_barrier.ll:15:1: because: 1. whether %meet is executed is decided at the end of %entry
+               |
+            15 | meet:
+               | ^^^^^ control
+        "#]],
+    );
+    check(
+        &["divergent_barrier.ll", "safe", "--line", "30"],
+        expect![[r#"
+        nothing on line 30 differs between threads of a wave
+    "#]],
+    );
+}

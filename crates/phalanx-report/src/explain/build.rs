@@ -3,6 +3,7 @@
 use std::{cell::OnceCell, sync::Arc};
 
 use phalanx_analysis::{
+    Convergence,
     explain::{Cause, Fact, Link, Separation},
     loads::{LoadClass, Refusal},
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
@@ -139,17 +140,31 @@ impl<'a> Explainer<'a> {
     }
 
     /// Everything on a line that differs between threads of a scope, in order: values, branches,
-    /// and uses that do where their value does not. The line is one of the program that was
-    /// compiled where any instruction of the function says from which it comes, and else one of the
-    /// text.
-    pub fn on_line(&self, line: u32, scope: Scope) -> Vec<Subject> {
+    /// uses that do where their value does not, and the execution of barriers and other convergent
+    /// operations without a result. The line is one of the program that was compiled where any
+    /// instruction of the function says from which it comes, and else one of the text.
+    pub fn explain_line(&self, line: u32, scope: Scope) -> Vec<Explanation> {
+        let explained = |(subject, inst)| {
+            let mut explanation = self.explain(subject, scope)?;
+            if let Subject::Block(_) = subject {
+                (explanation.place, explanation.debug) = (self.lines.inst(inst), self.debug(inst));
+            }
+            Some(explanation)
+        };
+        self.on_line(line, scope).into_iter().filter_map(explained).collect()
+    }
+
+    /// What [`Explainer::explain_line`] explains, each with its instruction.
+    fn on_line(&self, line: u32, scope: Scope) -> Vec<(Subject, InstId)> {
         let (Some(divergence), Some(cfg)) = (self.divergence(), queries::cfg(self.db, self.input))
         else {
             return Vec::new();
         };
         let varying = self.varying(scope);
         let has_debug = self.insts().any(|inst| self.location(inst).source.is_some());
-        let mut found = Vec::new();
+        let convergence = queries::convergence(self.db, self.input).as_deref();
+        let convergent = convergence.map_or(&[][..], Convergence::operations);
+        let mut found: Vec<(Subject, InstId)> = Vec::new();
         for inst in self.insts() {
             let is_there = match has_debug {
                 true => self.location(inst).frames().any(|f| f.line == line && !f.is_of_system()),
@@ -162,10 +177,22 @@ impl<'a> Explainer<'a> {
             let block = body.block_of(inst).filter(|_| body.inst(inst).opcode.is_terminator());
             if let Some(block) = block.filter(|&block| cfg.is_branch(flow::node_of(block))) {
                 if divergence.terminator(flow::node_of(block)).intersects(varying) {
-                    found.push(Subject::Branch(block));
+                    found.push((Subject::Branch(block), inst));
                 }
+            } else if body.inst(inst).ty == Type::VOID
+                && convergent.iter().any(|operation| operation.inst == inst)
+            {
+                // Such a call gives nothing that could differ, but not all threads may execute it.
+                let execution = body.block_of(inst).map(Subject::Block);
+                let differs = execution.and_then(|subject| {
+                    let fact = queries::fact_of(self.db, self.input, subject)?;
+                    self.sources(fact).intersects(varying).then_some(subject)
+                });
+                let is_new = |subject: &Subject| found.iter().all(|(known, _)| known != subject);
+                let differs = differs.filter(is_new);
+                found.extend(differs.map(|subject| (subject, inst)));
             } else if divergence.value(self.numbering.inst(inst)).intersects(varying) {
-                found.push(Subject::Value(Value::inst(inst)));
+                found.push((Subject::Value(Value::inst(inst)), inst));
             }
             for operand in 0..body.operands(inst).len() {
                 let subject = Subject::Use { user: inst, operand };
@@ -176,7 +203,7 @@ impl<'a> Explainer<'a> {
                 let is_temporal = divergence.at_use(value, user).intersects(varying)
                     && !divergence.value(value).intersects(varying);
                 if is_temporal {
-                    found.push(subject);
+                    found.push((subject, inst));
                 }
             }
         }
