@@ -1,21 +1,21 @@
 //! Giants: the kernels of the manifest, one after the other many times, inlined into one function
 //! by LLVM.
 //!
-//! What a compiler has after inlining: thousands of real loops with loop-carried values, barriers,
-//! tiles in workgroup memory, and all stack slots of unoptimized code in one block. Every other
-//! integer that a kernel is given was loaded from memory that the kernel before it wrote to, so
-//! what one does bears on the next.
+//! Giants are like the result of inlining in a compiler: thousands of real loops with loop-carried
+//! values, barriers, tiles in workgroup memory, and all stack slots of unoptimized code in one
+//! block. Every other integer argument of a kernel is loaded from memory that the kernel before it
+//! wrote to, so that the kernels depend on each other.
 //!
 //! # How
 //!
 //! Each kernel is read, made an ordinary function that is always inlined, and written again. A
-//! kernel `@giant`, made with the builder, has a parameter per parameter of each of them and calls
-//! one after the other. `llvm-link-22` puts all together, and `opt-22` inlines; a few functions are
-//! left, which are recursive or called by their address. Nothing is cleaned up afterwards: each
-//! kernel is as it was at its level.
+//! kernel `@giant`, made with the builder, has all parameters of these functions and calls one
+//! after the other. `llvm-link-22` links the parts, and `opt-22` inlines; a few functions remain,
+//! which are recursive or called by their address. No cleanup follows: each kernel keeps the form
+//! of its optimization level.
 //!
-//! What was made is kept like the compiled kernels themselves, under a name with a fingerprint of
-//! what went in.
+//! Results are cached like the compiled kernels themselves, under a name with a fingerprint of the
+//! inputs.
 
 use std::{
     fs,
@@ -40,8 +40,8 @@ use crate::kernels::{Manifest, Variant};
 /// The name of the function.
 pub const NAME: &str = "giant";
 
-/// All kernels of a target at a level, so many times in a row, as a file in `folder`: some thousand
-/// instructions for each time. None where LLVM is not installed, which is said loudly.
+/// All kernels of a target at a level, repeated this many times, as a file in `folder`: some
+/// thousand instructions for each repetition. None if LLVM is not installed, which is reported.
 ///
 /// # Errors
 /// A kernel does not compile or cannot be read, or LLVM refuses what is made of it.
@@ -133,7 +133,7 @@ fn caller(
         callees.push(builder.declare_function_with(&name.unwrap_or_default(), &own)?);
         spec = spec.params(&kernel.params);
     }
-    // What a kernel is compiled for, and which launches it has: those of the first one.
+    // The attributes of the target and the launch are those of the first kernel.
     if let Some(first) = kernels.first() {
         let own = context.function_attrs(first.attributes);
         let mut kept = AttrSetBuilder::new();
@@ -179,7 +179,7 @@ fn inline(
     output: &Path,
 ) -> anyhow::Result<()> {
     static TICKET: AtomicUsize = AtomicUsize::new(0);
-    // Others may want the same file now.
+    // Another process may create the same file at this time.
     let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
     let work = work.with_added_extension(format!("{}.{ticket}", std::process::id()));
     fs::create_dir_all(&work)?;

@@ -1,9 +1,9 @@
 //! The kernel sources and their manifest, `kernels/kernels.toml`.
 //!
 //! A [`Variant`] is one way to compile one source: a target, a level, with or without debug
-//! information. What clang made is kept in a folder of the caller's choice under a name with a
-//! fingerprint of everything that went into it, so a second request, in this process or a later
-//! one, costs nothing, and an edited kernel is compiled again.
+//! information. The output of clang is cached in a folder of the caller's choice, under a name with
+//! a fingerprint of all inputs. So a second request, in this process or a later one, costs nothing,
+//! and an edited kernel is compiled again.
 
 use std::{
     fs,
@@ -82,7 +82,7 @@ impl Manifest {
         Manifest::read_from(&crate::folder().join("kernels"))
     }
 
-    /// Reads the manifest of what `phalanx check` is tried on.
+    /// Reads the manifest of the sources on which `phalanx check` is tested.
     ///
     /// # Errors
     /// As [`Manifest::read`].
@@ -174,7 +174,7 @@ impl Manifest {
         }
     }
 
-    /// The compiler, if it is installed; if not, says loudly that something is skipped.
+    /// The compiler, if it is installed; otherwise reports that something is skipped.
     #[must_use]
     pub fn compiler(&self) -> Option<Program> {
         llvm_tools::require(self.compiler.trim_end_matches("-22"))
@@ -197,7 +197,8 @@ impl Manifest {
             return Ok(output);
         }
         fs::create_dir_all(folder)?;
-        // Others may want the same file now: it appears under its name only when it is whole.
+        // Another process may create the same file at this time: the file gets its name only when
+        // it is complete.
         let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
         let partial =
             folder.join(format!("{}.{}.{ticket}.partial", variant.name, std::process::id()));
@@ -251,7 +252,8 @@ fn strings(table: &toml::Table, key: &str) -> anyhow::Result<Vec<String>> {
     texts.with_context(|| format!("`{key}` holds something besides strings"))
 }
 
-/// Of the sources and headers and their names: a kernel may include any header.
+/// A fingerprint of the names and contents of sources and headers, since a kernel may include any
+/// header.
 fn fingerprint_of_folder(folder: &Path) -> anyhow::Result<u64> {
     let mut files = Vec::new();
     for language in fs::read_dir(folder)? {

@@ -1,11 +1,11 @@
-//! Kernels of our own, their golden answers and the runner.
+//! Our own kernels, their expected results, and the code to run them.
 //!
 //! - [`kernels`]: the sources under `kernels/`, as `kernels.toml` lists them, compiled by clang
 //!   where it is installed;
 //! - [`giants`]: all of these, inlined into one function by LLVM where it is installed;
 //! - [`marks`]: the right answers that the hand-written functions under `ll/` carry in their
 //!   comments;
-//! - [`pages`]: what documents tell people to type, and the code that they show.
+//! - [`pages`]: the commands and code in documents.
 //!
 //! The tests of this crate run the `phalanx` binary on all of them; `cargo xtask conformance` takes
 //! the kernels from here.

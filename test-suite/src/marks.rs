@@ -1,13 +1,13 @@
-//! The right answers that hand-written functions carry in their comments.
+//! The expected answers in the comments of hand-written functions.
 //!
 //! ```llvm
 //!   %where = add i32 %i, 1 ; => divergent
 //!   %rounds = add i32 %i, 2 ; => uniform (LLVM 22: divergent)
 //! ```
 //!
-//! A mark says whether the value its line defines, or the terminator on its line, is the same in
-//! all lanes that execute it together; in brackets what LLVM 22 answers where that is something
-//! else. The mark of a `switch` stands on its closing bracket.
+//! A mark says whether the value that its line defines, or the terminator on its line, is uniform
+//! among the lanes that execute it together. In brackets it states LLVM 22's answer, if that
+//! differs. The mark of a `switch` stands on its closing bracket.
 
 use anyhow::{Context as _, bail};
 use phalanx_testing::compare::uniformity::{Block, Uniformity};
@@ -108,7 +108,7 @@ fn answers(mark: &str) -> anyhow::Result<(bool, bool)> {
 }
 
 impl Mark {
-    /// What a printed answer says of the marked thing; `None` if it says nothing.
+    /// The printed answer about the marked entity; `None` if there is none.
     #[must_use]
     pub fn answer(&self, printed: &Uniformity) -> Option<bool> {
         if printed.all_uniform {

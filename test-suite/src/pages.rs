@@ -1,8 +1,8 @@
-//! What documents tell people to type, and the code that they show.
+//! Reads the commands and code that documents show.
 //!
-//! A page is Markdown. Its fenced blocks say by their language what they are: `console` has
-//! commands behind the prompt `$ ` and below each what it prints; any other language is a file, or
-//! a part of one. A comment directly before a block says what a test does with it:
+//! A page is Markdown. The language of a fenced block says what it contains: `console` has commands
+//! behind the prompt `$ `, each followed by its output; any other language is a file, or a part of
+//! one. A comment directly before a block says how a test treats it:
 //!
 //! ````text
 //! <!-- not run: it takes minutes -->          the reason why nothing is executed
@@ -29,7 +29,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Why nothing of it is executed, where the page says so.
+    /// Why nothing in it is executed, if the page says so.
     #[must_use]
     pub fn not_run(&self) -> Option<&'a str> {
         self.note?.strip_prefix("not run: ")

@@ -41,8 +41,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     llvm_tests(&root, &itself)
 }
 
-/// Packs what goes on a registry, without a build of it from nothing: files and versions that are
-/// missing are found.
+/// Packages the crates for a registry without building them from scratch: this detects missing
+/// files and versions.
 const PACKAGE: [&str; 14] = [
     "package",
     "--workspace",
@@ -60,8 +60,8 @@ const PACKAGE: [&str; 14] = [
     "--quiet",
 ];
 
-/// A thousand files of LLVM's test tree, others each day, where `PHALANX_LLVM_TESTS` names the
-/// tree.
+/// Tests a thousand files of LLVM's test tree, different ones each day, if `PHALANX_LLVM_TESTS`
+/// names the tree.
 fn llvm_tests(root: &Path, itself: &Path) -> anyhow::Result<()> {
     let Some(tree) = env::var_os("PHALANX_LLVM_TESTS").filter(|tree| Path::new(tree).is_dir())
     else {
@@ -74,7 +74,7 @@ fn llvm_tests(root: &Path, itself: &Path) -> anyhow::Result<()> {
     program(root, "llvm-tests", itself, &args, &[])
 }
 
-/// A check that is a part of this program.
+/// Runs a check that is a part of this program.
 fn timed(name: &str, check: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
     println!("== {name}");
     let started = Instant::now();

@@ -1,13 +1,12 @@
 //! `cargo xtask circles`: files of one crate that use each other in a circle.
 //!
-//! A file of a circle cannot be read, tested or moved without all the others. The fewer files a
-//! circle has, the better the house.
+//! A file of a circle cannot be read, tested or moved without all the others, so circles should
+//! have few files.
 //!
-//! **Definition.** The nodes are the source files of one crate, tests left out. A file leads to
+//! **Definition.** The nodes are the source files of one crate, without tests. A file leads to
 //! another one when it names something that is defined there, in a `use` or in a path; re-exports
-//! are followed to the definition. A file that only declares modules and re-exports, as the root
-//! page of a folder does, is no node. A circle is a strongly connected component of two or more
-//! files.
+//! are followed to the definition. A file that only declares modules and re-exports, such as the
+//! root of a folder, is no node. A circle is a strongly connected component of two or more files.
 //!
 //! ```text
 //! $ cargo xtask circles

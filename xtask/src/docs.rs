@@ -1,11 +1,11 @@
 //! `cargo xtask docs`: renders the book of `docs/` to `target/book`, and checks every link.
 //!
-//! The pages are an mdBook: `docs/SUMMARY.md` lists them, `docs/book.toml` says how they are
-//! rendered. `xtask/book` renders them by mdBook's library, so that nothing has to be installed: it
-//! is built in a minute, once, and then takes a tenth of a second. Links are checked in what was
-//! rendered, anchors included, and in the pages that are not of the book (`README.md`,
-//! `CONTRIBUTING.md`, `CHANGELOG.md`). A page that the summary does not list is an error: nobody
-//! would find it. Addresses on the network are counted, not opened.
+//! The pages are an mdBook: `docs/SUMMARY.md` lists them, `docs/book.toml` configures the
+//! rendering. `xtask/book` renders them by mdBook's library, so that nothing has to be installed.
+//! It is built once, in a minute, and then takes a tenth of a second. Links are checked in the
+//! rendered pages, anchors included, and in the pages outside of the book (`README.md`,
+//! `CONTRIBUTING.md`, `CHANGELOG.md`). A page that the summary does not list is an error, since
+//! readers would not find it. Network links are counted, not opened.
 //!
 //! ```text
 //! 62 pages, 1410 links to pages and anchors, 9 to the network, 0 dead: target/book/index.html
@@ -74,9 +74,8 @@ fn render(root: &Path, out: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Texts of the rendered pages by their path in the book. mdBook's own pages are left out: one has
-/// all chapters for the printer, the others are its list of chapters and what a server answers for
-/// a page that is not there.
+/// Texts of the rendered pages by their path in the book. mdBook's own pages are left out: the page
+/// with all chapters for printing, its list of chapters, and the error page.
 fn rendered(out: &Path) -> anyhow::Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
     for path in files(out, "html")? {
@@ -119,15 +118,15 @@ struct Links {
 }
 
 impl Links {
-    /// Those of a rendered page.
+    /// Adds the links of a rendered page.
     fn of_page(&mut self, out: &Path, page: &Path, text: &str, pages: &BTreeMap<PathBuf, String>) {
         for link in ["href=\"", "src=\""].iter().flat_map(|start| between(text, start, '"')) {
             self.one(out, page, &link.replace("&amp;", "&"), pages);
         }
     }
 
-    /// Those of a page in Markdown beside the book: they lead to files of the repository, and into
-    /// the book where they name a page of it.
+    /// Adds the links of a Markdown page outside of the book: they lead to files of the repository,
+    /// or into the book if they name one of its pages.
     fn of_markdown(
         &mut self,
         root: &Path,

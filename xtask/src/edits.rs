@@ -1,4 +1,4 @@
-//! `cargo xtask edits`: facts of edited functions held against those of new databases, over many
+//! `cargo xtask edits`: compares facts of edited functions with those of new databases, over many
 //! random transactions.
 //!
 //! The functions are random ones, or with `--kernels` our kernels, each way to compile them in
@@ -38,10 +38,10 @@ pub(crate) struct Options {
     in_company: bool,
 }
 
-/// What is edited for a seed.
+/// The functions that are edited for a seed.
 enum Subjects {
     Random,
-    /// While others ask.
+    /// Random functions, while other threads ask queries.
     InCompany,
     /// Texts, and the name of the function if it is one.
     Kernels(Vec<(Vec<u8>, Option<&'static str>)>),

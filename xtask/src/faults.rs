@@ -1,9 +1,9 @@
-//! `cargo xtask faults`: does a test notice when an answer is not kept up to date?
+//! `cargo xtask faults`: checks that tests notice when a fact is not kept up to date.
 //!
-//! `test-suite/faults` lists one-line faults of the code that repairs answers after edits. All are
+//! `test-suite/faults` lists one-line faults of the code that updates facts after edits. All are
 //! inserted into a copy of the sources ([`list`]), which is built once. Each is then switched on by
-//! itself, and the tests run until one fails. A fault that no test notices is one that a change
-//! could bring in.
+//! itself, and the tests run until one fails. If no test notices a fault, a real change could
+//! introduce it unnoticed.
 //!
 //! ```text
 //! $ cargo xtask faults
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! *Cost*: a build of the tests, and a run of most tests for each fault that is missed; about an
-//! hour on two processors. `--only` takes some faults by a part of their names.
+//! hour on two processors. `--only` selects faults by a part of their names.
 
 mod list;
 
@@ -38,7 +38,7 @@ use self::list::{Fault, SWITCH};
 /// Where the faults stand.
 pub(crate) const FOLDER: &str = "test-suite/faults";
 
-/// The crates whose tests are asked.
+/// The crates whose tests run.
 const PACKAGES: &[&str] =
     &["phalanx-fixpoint", "phalanx-graph", "phalanx-core", "phalanx-analysis", "phalanx-db"];
 
@@ -68,7 +68,7 @@ struct Program {
     takes: Duration,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 enum Outcome {
     Passed,
@@ -110,7 +110,7 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
     for package in PACKAGES {
         command.args(["-p", package]);
     }
-    // Replaced conditions leave variables unused, and lints are the business of the sources.
+    // Replaced conditions leave variables unused; lints are checked elsewhere.
     let mut built = command
         .env("RUSTFLAGS", "--cap-lints=allow")
         .env("CARGO_TARGET_DIR", root.join("target/faults/build"))
@@ -137,8 +137,8 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Makes the tree what the workspace's files are, with some replaced. Files that are as they should
-/// be are not written, so that cargo builds what changed.
+/// Makes the tree a copy of the workspace's files, with some replaced. Files that are up to date
+/// are not written, so that cargo builds only what changed.
 fn copy(root: &Path, tree: &Path, replaced: &BTreeMap<String, String>) -> anyhow::Result<()> {
     let files = crate::tidy::files_of_git(root)?;
     let mut kept: BTreeSet<PathBuf> = BTreeSet::new();
@@ -182,15 +182,15 @@ fn passing(programs: Vec<Program>) -> anyhow::Result<Vec<Program>> {
             Outcome::Failed(test) => bail!("{}: {test} fails without any fault", program.name),
         }
     }
-    // What is quick is asked first.
+    // Fast programs run first.
     passed.sort_by_key(|program| program.takes);
     Ok(passed)
 }
 
-/// Asks the programs about each fault, and prints what they say in the order of faults.
+/// Runs the programs on each fault, and prints the results in the order of faults.
 fn ask(chosen: &[(usize, &Fault)], programs: &[Program], jobs: usize) -> anyhow::Result<usize> {
     let next = AtomicUsize::new(0);
-    // What caught a neighbour is asked first.
+    // The program that caught the previous fault runs first.
     let caught_by: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let answers: Mutex<BTreeMap<usize, bool>> = Mutex::new(BTreeMap::new());
     let worker = || -> anyhow::Result<()> {

@@ -1,9 +1,9 @@
-//! `cargo xtask fuzz`: libFuzzer on every target of `test-suite/fuzz` for a while each.
+//! `cargo xtask fuzz`: runs libFuzzer on every target of `test-suite/fuzz` for some time each.
 //!
 //! cargo-fuzz builds the targets, with coverage instrumentation and without a sanitizer: there is
 //! no unsafe code to sanitize. The instrumentation needs compiler options that are stable under
-//! `RUSTC_BOOTSTRAP=1`. What a target learns stays in `target/fuzz/corpus` for the next run; an
-//! input that fails is named, with the command that keeps it.
+//! `RUSTC_BOOTSTRAP=1`. The inputs that a target discovers stay in `target/fuzz/corpus` for the
+//! next run. For an input that fails, the chore prints the command that stores it.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use phalanx_fuzz::Target;
 
-/// The version that is installed when there is none.
+/// The version to install if there is none.
 const CARGO_FUZZ: &str = "0.13.2";
 
 /// Longest input worth mutating, in bytes.
@@ -35,11 +35,11 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// What a run of one target did.
+/// The result of a run of one target.
 struct Report {
     name: &'static str,
     runs: String,
-    /// Inputs that are kept since they reach something new.
+    /// Inputs that were kept because they reach new code.
     corpus: usize,
     failure: Option<String>,
 }
@@ -94,8 +94,8 @@ fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
         }
     }
     let mut command = Command::new("cargo");
-    // Assertions and checks are those of the profile: without `--release` cargo-fuzz turns them on
-    // for each crate, whatever its profile says.
+    // The profile decides about assertions and checks: without `--release` cargo-fuzz would turn
+    // them on for each crate, whatever its profile says.
     command
         .args([
             "fuzz",
@@ -166,7 +166,7 @@ fn fuzz(
     })
 }
 
-/// What to say of a failed run: the panic, where the input is, and how to keep it.
+/// The message about a failed run: the panic, the place of the input, and how to store it.
 fn failure(log: &str, target: &Target) -> String {
     let mut out = "FAILED\n".to_owned();
     let from = log.find("panicked at").unwrap_or_else(|| log.len().saturating_sub(2000));

@@ -1,23 +1,24 @@
-//! `cargo xtask growth`: how time and memory grow with the input, for every command, fact and pass.
+//! `cargo xtask growth`: measures how time and memory grow with the input, for every command, fact
+//! and pass.
 //!
 //! Each family of [`phalanx_testing::growth`] is written at a size and at twice, four and eight
-//! times that, and every task of [`tasks`] runs on each file in a process of its own. A line has
-//! user seconds and megabytes at the four sizes, and with which power of the size they grow: 1 is
-//! linear, 2 quadratic.
+//! times that, and every task of [`tasks`] runs on each file in a process of its own. A line shows
+//! user seconds and megabytes at the four sizes, and the power of the size with which they grow: 1
+//! is linear, 2 quadratic.
 //!
 //! ```text
 //! family       task             seconds                    megabytes            powers
 //! call_chain   check            0.11  0.34  1.42  over     31  88  301  over    2.1 1.8   over the limit
 //! ```
 //!
-//! Only lines that a person should look at are printed, all of them with `--all`: where a power is
-//! over [`STRIKING`], where the largest size takes over a second, or where a limit ended a run. A
-//! run that is over a limit is not repeated at larger sizes.
+//! By default only striking lines are printed, with `--all` every line. A line is striking if a
+//! power is over [`STRIKING`], the largest size takes over a second, or a limit ended a run. A run
+//! that exceeds a limit is not repeated at larger sizes.
 //!
-//! `--small` is quick and has a verdict: two sizes, few tasks, a debug build. It fails when
-//! time or memory grows by more than [`SmallRun::FACTOR`] for eight times the input. Quadratic code
-//! grows 64 times, so the bound is far from both linear code and noise; a line beyond it is
-//! measured anew before it counts.
+//! `--small` is quick and has a verdict: two sizes, few tasks, a debug build. It fails when time or
+//! memory grows by more than [`SmallRun::FACTOR`] for eight times the input. Quadratic code grows
+//! 64 times, so the bound is far from both linear code and noise; a line beyond it is measured
+//! again before it counts.
 
 mod facts;
 mod limited;
@@ -39,9 +40,9 @@ use tasks::Task;
 
 /// A power from which a line is printed.
 const STRIKING: f64 = 1.3;
-/// Seconds below which a power says more about the clock than about the program.
+/// Below so many seconds, the power reflects the clock rather than the program.
 const SECONDS: f64 = 0.05;
-/// Megabytes below which a power says more about what every process takes.
+/// Below so many megabytes, the power reflects the base usage of every process.
 const MEGABYTES: f64 = 32.0;
 
 /// What to measure.
@@ -98,7 +99,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What all runs have in common.
+/// The common settings of all runs.
 struct Bench<'a> {
     options: &'a Options,
     phalanx: PathBuf,
@@ -171,7 +172,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Builds the command line, and says where it is.
+/// Builds the command line, and returns its path.
 fn build(root: &Path, release: bool) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "-p", "phalanx-cli"]).args(release.then_some("--release"));
@@ -203,7 +204,7 @@ impl Drop for Input {
     }
 }
 
-/// What one task took at each size.
+/// The measurements of one task at each size.
 struct Line {
     task: String,
     outcome: Outcome,
@@ -289,7 +290,7 @@ impl SmallRun<'_> {
         let files = self.0.files(family, &Self::SIZES)?;
         let mut found = Vec::new();
         for task in &self.0.tasks {
-            // Noise only adds, so the least of three is what counts.
+            // Noise only adds, so the least of three measurements counts.
             let mut last = None;
             for _ in 0..3 {
                 last = self.complaint(task, &files)?;
@@ -309,7 +310,7 @@ impl SmallRun<'_> {
         if large.outcome != Outcome::Ended {
             return Ok(Some(large.outcome.words().to_owned()));
         }
-        // What is below these would take less at the smaller size than can be measured.
+        // Values below these minimums would be too small to measure at the smaller size.
         let seconds = large.seconds / small.seconds.max(SECONDS / 2.0);
         let megabytes = large.megabytes / small.megabytes.max(MEGABYTES / 2.0);
         Ok(if seconds > Self::FACTOR {

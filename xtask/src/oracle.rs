@@ -1,4 +1,4 @@
-//! `cargo xtask oracle`: claims of the analyses held against execution, on many random programs.
+//! `cargo xtask oracle`: checks claims of the analyses against execution, on many random programs.
 
 use std::{
     fmt, fs,
@@ -46,10 +46,10 @@ pub(crate) struct Options {
     keep: PathBuf,
 }
 
-/// What one program or many have shown.
+/// Counts for one program or many.
 trait Tally: Default + Send + fmt::Display {
     fn merge(&mut self, other: Self);
-    /// Each claim that was seen to be wrong.
+    /// The claims that were refuted.
     fn wrong(&mut self) -> &mut Vec<String>;
 }
 

@@ -1,12 +1,11 @@
-//! `cargo xtask precision`: how much of our kernels is called divergent, by LLVM 22 and by us.
+//! `cargo xtask precision`: how much of our kernels LLVM 22 and Phalanx call divergent.
 //!
 //! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads,
 //! and how many of them are called divergent at the scope of a wave by LLVM 22, by us with LLVM's
-//! sources and operand rules, and by us with everything. LLVM's own answer is taken from its rules
-//! as we have them, which `cargo xtask conformance` holds against `opt-22`. With `--by-rule`: how
-//! much less each family of rules makes of it, found by leaving it out. With `--seen`: what is seen
-//! to differ when the kernels are executed, as the test that holds claims against their execution
-//! writes it down.
+//! sources and operand rules, and by us with everything. LLVM's answer is computed by our
+//! implementation of its rules, which `cargo xtask conformance` compares with `opt-22`. `--by-rule`
+//! shows the effect of each family of rules, found by leaving it out. `--seen` shows what differs
+//! when the kernels are executed, as recorded by the test that checks claims against execution.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -46,10 +45,10 @@ pub(crate) struct Options {
     by_rule: bool,
 }
 
-/// Who answers: LLVM 22, we with its rules, we; we without each family of rules.
+/// The answers: LLVM 22, Phalanx with its rules, Phalanx; Phalanx without each family of rules.
 const WHO: usize = 3 + Family::ALL.len();
 
-/// Of these, the last is the one that others are compared with.
+/// The index of the answer of Phalanx, with which the last ones are compared.
 const OURS: usize = 2;
 
 /// Values, branches, loads: all, and those called divergent by each.
@@ -107,10 +106,10 @@ impl Counts {
 /// Values, branches and loads that were seen to differ.
 type Seen = [u64; 3];
 
-/// What is seen, by way and family and by way.
+/// The observations, by compilation and family and by compilation.
 type SeenBy = BTreeMap<(String, Option<String>), Seen>;
 
-/// Executes the kernels by their test, which writes down what it saw.
+/// Executes the kernels by their test, which records what it observes.
 fn seen(levels: &[&str]) -> anyhow::Result<SeenBy> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let test = ["test", "-q", "-p", "phalanx-fuzz", "--test", "kernels"];

@@ -2,15 +2,15 @@
 //! of passes.
 //!
 //! A program goes through every pipeline of one or two passes and is launched before and after
-//! ([`phalanx_fuzz::refine`]). What makes a program worse is made small and written to a folder
-//! with what is worse at its top, so that it can be run through `phalanx opt` by hand:
+//! ([`phalanx_fuzz::refine`]). If a pipeline makes it less defined, the program is reduced and
+//! written to a folder, with the finding at its top, so that `phalanx opt` can reproduce it:
 //!
 //! ```text
 //! $ cargo xtask refine --programs 60
 //! 60 programs (0 undefined), 25200 program-pipeline runs, ...
 //! ```
 //!
-//! Programs follow from their seeds, so that a run with the same numbers finds the same.
+//! Programs are derived from their seeds, so a run with the same numbers finds the same.
 
 use std::{
     fs,
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// Makes a finding small, writes it and says so.
+/// Reduces a finding, writes it and prints its place.
 fn keep(options: &Options, law: &Law, seed: u64, finding: &Finding) {
     let shows = |text: &str| {
         let now = law.shows(text, &finding.pipeline, seed);

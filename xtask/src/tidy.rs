@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: what no compiler checks.
+//! `cargo xtask tidy`: checks conventions that no compiler checks.
 //!
 //! - **Layering.** A crate may depend only on crates above it in [`LAYERS`], and only on the
 //!   outside crates that the table in the architecture page allows it ([`ONLY`]: salsa in one
@@ -8,7 +8,7 @@
 //!   ([`chains`]).
 //! - **Files.** Few of them use each other in a circle, and folders use only those below them
 //!   ([`house`]).
-//! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
+//! - **Modules.** Each starts with a module doc and has at most [`MAX_LINES`] lines.
 //! - **Text.** No machine paths, no leftover markers, no tabs; prose within 100 columns
 //!   ([`wrapped`]).
 //!
@@ -26,7 +26,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
-/// From the bottom up; a crate may use only what stands before it.
+/// From the bottom up; a crate may use only earlier ones.
 const LAYERS: &[&str] = &[
     "phalanx-fixpoint",
     "phalanx-graph",
@@ -44,7 +44,7 @@ const LAYERS: &[&str] = &[
     "phalanx-cli",
 ];
 
-/// Pairs of crates of which the second may not see the first although it stands above it.
+/// Pairs of crates: the second must not use the first although it is above it.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("phalanx-llvm", "phalanx-analysis"),
     ("phalanx-ir", "phalanx-target"),
@@ -53,7 +53,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("phalanx-llvm", "phalanx-simt"),
 ];
 
-/// Outside crates that only some crates may name.
+/// Outside crates that only some crates may use.
 const ONLY: &[(&str, &[&str])] = &[
     ("salsa", &["phalanx-db"]),
     ("clap", &["phalanx-cli", "xtask"]),
@@ -67,8 +67,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("rand", &["phalanx-testing", "phalanx-fuzz"]),
 ];
 
-/// Beyond this many lines a module holds more than one idea; a little above 600, so that one test
-/// more does not part a file.
+/// A longer module holds more than one idea. The bound is a little above 600, so that one more test
+/// does not split a file.
 const MAX_LINES: usize = 650;
 
 /// Runs every check.

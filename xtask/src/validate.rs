@@ -9,9 +9,9 @@
 //! 131 pairs of functions: 122 correct, 0 refuted, 7 timeouts, 2 not proved, 0 unsupported
 //! ```
 //!
-//! A pair that is refuted is a finding, and the exit status is not zero. A pair that takes too
-//! long, or has what Alive2 does not model, says nothing and is counted apart. Where `alive-tv` is
-//! not found the pairs are written, and it is said loudly that nobody looked at them.
+//! A refuted pair is a finding, and the exit status is not zero. A pair that takes too long, or
+//! uses something that Alive2 does not model, is counted separately. If `alive-tv` is not found,
+//! the pairs are written, and a message says that they were not checked.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ use anyhow::{Context as _, bail};
 use phalanx_fuzz::refine::pairs::{self, Pair};
 use rayon::prelude::*;
 
-/// What files of the test suite go through.
+/// The pipelines for files of the test suite.
 const PIPELINES: &[&str] = &[
     "simplifycfg,instsimplify,early-cse,licm,dce",
     "jump-threading,simplifycfg,dce",
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     keep: PathBuf,
 }
 
-/// What the validator said of functions.
+/// The validator's verdicts on functions.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Verdicts {
     correct: u64,
@@ -63,7 +63,7 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    /// Reads the summary at the end of what `alive-tv` says; none when there is no summary.
+    /// Reads the summary at the end of the output of `alive-tv`; none when there is no summary.
     fn read(output: &str) -> Option<Verdicts> {
         let summary = output.rsplit_once("Summary:")?.1;
         let count = |what: &str| -> Option<u64> {
@@ -170,7 +170,7 @@ fn shipped() -> anyhow::Result<Vec<Pair>> {
     Ok(all)
 }
 
-/// What the validator says about a pair.
+/// The validator's output about a pair.
 fn ask(options: &Options, pair: &Pair) -> anyhow::Result<String> {
     let mut command = Command::new(&options.alive);
     command.args(places(&options.keep, pair));

@@ -3,22 +3,22 @@
 //! A *convergent operation* communicates among the threads that execute it together, at some
 //! *scope*: lanes of a wave for a vote, a workgroup for a barrier. A function is *controlled* when
 //! its convergent operations name tokens for it (the `convergencectrl` bundle of LLVM's *Convergent
-//! Operation Semantics* document), and *uncontrolled* when nothing is said; then operations are
-//! converged as far as the control flow allows.
+//! Operation Semantics* document). Otherwise it is *uncontrolled*: its operations are converged as
+//! far as the control flow allows.
 //!
-//! | token of | made | threads are together at its users |
+//! | token of | made | its users are executed together by threads |
 //! |---|---|---|
 //! | `entry` | once per call | that made the call together |
-//! | `anchor` | at each execution | that executed it together, which is for the implementation to say |
-//! | `loop`, the *heart* of a cycle | in each round | whose given tokens were together, and whose rounds have equal numbers |
+//! | `anchor` | at each execution | that executed the anchor together, which is up to the implementation |
+//! | `loop`, the *heart* of a cycle | in each round | whose operand tokens were together, and that are in rounds of equal number |
 //!
 //! The *region* of a token is where it is live: between its definition and its uses. A token that
-//! is used outside of a cycle that it is made in *extends* that cycle: threads that left in
+//! is used outside of the cycle in which it is made *extends* that cycle: threads that left in
 //! different rounds are not together within the region. See [`escape`] for what that means to
 //! uniformity.
 //!
-//! Cost: O(instructions), and O(depth of cycles) per use of a token. A region is found when it is
-//! asked for, O(blocks of the region).
+//! Cost: O(instructions), and O(depth of cycles) per use of a token. A region is computed on
+//! demand, O(blocks of the region).
 
 pub mod escape;
 pub mod tokens;
@@ -55,15 +55,15 @@ pub struct Operation {
     pub inst: InstId,
     /// Its block.
     pub block: Node,
-    /// Among which threads it communicates; none when that is not known.
+    /// Among which threads it communicates; none if that is not known.
     pub scope: Option<Scope>,
-    /// What makes its token.
+    /// The instruction that makes its token.
     pub token: Option<InstId>,
     /// The innermost cycle around it.
     pub cycle: Option<CycleId>,
 }
 
-/// A token, by what makes it.
+/// A token, identified by the instruction that makes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
     /// The call of the intrinsic.
@@ -72,18 +72,18 @@ pub struct Token {
     pub block: Node,
     /// Which intrinsic.
     pub kind: TokenKind,
-    /// What makes the token that it is given: of `loop` alone.
+    /// The instruction that makes its operand token, which only `loop` has.
     pub given: Option<InstId>,
-    /// The cycle that it is the heart of: the outermost one around it that its given token comes
-    /// from outside of.
+    /// The cycle that this token is the heart of: the outermost cycle around it from whose outside
+    /// the operand token comes.
     pub heart_of: Option<CycleId>,
     /// Blocks with a use of it, by number.
     pub used_in: Vec<Node>,
-    /// Cycles around it, innermost first, that some use is outside of.
+    /// Cycles around it, innermost first, that have a use outside of them.
     pub extends: Vec<CycleId>,
 }
 
-/// See the [module documentation](self).
+/// Convergent operations and tokens of a function. See the [module documentation](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Convergence {
     control: Control,
@@ -92,7 +92,8 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// Looks at a function. `callee` gives attributes of functions of the module.
+    /// Finds the operations and tokens of a function. `callee` gives attributes of functions of the
+    /// module.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -103,7 +104,8 @@ impl Convergence {
         Self::of(code, cycles, callee, insts)
     }
 
-    /// The same, from the instructions alone that [concern](concerns) it, in the order of the text.
+    /// The same, but looks only at `insts`: instructions that [concern](concerns) it, in the order
+    /// of the text.
     #[must_use]
     pub fn of(
         code: Code<'_>,
@@ -162,7 +164,7 @@ impl Convergence {
         &self.operations
     }
 
-    /// What makes tokens, in the order of the text.
+    /// Instructions that make tokens, in the order of the text.
     #[must_use]
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
@@ -170,7 +172,7 @@ impl Convergence {
 }
 
 impl Token {
-    /// Blocks in which the token is live at some place, by number. O(blocks of the region).
+    /// Blocks in which the token is live somewhere, by number. O(blocks of the region).
     #[must_use]
     pub fn region(&self, cfg: &Cfg, dom: &DomTree) -> Vec<Node> {
         let mut found = BitSet::new(cfg.node_count());
@@ -186,9 +188,9 @@ impl Token {
     }
 }
 
-/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or
-/// changed that is, or was, like this: a convergent operation, what makes a token or uses one.
-/// `callee` gives attributes of functions of the module.
+/// Whether a [`Convergence`] may change after an instruction was inserted, removed, moved or
+/// changed that is, or was, like this one: a convergent operation, or one that makes or uses a
+/// token. `callee` gives attributes of functions of the module.
 #[must_use]
 pub fn concerns(
     code: Code<'_>,
@@ -201,15 +203,15 @@ pub fn concerns(
         || data.opcode.is_call() && (uses_token() || is_convergent(code, inst, callee))
 }
 
-/// The outermost cycle around a block that a token comes from outside of.
+/// The outermost cycle around a block from whose outside a token comes.
 fn heart_of(code: Code<'_>, cycles: &Cycles, given: InstId, here: Node) -> Option<CycleId> {
     let home = node_of(code.body.block_of(given)?);
     let innermost = cycles.innermost(here).filter(|&c| !cycles.contains(c, home))?;
     Some(cycles.outermost_without(innermost, home).unwrap_or(innermost))
 }
 
-/// Whether a call is a convergent operation: it says so, or what it calls does. `callee` gives
-/// attributes of functions.
+/// Whether a call is a convergent operation, by its own attributes or by those of its callee.
+/// `callee` gives attributes of functions.
 #[must_use]
 pub fn is_convergent(
     code: Code<'_>,
@@ -224,7 +226,7 @@ pub fn is_convergent(
     let Some(constant) = body.const_callee(call) else { return false };
     let name = match &context.const_data(constant).kind {
         ConstKind::Global(name) => *name,
-        // Whether the text has a barrier is not up to the attribute.
+        // A barrier in the text counts, whatever the attribute says.
         ConstKind::InlineAsm(asm) => {
             return read_assembly(code, asm, Architecture::Generic).convergent;
         }
@@ -236,7 +238,7 @@ pub fn is_convergent(
     }
 }
 
-/// Among which threads a call communicates, where a table of the target says so.
+/// Among which threads a call communicates, if a table of the target says so.
 fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     let callee = code.body.const_callee(call)?;
     match &code.context.const_data(callee).kind {
@@ -248,7 +250,7 @@ fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     }
 }
 
-/// The widest scope of what a text does, where all of it is known.
+/// The widest scope of the operations of an assembly text, if all of them are known.
 fn scope_of_assembly(assembly: &Assembly) -> Option<Scope> {
     if assembly.may_hide_barrier() || assembly.is_convergent_otherwise {
         return None;

@@ -1,11 +1,11 @@
-//! Forward data flow, memory included: what anything in a function directly influences.
+//! Forward data flow, memory included: what each entity of a function directly influences.
 //!
 //! # What
 //!
 //! This is the affect map of Kong (*Variance Analysis on SSA-based IR*, 2009) in full. The [affect
-//! map](phalanx_core::affect) that divergence is solved on leaves out what is known not to matter
-//! for that: an operand that a result does not depend on, memory whose content does not differ.
-//! Here nothing is left out, and every edge says what it is ([`Edge`]).
+//! map](phalanx_core::affect) that divergence is solved on leaves out what cannot change
+//! divergence: an operand that a result does not depend on, memory whose content does not differ.
+//! Here nothing is left out, and every edge has a kind ([`Edge`]).
 //!
 //! Its nodes ([`Entity`]) are arguments, instructions (stores and terminators too: they are
 //! statements that something influences), and versions of memory variables in HSSA form
@@ -21,35 +21,36 @@
 //! | a version | the next one, unless that replaces all of it | old content |
 //! | versions that meet | their memory phi | content |
 //!
-//! **Other threads.** Memory of a workgroup and of the device is written by others, too, and what
-//! they wrote becomes visible at fences, barriers, ordered and volatile accesses and calls. Every
-//! version of such a class leads to [`Entity::Others`], and that to everything where it can become
-//! visible. Values that threads hand each other without memory (shuffles, votes) are operands.
-//! Races are not looked at: a plain load sees what was written before it in its own thread, or
-//! before such a point.
+//! **Other threads.** Other threads also write workgroup and device memory. What they wrote becomes
+//! visible at fences, barriers, ordered and volatile accesses and calls. Every version of such a
+//! class leads to [`Entity::Others`], which leads to every instruction where it can become visible.
+//! Values that threads exchange without memory (shuffles, votes) are operands. Races are ignored: a
+//! plain load sees what its own thread wrote before it, and what was visible at the last such
+//! instruction.
 //!
-//! **Addresses.** An analysis of addresses (of memory spaces, say) follows values as far as they
-//! form other addresses, and not into memory or from a base to what is loaded through it:
-//! [`Edges::WithoutContent`].
+//! **Addresses.** An analysis of addresses, such as that of memory spaces, needs only edges that
+//! form addresses and other values: [`Edges::WithoutContent`]. It does not go into memory, or from
+//! an address to what is accessed there.
 //!
 //! Control dependence is no data flow: see [`control`](phalanx_core::control).
 //!
 //! # How
 //!
-//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep
-//! in step. Which versions an instruction makes, and who reads those of a class, is in the HSSA
-//! form, which follows edits. What is in neither are the edges from versions of private slots:
-//! [`MemoryFlow`] is their form turned round, follows from that alone, and so outlives every edit
-//! that leaves them as they are. [`DataFlow`] looks at these three when it is asked.
+//! No table holds all edges. The readers of a value are in the body's def-use lists, which edits
+//! keep up to date. The versions that an instruction makes, and the readers of those of a class,
+//! are in the HSSA form, which is updated after edits. Neither has the edges from versions of
+//! private slots: [`MemoryFlow`] is their SSA form inverted. It depends on that form alone, so it
+//! stays valid over all edits that leave the form as it is. [`DataFlow`] reads these three on
+//! demand.
 //!
 //! # Complexity
 //!
 //! Users of a value: O(uses). Users of a version of a slot: O(instructions that read it); of a
 //! class: O(touches of the blocks in which it is read), which is O(touches of the function) for all
-//! versions of a class together; of [`Entity::Others`] O(touches). Reaching everything that is
+//! versions of a class together; of [`Entity::Others`]: O(touches). Reaching everything that is
 //! influenced: O(instructions + operands + touches of memory) at most. The first question about a
-//! body makes its def-use lists, if it has none, and the first one about a version of a class looks
-//! at all blocks.
+//! body makes its def-use lists, if it has none. The first one about a version of a class looks at
+//! all blocks.
 
 mod memory;
 #[cfg(any(test, feature = "testing"))]
@@ -71,62 +72,62 @@ use crate::{
 
 pub use self::memory::MemoryFlow;
 
-/// What is influenced or influences.
+/// A node of the data flow graph: it influences others, or is influenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Entity {
     /// An argument or an instruction, by its number in the tables of the analyses.
     Value(Value),
-    /// A version of a private slot that an event makes.
+    /// The version of a private slot that an event makes.
     Slot(u32),
     /// A memory phi of a private slot.
     SlotPhi(u32),
-    /// A version of a class of memory that an instruction makes.
+    /// The version of a class of memory that an instruction makes.
     Class(MemoryClass, InstId),
     /// The memory phi of a class in a block.
     ClassPhi(MemoryClass, Node),
-    /// What other threads may have written to a class.
+    /// What other threads may have written to memory of a class.
     Others(MemoryClass),
 }
 
-/// How something influences something.
+/// How one entity influences another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Edge {
-    /// It is computed with, selected, passed or tested.
+    /// The user computes with it, selects it, passes it or tests it.
     Operand,
-    /// It is the base that an address is made from.
+    /// It is the base of an address that the user makes.
     Base,
-    /// It is an index of an address.
+    /// It is an index of an address that the user makes.
     Index,
-    /// It says how many bytes are touched.
+    /// It says how many bytes the user accesses.
     Size,
-    /// It says where memory is accessed.
+    /// It says where the user accesses memory.
     Address,
     /// It is written to memory, or read from there.
     Content,
-    /// It is what memory held before a part was written.
+    /// It is the old content of memory, of which the user overwrites a part.
     OldContent,
 }
 
 /// Which edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edges {
-    /// All.
+    /// All edges.
     All,
-    /// Those that form addresses and other values: not content of memory, and not from an address
-    /// to what is accessed there.
+    /// Edges that form addresses and other values. Left out are edges of the content of memory, and
+    /// those from an address to what is accessed there.
     WithoutContent,
 }
 
 impl Edges {
-    /// Whether an edge is among them.
+    /// Whether an edge is followed.
     #[must_use]
     pub fn contains(self, edge: Edge) -> bool {
         self == Edges::All || !matches!(edge, Edge::Address | Edge::Content | Edge::OldContent)
     }
 }
 
-/// Where each kind of entity begins in the dense numbering. Some numbers stand for nothing: not
-/// every instruction makes a version of each class.
+/// Where each kind of entity begins in the dense numbering. Some numbers have no entity: not every
+/// instruction makes a version of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Layout {
     slots: u32,
@@ -134,13 +135,13 @@ struct Layout {
     classes: u32,
     class_phis: u32,
     others: u32,
-    /// How many instructions there are, and blocks.
+    /// The number of instructions, and of blocks.
     insts: u32,
     blocks: u32,
 }
 
 impl Layout {
-    /// With so many values first, of which the last are instructions.
+    /// The layout for this many values, of which the last are instructions.
     fn new(values: usize, insts: usize, memory: &MemorySsa) -> Self {
         let (private, count) = (memory.private(), MemoryClass::ALL.len() as u32);
         let (insts, blocks) = (insts as u32, memory.block_count() as u32);
@@ -152,7 +153,7 @@ impl Layout {
         Layout { slots, slot_phis, classes, class_phis, others, insts, blocks }
     }
 
-    /// The number of an entity; none when the function has nothing of the kind.
+    /// The number of an entity; none if the function has no such entity.
     fn number(self, entity: Entity) -> Option<u32> {
         let is_there = match entity {
             Entity::Value(value) => value.raw() < self.slots,
@@ -203,7 +204,8 @@ impl Layout {
     }
 }
 
-/// Forward data flow of a function, as its parts are. See the [module documentation](self).
+/// Forward data flow of a function, over facts that the caller holds. See the [module
+/// documentation](self).
 #[derive(Clone, Copy, Debug)]
 pub struct DataFlow<'a> {
     code: Code<'a>,
@@ -213,11 +215,11 @@ pub struct DataFlow<'a> {
     layout: Layout,
 }
 
-/// Few entities have more users.
+/// A list of edges from one entity; most entities have at most as many.
 type Users = SmallVec<[(Entity, Edge); 8]>;
 
 impl<'a> DataFlow<'a> {
-    /// That of a function, whose memory is given, and its private slots turned round.
+    /// The data flow of a function, with its memory and the edges of its private slots.
     #[must_use]
     pub fn new(code: Code<'a>, memory: &'a MemorySsa, flow: &'a MemoryFlow) -> Self {
         let values = code.header.params.len() + code.body.id_count();
@@ -225,7 +227,7 @@ impl<'a> DataFlow<'a> {
         Self { code, numbering: Numbering::new(code.header), memory, flow, layout }
     }
 
-    /// Everything that there is, in order: whatever it influences.
+    /// All entities of the function, in order.
     pub fn entities(self) -> impl Iterator<Item = Entity> {
         let all = (0..self.layout.len() as u32).map(move |number| self.layout.entity(number));
         all.filter(move |&entity| match entity {
@@ -235,8 +237,8 @@ impl<'a> DataFlow<'a> {
         })
     }
 
-    /// What an entity directly influences, and how; in order. Nothing, when the function does not
-    /// have it.
+    /// The entities that an entity directly influences, with the kinds of edges, in order. Empty if
+    /// the function does not have the entity.
     pub fn users(self, entity: Entity) -> impl Iterator<Item = (Entity, Edge)> {
         let mut users = Users::new();
         if self.layout.number(entity).is_some() {
@@ -247,14 +249,14 @@ impl<'a> DataFlow<'a> {
         users.into_iter()
     }
 
-    /// How many edges there are. O(function).
+    /// The number of edges. O(function).
     #[must_use]
     pub fn edge_count(self) -> usize {
         self.entities().map(|entity| self.users(entity).count()).sum()
     }
 
-    /// All that some entities influence over any number of edges, themselves included, but for
-    /// those that the function does not have.
+    /// All entities that some entities influence over any number of edges, and these entities
+    /// themselves. Entities that the function does not have are left out.
     #[must_use]
     pub fn reached(self, from: impl IntoIterator<Item = Entity>, edges: Edges) -> Reached {
         let mut reached = Reached { layout: self.layout, members: BitSet::new(self.layout.len()) };
@@ -270,7 +272,7 @@ impl<'a> DataFlow<'a> {
         reached
     }
 
-    /// Users in any order, and some of them more than once.
+    /// Calls `call` with the users of an entity, in any order, some of them more than once.
     fn each_user(self, entity: Entity, mut call: impl FnMut(Entity, Edge)) {
         let value = match entity {
             Entity::Value(value) => value,
@@ -322,7 +324,7 @@ impl<'a> DataFlow<'a> {
         Entity::Value(self.numbering.inst(inst))
     }
 
-    /// What a version of a class influences, others aside.
+    /// Calls `call` with the users of a version of a class, except other threads.
     fn readers(
         self,
         class: MemoryClass,
@@ -356,19 +358,19 @@ impl Reached {
         self.layout.number(entity).is_some_and(|number| self.members.insert(number as usize))
     }
 
-    /// Whether an entity is among them.
+    /// Whether an entity is in the set.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.layout.number(entity).is_some_and(|number| self.members.contains(number as usize))
     }
 
-    /// All of them, in order.
+    /// All entities of the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = Entity> + '_ {
         self.members.iter().map(|number| self.layout.entity(number as u32))
     }
 }
 
-/// What an operand is for.
+/// The kind of the edge from an operand.
 fn edge(code: Code<'_>, inst: InstId, position: usize) -> Edge {
     match (code.body.inst(inst).opcode, position) {
         (Opcode::GetElementPtr, 0) => Edge::Base,

@@ -1,27 +1,28 @@
-//! What an answer is brought up to date with: instructions that have changed since, and blocks.
+//! What changed in a function since an answer was found: the input of each incremental update.
 
 use phalanx_ir::{BlockId, InstId};
 
 /// What has changed in a function since an answer was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Edited<'a> {
-    /// Instructions that were inserted, removed, moved, or are another operation or read other
-    /// operands. If blocks are others: also all that stand in one of these, and phis behind them.
-    /// Sorted.
+    /// Instructions that were inserted, removed or moved, or that have another operation or other
+    /// operands. If `blocks` is given, also all instructions of these blocks, and the phis of
+    /// their successors. Sorted.
     pub insts: &'a [InstId],
-    /// Those of them that have changed themselves, or that may be reached or listed and were not,
-    /// or the other way round. The others are what they were, and read what they read, in other
-    /// blocks. Sorted.
+    /// The part of `insts` that has changed itself, or whose block has become or ceased to be
+    /// reachable or listed. The other members of `insts` have the same operation and operands as
+    /// before, and are listed because of their blocks. Sorted.
     pub own: &'a [InstId],
-    /// None: blocks, edges, and the order of blocks are the same. Else the blocks that were added
-    /// or removed, lead elsewhere, hold instructions that another block held, stand elsewhere in
-    /// the text, or are reached or listed and were not, or the other way round. Sorted. All others
-    /// lead where they led, and those of them that are listed have kept their order.
+    /// `None`: blocks, edges, and the order of blocks are the same. Otherwise the blocks that were
+    /// added or removed, that have other successors, that hold instructions which another block
+    /// held, that stand elsewhere in the text, or that have become or ceased to be reachable or
+    /// listed. Sorted. All other blocks have the successors that they had, and those of them that
+    /// are listed are in the same order.
     pub blocks: Option<&'a [BlockId]>,
 }
 
 impl<'a> Edited<'a> {
-    /// Of instructions alone.
+    /// Changed instructions, while blocks, edges and the order of blocks are the same.
     #[must_use]
     pub fn insts(insts: &'a [InstId]) -> Self {
         Edited { insts, own: insts, blocks: None }

@@ -1,20 +1,20 @@
-//! What is taken for granted of a function besides its code: loads that are stable in more than a
-//! wave, and branches that go one way in each workgroup.
+//! Assumptions about a function that its code alone does not show: loads that are stable in a scope
+//! wider than a wave, and branches that go one way in each workgroup.
 //!
 //! # What
 //!
 //! [`Granted`] is two lists, found by [`stable`](crate::stable) and
-//! [`barriers`](crate::variance::barriers). They change the tables that divergence is solved from
-//! and nothing else: a load in the list has what is left of [`SourceSet::OPAQUE_WAVE`], a
-//! terminator is read within the workgroup. They are shared, so lists that are the same ones are
-//! compared without looking into them.
+//! [`barriers`](crate::variance::barriers). They change the tables that divergence is solved from,
+//! and nothing else. For a load in the list, [`SourceSet::OPAQUE_WAVE`] is replaced by what the
+//! list says. The terminator of a listed block is treated as uniform in each workgroup. The lists
+//! are shared, so two copies of one list are compared in O(1).
 //!
 //! # How
 //!
 //! Tables from scratch are changed after they are made ([`Granted::apply`]). A
-//! [`Follower`](crate::follow::Follower) keeps the lists that its tables were made with, and
-//! follows the [`Difference`] to the present ones as it follows an edit: a load of which something
-//! else is granted is stated again.
+//! [`Follower`](crate::follow::Follower) retains the lists that its tables were made with. It
+//! applies the [`Difference`] to the present lists as it applies an edit: a load whose entry has
+//! changed is lowered again.
 //!
 //! O(entries); O(1) if the lists are the same ones.
 
@@ -27,11 +27,11 @@ use phalanx_target::SourceSet;
 
 use crate::code::Numbering;
 
-/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives; with
-/// [`SourceSet::OPAQUE_THREAD`] if it is known to read no memory of one thread only.
+/// A load, and what replaces [`SourceSet::OPAQUE_WAVE`] in its result; with
+/// [`SourceSet::OPAQUE_THREAD`] if the load is known to read no memory of one thread only.
 pub type StableLoad = (InstId, SourceSet);
 
-/// See the [module documentation](self).
+/// Assumptions about a function. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// Loads that are stable in more than a wave, in order of their numbers.
@@ -40,12 +40,13 @@ pub struct Granted {
     pub branches: Arc<[Node]>,
 }
 
-/// How two of them differ.
+/// How the assumptions differ from earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Loads of which something else is granted, and what that is now.
+    /// Loads with another entry than before, and the present one: `None` if the load is no longer
+    /// listed.
     pub loads: Vec<(InstId, Option<SourceSet>)>,
-    /// Blocks whose terminators are in one of them only, and whether that is the present one.
+    /// Blocks that only one of the two lists has, and whether that is the present list.
     pub branches: Vec<(Node, bool)>,
 }
 
@@ -56,7 +57,7 @@ impl Difference {
         self.loads.len() + self.branches.len()
     }
 
-    /// Whether both are the same.
+    /// Whether there is no difference.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -64,14 +65,14 @@ impl Difference {
 }
 
 impl Granted {
-    /// That nothing is granted.
+    /// No assumptions.
     #[must_use]
     pub fn nothing() -> &'static Granted {
         static NOTHING: LazyLock<Granted> = LazyLock::new(Granted::default);
         &NOTHING
     }
 
-    /// Whether nothing is granted.
+    /// Whether there are no assumptions.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.loads.is_empty() && self.branches.is_empty()
@@ -88,10 +89,11 @@ impl Granted {
         }
     }
 
-    /// Whether nothing diverges otherwise with it, as far as what diverges without it tells. Then
-    /// the answer is the same, since a least solution that all of the changed rules leave as it is
-    /// is also theirs: a load that does not depend on the wave was not narrowed, and the sources of
-    /// a terminator that stay as they are were never others on the way.
+    /// Whether these assumptions leave the answer as it is; `without` is the divergence without
+    /// them. If no changed rule gives another result at the solution `without`, then that solution
+    /// also satisfies the changed rules, and is their least one: a load whose sources do not
+    /// include those of the wave was not narrowed, and a terminator that keeps its sources in the
+    /// solution had no others on the way to it.
     #[must_use]
     pub fn is_without_effect(&self, header: &FunctionHeader, without: &Divergence) -> bool {
         let numbering = Numbering::new(header);
@@ -107,7 +109,7 @@ impl Granted {
         !self.loads.iter().any(is_narrowed) && !self.branches.iter().any(is_other)
     }
 
-    /// What is granted otherwise than before.
+    /// The difference between these assumptions and those of `before`.
     #[must_use]
     pub fn difference(&self, before: &Granted) -> Difference {
         let mut found = Difference::default();
@@ -138,7 +140,7 @@ impl Granted {
     }
 }
 
-/// Goes over two sorted lists side by side.
+/// Merges two sorted lists: calls `give` with the entries of each number.
 fn merge<'a, T>(
     mut old: &'a [T],
     mut new: &'a [T],
@@ -171,8 +173,8 @@ mod tests {
         }
     }
 
-    /// What may be private as far as the rule of the load knows is narrowed only if it is said that
-    /// it is not.
+    /// A load that may be of private memory, as far as the rule of the load knows, is narrowed only
+    /// if its entry says that the memory is not private.
     #[test]
     fn what_may_be_private_is_narrowed_when_it_is_known_not_to_be() {
         let (thread, wave) = (SourceSet::OPAQUE_THREAD, SourceSet::OPAQUE_WAVE);

@@ -35,7 +35,7 @@ pub fn launch_facts(
     facts
 }
 
-/// The same of a function without metadata: all that its attributes say. O(attributes).
+/// The same for a function without metadata: what its attributes alone say. O(attributes).
 #[must_use]
 pub fn launch_facts_by_attributes(
     context: &Context,
@@ -44,7 +44,7 @@ pub fn launch_facts_by_attributes(
 ) -> LaunchFacts {
     let texts = Texts::new(context, attributes);
     let bounds = numbers(texts.bounds);
-    // The extents are bounds of a product as well: a launch may shape its threads differently.
+    // Stated extents also bound the product: a launch may arrange as many threads in another shape.
     let product = bounds.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
     let product = product.filter(|_| !bounds.is_empty());
     LaunchFacts {
@@ -69,17 +69,17 @@ pub fn processor(context: &Context, attributes: AttrList) -> &str {
     std::str::from_utf8(named).unwrap_or_default()
 }
 
-/// Whether attributes of a function say how wide its waves are, or on which processor it runs. One
-/// that says neither runs in waves of its callers, once it is inlined, whatever the module is
-/// compiled for. O(attributes).
+/// Whether attributes of a function say how wide its waves are, or on which processor it runs. A
+/// function that says neither, once it is inlined, runs in waves of its callers, whatever processor
+/// the module is compiled for. O(attributes).
 #[must_use]
 pub fn states_wave_width(context: &Context, attributes: AttrList) -> bool {
     let texts = Texts::new(context, attributes);
     !texts.processor.is_empty() || texts.features.contains("wavefrontsize")
 }
 
-/// Extents that are stated: those left out are 1. None where nothing is stated, or something
-/// impossible.
+/// Exact extents from a stated list; extents left out are 1. None where nothing is stated, or an
+/// extent is 0.
 fn exactly(stated: &[u32]) -> Option<[Extent; 3]> {
     let is_possible = !stated.is_empty() && stated.iter().all(|&n| n > 0);
     let extent = |dimension: usize| Extent::Exactly(stated.get(dimension).copied().unwrap_or(1));
@@ -123,7 +123,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The numbers of a list separated by commas; empty when one of them is none.
+/// The numbers of a list separated by commas; empty if an entry is no number.
 fn numbers(text: &str) -> SmallVec<[u32; 4]> {
     if text.is_empty() {
         return SmallVec::new();

@@ -1,17 +1,18 @@
 //! Pure functions from our IR to facts: tables for the core, memory, spaces, shapes, summaries of
 //! calls, checks.
 //!
-//! Nothing here keeps state, reads files or knows of queries. Divergence itself is computed by
-//! [`phalanx_core`], which knows no IR: it is a function of tables, and [`lower`] makes these from
-//! a function of the IR. The crate knows no text format and no salsa.
+//! Nothing here has global state, reads files or knows of queries. A result that is updated after
+//! edits is a value that the caller holds. Divergence itself is computed by [`phalanx_core`], which
+//! knows no IR: it is a function of tables, and [`lower`] makes these tables from a function of the
+//! IR. The crate knows no text format and no salsa.
 //!
 //! Each folder uses only folders above it in this table; `cargo xtask tidy` checks that.
 //!
 //! | folder | what it holds |
 //! |---|---|
-//! | [`policy`], [`edited`], [`joins`] | thresholds between repair and scratch; lists of edited instructions; joins of a graph |
+//! | [`policy`], [`edited`], [`joins`] | thresholds that choose between a repair and solving from scratch; lists of edited instructions; joins of a graph |
 //! | [`code`] | what analyses are given: a function, its surroundings, summaries of its callees, as plain data |
-//! | [`listing`], [`launch`] | lists of instructions that follow edits; what is known of launches |
+//! | [`listing`], [`launch`] | lists of instructions that are updated after edits; what is known of launches |
 //! | [`memory`] | private objects and SSA forms of memory |
 //! | [`spaces`] | which memories a pointer may lead to |
 //! | [`alias`] | whether two accesses may touch the same bytes |
@@ -19,9 +20,9 @@
 //! | [`convergence`] | convergence control |
 //! | [`lower`] | tables of values, which divergence is solved from |
 //! | [`summary`] | what a call does, found from the code |
-//! | [`granted`], [`explain`] | what a solution takes for granted; chains of causes through calls |
-//! | [`follow`] | the same answers after edits |
-//! | [`readers`], [`loads`] | who reads what; which loads read memory that nobody writes |
+//! | [`granted`], [`explain`] | assumptions that a solution may use; chains of causes through calls |
+//! | [`follow`] | incremental update of divergence and summaries |
+//! | [`readers`], [`loads`] | which instructions read an address; which loads read memory that no thread writes |
 //! | [`data_flow`], [`variance`], [`true_uniformity`], [`stable`] | smaller analyses |
 //! | [`check`] | diagnostics |
 //!

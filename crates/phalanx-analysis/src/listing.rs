@@ -1,14 +1,16 @@
-//! Lists by instruction, in the order of the text, that follow edits of instructions.
+//! Lists with entries by instruction, in the order of the text, that are updated after edits.
 //!
 //! Instructions that have not changed stand in the same order as before, as long as their blocks
-//! do. So the entries of those that are looked at again are taken out, and what these have now is
-//! put in, each before the next instruction of its block that is listed, or behind the block.
+//! do. So the update takes out the entries of the instructions that are looked at again, and
+//! inserts their new entries. Each new entry goes before the next listed instruction of its block,
+//! or behind all entries of the block.
 //!
-//! Where blocks have changed, all that is listed and stands in one of these has to be among what is
-//! looked at again: it may be in another block than before.
+//! Where blocks have changed, all listed instructions of these blocks have to be among those that
+//! are looked at again: they may be in another block than before.
 //!
-//! O(entries + blocks), a few steps for each; and for each new entry the instructions between it
-//! and the next one that is listed in its block, or once the whole block, if it has many.
+//! O(entries + blocks), a few steps for each. Each new entry also costs a walk over the
+//! instructions between it and the next listed one of its block; a block with many new entries is
+//! walked once.
 
 use std::cmp::Reverse;
 
@@ -22,10 +24,10 @@ fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
-/// The list after some instructions have changed, where it was `old`: `look` gives what they have
-/// now, in order. None if it is the same.
+/// Updates the list `old` after some instructions have changed: `look` returns the present entries
+/// of an instruction, in order. None if the list is the same.
 ///
-/// Entries of instructions that were removed are only found if these are among `again`.
+/// Entries of removed instructions are only taken out if these instructions are among `again`.
 #[must_use]
 pub fn relisted<T: Clone + PartialEq>(
     code: Code<'_>,
@@ -73,20 +75,21 @@ pub fn relisted<T: Clone + PartialEq>(
     (found != old).then_some(found)
 }
 
-/// Of a block with more new entries all places are found in one walk.
+/// In a block with more new entries than this, all places are found in one walk.
 const MANY: usize = 8;
 
-/// Where an entry is put: compared as the text has it.
+/// Where an entry is put; ordered as the text is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Place {
-    /// The position of the entry of the list before which it stands.
+    /// The position, in the list, of the entry before which the new one stands.
     before: usize,
     block: u32,
-    /// Instructions to there, or to the end of the block: the more, the earlier.
+    /// How many instructions are between this one and that entry, or the end of the block: the more
+    /// there are, the earlier this one stands.
     distance: Reverse<usize>,
 }
 
-/// What is listed, in order.
+/// The instructions that stay listed, in order.
 struct Order {
     insts: Vec<InstId>,
     is_listed: BitSet,
@@ -112,7 +115,7 @@ impl Order {
         rank.copied().unwrap_or(u32::MAX)
     }
 
-    /// The entries of a block: the position of the first one, and that behind the last.
+    /// The range of the entries of a block: the position of the first one, and one past the last.
     fn range(&self, body: &Body, block: u32) -> (usize, usize) {
         let rank_of = |inst: &InstId| self.rank(body.block_of(*inst));
         let first = self.insts.partition_point(|inst| rank_of(inst) < block);
@@ -141,7 +144,7 @@ impl Order {
         found
     }
 
-    /// None for an instruction that stands nowhere.
+    /// The place of an instruction that is not listed. None if the instruction is in no block.
     fn place(&self, code: Code<'_>, inst: InstId) -> Option<Place> {
         let body = code.body;
         let block = self.rank(Some(body.block_of(inst)?));

@@ -1,19 +1,25 @@
-//! Which instructions look at others by way of addresses: what a fact that is told of single
-//! accesses has to look at again after an edit.
+//! Which instructions use other instructions by way of addresses: an analysis of single accesses
+//! looks at these again after an edit.
 //!
-//! A fact about an access may follow its address some steps up, to what it is made from. So it may
-//! be another when one of these steps is: the accesses are then found from that step on downwards.
-//! Who no longer reads a step has changed itself.
+//! A fact about an access may depend on several steps that compute its address, up to the base. So
+//! the fact may change when one of these steps changes. The accesses are found from the changed
+//! step downwards. An access that no longer uses a step has changed itself.
 //!
-//! O(steps and their readers), which is bounded.
+//! ```text
+//! %p = getelementptr i32, ptr %a, i64 1   ; changed
+//! %q = addrspacecast ptr %p to ptr addrspace(1)
+//! %x = load i32, ptr addrspace(1) %q      ; found by way of %q
+//! ```
+//!
+//! O(steps and their readers), which is bounded by [`READERS`](crate::policy::READERS).
 
 use phalanx_ir::{InstId, Opcode, TypeKind};
 use rustc_hash::FxHashSet;
 
 use crate::{code::Code, policy::READERS, spaces::MemoryKinds};
 
-/// These instructions, and whatever reads an address that is made from one of them; none if there
-/// are too many.
+/// `changed`, and all readers of addresses that are made from one of these instructions. None if
+/// there are too many.
 #[must_use]
 pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     let Code { context, body, .. } = code;
@@ -36,7 +42,7 @@ pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     while let Some(inst) = work.pop() {
         for read in body.uses_of(inst.into()) {
             let makes_address = is_step(read.user);
-            // An index is no step of the way.
+            // The operand is an index: the address is not made from this value as its base.
             if (makes_address && read.index != 0) || !seen.insert(read.user) {
                 continue;
             }
@@ -52,8 +58,8 @@ pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     Some(found)
 }
 
-/// What reads an address that leads elsewhere than before; none if that cannot be told by
-/// instruction, or there is too much of it.
+/// The readers of addresses whose memory kinds differ from before. None if the kinds cannot be
+/// compared by instruction, or if there are too many readers.
 #[must_use]
 pub fn of_kinds(code: Code<'_>, now: &MemoryKinds, before: &MemoryKinds) -> Option<Vec<InstId>> {
     let others = now.other_results(before)?;

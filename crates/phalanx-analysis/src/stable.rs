@@ -1,23 +1,23 @@
-//! Loads that give the same to all threads that read the same address together, in more than a
-//! wave.
+//! Loads that return one value to all threads that read the same address together, in a scope wider
+//! than a wave.
 //!
 //! # What
 //!
 //! Threads of a wave that are converged at a plain load execute it at once: from one address they
 //! read one value. Threads of different waves execute the same instance of a load at different
-//! times, so what they read may differ though the address does not: that is
-//! [`SourceSet::OPAQUE_WAVE`]. A load is *stable* within a scope if what it reads differs between
-//! converged threads of the scope only where the address does.
+//! times. So they may read different values from one address: [`SourceSet::OPAQUE_WAVE`]. A load is
+//! *stable* within a scope if what it reads differs between converged threads of the scope only
+//! where the address does.
 //!
 //! | rule | stable | needs |
 //! |---|---|---|
-//! | nobody writes the memory while the kernel runs, or no store [happens before](crate::memory::order) the load in the launch | in the grid | nothing: these are [classes of loads](crate::loads::LoadClass) |
-//! | no acquire is on a way from the entry of the kernel to the load | in the grid if it is of device memory, else in the workgroup | no races |
-//! | nothing but barriers of all threads of the workgroup, and fences, is such an acquire | in the workgroup | no races, and a [model of barriers](BarrierModel) |
+//! | no thread writes the memory while the kernel runs, or no store [happens before](crate::memory::order) the load in the launch | in the grid | nothing: these are [classes of loads](crate::loads::LoadClass) |
+//! | no acquire is on a path from the entry of the kernel to the load | in the grid if it is of device memory, otherwise in the workgroup | no races |
+//! | the only acquires on such paths are fences, and barriers of all threads of the workgroup | in the workgroup | no races, and a [model of barriers](BarrierModel) |
 //! | it is [ordered]: barriers of the whole workgroup are between it and every write of what it reads | in the workgroup | that threads have come to the same barriers so far |
 //!
-//! The second and third say what a program is taken for, and are used only where whoever asks says
-//! so ([`Assumptions`]).
+//! The second and third rule assume something about the program, and are used only if the caller
+//! says so ([`Assumptions`]).
 //!
 //! # Why they hold
 //!
@@ -25,27 +25,28 @@
 //! `W` that happens before the load in `t` and not in `s`. Without a race the load in `s` happens
 //! before `W`.
 //!
-//! *No acquire.* Nothing that another thread did happens before the load in `t`, so `W` is a store
-//! of `t`; and for the same reason nothing that `s` did happens before `W`. Threads of different
-//! workgroups read one memory by one address only where that is device memory.
+//! *No acquire.* No operation of another thread happens before the load in `t`, so `W` is a store
+//! of `t`. For the same reason no operation of `s` happens before `W`. Threads of different
+//! workgroups read one memory through one address only if that is device memory.
 //!
-//! *Barriers only.* In both models of barriers what two threads have executed of them are
-//! beginnings of one list. Converged threads have executed the same part of it before the load: a
-//! barrier instance that is before the load in one thread and behind it in another would lie on a
-//! cycle with the load without the header that both count the iterations of, which contradicts that
-//! this is the innermost such cycle. Let it be the first `k` of the list. What happens before the
-//! load in `t` does so by these `k`, since other acquires reach no load that is asked about: so `W`
-//! comes before the `k`th in its own thread, or is a store of `t`. What the load in `s` happens
-//! before, by barriers, comes after the `k+1`st; by anything else it is acquired by an operation
-//! that, as `W`, comes before the `k`th, and from where a way leads to the load. So it does not
-//! happen before `W`.
+//! *Barriers only.* In both models of barriers, the barriers that two threads have executed are
+//! prefixes of one list. Converged threads have executed the same prefix before the load. Otherwise
+//! a barrier instance would be before the load in one thread and behind it in another. It would
+//! then lie on a cycle with the load, without the header whose iterations both count, which
+//! contradicts that this is the innermost such cycle. Let the prefix be the first `k` barriers of
+//! the list. What happens before the load in `t` does so by these `k` barriers, since other
+//! acquires do not reach a load to which the rule applies. So `W` comes before the `k`th barrier in
+//! its own thread, or is a store of `t`. Now look at what the load in `s` happens before. By
+//! barriers, it comes after barrier `k+1`. By anything else, some operation acquires it; if that
+//! operation comes, as `W` does, before the `k`th barrier, then a path leads from it to the load,
+//! which the rule excludes. So the load in `s` does not happen before `W`: a contradiction.
 //!
-//! A fence alone acquires nothing: it takes an atomic operation that reads what another thread
-//! wrote. These count as acquires, whatever their order; so do calls that may contain one, and
-//! volatile loads, if the function has a fence.
+//! A fence alone acquires nothing: it needs an atomic operation that reads what another thread
+//! wrote. If the function has a fence, atomic operations of any order count as acquires. So do
+//! calls that may contain one, and volatile loads.
 //!
-//! After an edit of instructions the loads among these are looked at again; an acquire that comes,
-//! goes or moves has all looked at again.
+//! After an edit of instructions, only the changed loads are looked at again. An acquire that
+//! comes, goes or moves causes all loads to be looked at again.
 //!
 //! # Complexity
 //!
@@ -76,13 +77,14 @@ use crate::memory::{
 use crate::spaces::MemoryKinds;
 use crate::variance::{BarrierModel, is_whole_barrier};
 
-/// What programs are taken for.
+/// What is assumed about programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Assumptions {
-    /// Aligned barriers of workgroups are used rightly.
+    /// Aligned barriers of workgroups are used correctly by this model.
     pub barriers: Option<BarrierModel>,
-    /// No two threads access a byte without order between them, one of them writing, unless both do
-    /// so atomically. Elsewhere that is said of the address and the wave only.
+    /// The program has no data races: if two threads access a byte and one of them writes, the
+    /// accesses are ordered or both atomic. Everywhere else, the analyses assume this only of one
+    /// address and one wave.
     pub race_free: bool,
 }
 
@@ -91,36 +93,37 @@ impl Assumptions {
     pub const NONE: Assumptions = Assumptions { barriers: None, race_free: false };
 }
 
-/// A rule that is left out: a negative control.
+/// A rule that is left out in tests, which must then find an unsound answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omitted {
-    /// Acquires before a load do not count.
+    /// Acquires before a load are ignored.
     Acquires,
-    /// Only barriers do, of those.
+    /// Acquires other than barriers of the whole workgroup are ignored.
     Others,
     /// Atomic operations acquire only what their own order says.
     Relaxed,
-    /// All memory is that of the device.
+    /// All memory is treated as device memory.
     Spaces,
-    /// Whatever function is entered, nothing has been seen of what others wrote.
+    /// At the entry of any function, the thread is assumed to have seen no store of another thread.
     Entry,
 }
 
-/// Plain loads that are stable without races, and what that was found from.
+/// Plain loads that are stable if there are no races, and the facts from which they are found.
 ///
-/// The function is entered by launches, or before a thread has seen anything that others wrote.
+/// The function has to be a kernel, or be entered only before a thread has seen any store of
+/// another thread.
 #[derive(Clone, Debug)]
 pub struct RaceFree {
     loads: Arc<[StableLoad]>,
-    /// Over acquires of any kind.
+    /// Paths over acquires of any kind.
     any: Way,
-    /// Over those that are not barriers of the whole workgroup.
+    /// Paths over acquires that are not barriers of the whole workgroup.
     other: Way,
     has_fence: bool,
     rules: Rules,
 }
 
-/// What is taken for granted, and left out.
+/// The rules in use.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     assumptions: Assumptions,
@@ -128,7 +131,7 @@ struct Rules {
 }
 
 impl RaceFree {
-    /// Those of a function. O(instructions + edges).
+    /// Finds the loads of a function. O(instructions + edges).
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -163,21 +166,22 @@ impl RaceFree {
         found
     }
 
-    /// In the order of blocks, with what is left of [`SourceSet::OPAQUE_WAVE`]: nothing, or
-    /// [`SourceSet::OPAQUE_GROUP`] if it is stable in workgroups only. Loads of private memory are
-    /// not told apart here.
+    /// The loads in the order of the text, each with what replaces [`SourceSet::OPAQUE_WAVE`]:
+    /// nothing, or [`SourceSet::OPAQUE_GROUP`] if the load is stable in workgroups only. Loads of
+    /// private memory are not told apart here.
     #[must_use]
     pub fn loads(&self) -> &Arc<[StableLoad]> {
         &self.loads
     }
 
-    /// Brings it up to date with instructions that have changed and [concern](concerns) it, and
-    /// [blocks](crate::edited::Edited::blocks); where those lead that have not changed is the same.
-    /// Whether the loads are others; none if it is to be made anew: an acquire or a fence came,
-    /// went, moved or changed; an acquire may move with its block.
+    /// Updates the loads after changes of instructions that [concern](concerns) them, and of
+    /// [blocks](crate::edited::Edited::blocks); the addresses of unchanged loads have to lead where
+    /// they led. Returns whether the list of loads has changed. Returns None if it has to be made
+    /// anew, since an acquire or a fence came, went, moved or changed; an acquire may move together
+    /// with its block.
     ///
-    /// O(loads + length of the blocks of changed ones); where blocks are others, O(blocks + edges)
-    /// besides, and the length of those that are no longer behind an acquire, or have come to be.
+    /// O(loads + length of the blocks of changed ones). If blocks have changed, also O(blocks +
+    /// edges) and the length of all blocks that come to be, or are no longer, behind an acquire.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -190,7 +194,8 @@ impl RaceFree {
         let is_told = |block: Node| {
             blocks.is_some_and(|blocks| blocks.binary_search(&block_of(block)).is_ok())
         };
-        // Where all blocks in question are looked at again, it may have come from one to another.
+        // If all blocks in question are looked at again, an acquire may have moved from one to
+        // another.
         let stays = |way: &Way, inst: InstId, is_one: bool| {
             let (home, now) = (way.homes.get(&inst).copied(), body.block_of(inst).map(node_of));
             match is_one && now.is_some() {
@@ -251,8 +256,8 @@ impl Rules {
             && acquires_otherwise(code, around, inst, has_fence, self.omitted)
     }
 
-    /// What is left at a plain load, if it is stable in more than a wave; `passed` says of both
-    /// kinds of acquires whether one is on a way to it.
+    /// What replaces `OPAQUE_WAVE` at a plain load, if the load is stable in a scope wider than a
+    /// wave. `passed` says for both kinds of acquires whether one is on a path to the load.
     fn left(
         self,
         code: Code<'_>,
@@ -274,9 +279,9 @@ impl Rules {
     }
 }
 
-/// Loads of which more is known with where addresses lead: that they read no memory of one thread
-/// only, though the rule of the load, which looks at what its address is made from, takes that for
-/// possible, as `answer` tells. Others are as they are in the list.
+/// Adds to `loads` what memory spaces tell: loads that read no memory of one thread only. The rule
+/// of the load looks only at what its address is made from, and takes private memory for possible
+/// (`answer` has [`SourceSet::OPAQUE_THREAD`]). Other entries stay as they are.
 #[must_use]
 pub fn with_shared(
     code: Code<'_>,
@@ -307,8 +312,9 @@ fn number(load: InstId) -> u32 {
     load.into_raw().into_u32()
 }
 
-/// Whether [`RaceFree`] may be another after an instruction was inserted, removed, moved or changed
-/// that is, or was, like this. Of what addresses lead to it hears from [`MemoryKinds`].
+/// Whether [`RaceFree`] may change after an instruction was inserted, removed, moved or changed
+/// that is, or was, like this one. Changes of where addresses lead are seen in [`MemoryKinds`]
+/// instead.
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
@@ -361,7 +367,7 @@ fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
     code.called_intrinsic(call).is_some()
 }
 
-/// The name that is called.
+/// The name of the function that is called.
 fn called_name<'a>(code: Code<'a>, call: InstId) -> Option<&'a [u8]> {
     let callee = code.body.const_callee(call).map(|callee| &code.context.const_data(callee).kind);
     match callee {
@@ -370,12 +376,12 @@ fn called_name<'a>(code: Code<'a>, call: InstId) -> Option<&'a [u8]> {
     }
 }
 
-/// Whether one of some instructions is on a way from the entry.
+/// Whether one of a set of instructions is on a path from the entry.
 #[derive(Clone, Debug)]
 struct Way {
-    /// The acquires, and the blocks in which they are.
+    /// The instructions, and their blocks.
     homes: FxHashMap<InstId, Node>,
-    /// Blocks that one of them reaches by an edge or more.
+    /// Blocks to which a path of at least one edge leads from one of them.
     behind: BitSet,
 }
 
@@ -390,8 +396,8 @@ impl Way {
         Self { homes, behind }
     }
 
-    /// Looks again at where they are, in a graph that is another one. Blocks that are behind one
-    /// and were not, or the other way round.
+    /// Updates the blocks of the instructions, in a changed graph. Returns the blocks that have
+    /// come to be, or are no longer, behind one.
     fn follow(&mut self, code: Code<'_>, cfg: &Cfg) -> Vec<Node> {
         for (inst, home) in &mut self.homes {
             *home = code.body.block_of(*inst).map_or(*home, node_of);
@@ -407,7 +413,7 @@ impl Way {
         self.homes.contains_key(&inst)
     }
 
-    /// Whether one is on a way to an instruction.
+    /// Whether one of them is on a path to an instruction.
     fn is_passed(&self, code: Code<'_>, inst: InstId) -> bool {
         let body = code.body;
         let block = body.block_of(inst).map(|block| node_of(block).index());

@@ -19,7 +19,7 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Runs the command. A file that cannot be read does not keep the others from being analysed.
+/// Runs the command. If a file cannot be read, the others are analysed nevertheless.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Status> {
     input::read_stdin_once(&args.files)?;
     let mut worst = Status::Fine;
@@ -107,12 +107,12 @@ fn report(
     Ok(Some(report))
 }
 
-/// What the driver says about the target.
+/// The triple and processor that options state.
 pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
 }
 
-/// What options say of functions and of the machine.
+/// Descriptions of functions and of the machine from options.
 pub(crate) fn extension(args: &TargetArgs) -> anyhow::Result<Extension> {
     let Some(path) = &args.own_functions else { return Ok(Extension::default()) };
     let text =
@@ -120,7 +120,7 @@ pub(crate) fn extension(args: &TargetArgs) -> anyhow::Result<Extension> {
     Extension::parse(&text).with_context(|| format!("in {}", path.display()))
 }
 
-/// Reads and verifies a module, with what options say of it.
+/// Reads and verifies a module, with the descriptions from options.
 pub(crate) fn read(
     session: &mut Session,
     source: &Source,
@@ -134,7 +134,7 @@ pub(crate) fn read(
     Ok(read)
 }
 
-/// What is assumed. Beyond a wave, what loads of other waves give matters even if nothing is.
+/// The assumptions. For scopes beyond a wave, loads of other waves matter even without assumptions.
 pub(crate) fn assumptions(
     scope: Scope,
     barriers: Option<BarrierArg>,

@@ -48,7 +48,7 @@ pub(crate) use fixes::Trials;
 use rules::rendered;
 use units::{Item, items, work_off};
 
-/// A module that cannot be read: what there is to say, drawn already.
+/// A module that cannot be read: the rendered error.
 #[derive(Debug)]
 struct Unreadable(String);
 
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
     Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
 }
 
-/// What became of an item: a module that was checked, or why there is none.
+/// The result for an item: a module that was checked, or why there is none.
 struct Outcome {
     messages: String,
     checked: Option<Checked>,
@@ -116,7 +116,7 @@ struct Checked {
     judged: Option<Judged>,
 }
 
-/// What is to be checked, and how findings are told.
+/// The command's options, and how findings are reported.
 struct Check<'a> {
     args: &'a CheckArgs,
     terminal: Terminal,
@@ -125,10 +125,10 @@ struct Check<'a> {
     baseline: Baseline,
     files: Files,
     launch: LaunchStatement,
-    /// The folder that names of files are relative to in what is told.
+    /// The folder that file names in the output are relative to.
     root: Option<PathBuf>,
-    /// Which functions that the command line names were found, where there are several files: each
-    /// has to be in one of them.
+    /// Of the functions that the command line names, those that were found, if there are several
+    /// files: each function has to be in one of them.
     named: Option<Mutex<BTreeSet<String>>>,
 }
 
@@ -168,14 +168,14 @@ impl<'a> Check<'a> {
         Ok(entries)
     }
 
-    /// Functions that are named and that no file has.
+    /// Functions that are named on the command line but that no file has.
     fn missing(&self) -> Vec<&String> {
         let Some(named) = &self.named else { return Vec::new() };
         let named = named.lock().unwrap_or_else(PoisonError::into_inner);
         self.args.function.iter().filter(|name| !named.contains(*name)).collect()
     }
 
-    /// Checks everything, and says how bad it is that something could not be checked.
+    /// Checks everything; the status says whether something could not be checked.
     fn all(&self, items: &[Item], terminal: &Terminal) -> (Vec<Checked>, Status) {
         let mut worst = Status::Fine;
         let mut all = Vec::new();
@@ -219,7 +219,7 @@ impl<'a> Check<'a> {
             let (found, judged) = self.against(&source, before)?;
             return Ok(Checked { source, found, judged: Some(judged) });
         }
-        // What is kept of a file does not say which of the named functions it has.
+        // A cached result does not say which of the named functions the file has.
         let kept = source.compiled.as_ref().filter(|_| self.named.is_none());
         let own = self.args.target.own_functions.as_deref().map(std::fs::read).transpose();
         let own = own.unwrap_or_default().unwrap_or_default();
@@ -247,7 +247,7 @@ impl<'a> Check<'a> {
                 (found, judged)
             }
         };
-        // Of a project the modules are many, and their texts hardly ever shown.
+        // A project has many modules, and their texts are rarely shown.
         let is_shown = |diagnostic: &Diagnostic| {
             let reasons = diagnostic.reasons.iter().map(|reason| &reason.location);
             reasons.chain([&diagnostic.location]).any(|place| place.source.is_none())
@@ -258,15 +258,15 @@ impl<'a> Check<'a> {
         Ok(Checked { source, found: self.keep(found), judged: Some(judged) })
     }
 
-    /// What is found in a module, whatever levels and baseline make of it.
+    /// All findings in a module, before levels and the baseline are applied.
     fn found(&self, source: &Source, files: &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
         let module = self.read(&mut session, source)?;
         self.examine(&session, module, (source, files))
     }
 
-    /// Writes to constant memory are undefined, so optimization may delete them: they are looked
-    /// for in code that is not optimized, where the source has constant memory.
+    /// Writes to constant memory are undefined, so optimization may delete them. If the source has
+    /// constant memory, they are searched for in unoptimized code.
     fn add_unoptimized(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
         let Some(origin) = &source.compiled else { return Ok(()) };
         let text = std::fs::read(origin.unit.path()).unwrap_or_default();
@@ -282,8 +282,8 @@ impl<'a> Check<'a> {
         self.add_of(Rule::ConstantStore, &plain, found)
     }
 
-    /// Copies of OpenCL's in the background are a loop in libclc, in which each thread copies a
-    /// share at once: they are looked for where the call stays.
+    /// OpenCL's asynchronous copies are a loop in libclc, in which each thread copies a share at
+    /// once. So findings about them need a compilation in which the calls stay.
     fn add_copies(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
         const WORD: &[u8] = b"async_work_group_";
         let Some(origin) = &source.compiled else { return Ok(()) };
@@ -295,7 +295,7 @@ impl<'a> Check<'a> {
         self.add_of(Rule::PendingCopy, &self.reader.with_calls(&origin.unit)?, found)
     }
 
-    /// Adds what one rule finds in another compilation of a source, and was not found before.
+    /// Adds new findings of one rule from another compilation of a source.
     fn add_of(
         &self,
         rule: Rule,
@@ -313,7 +313,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// What the findings in a module depend on.
+    /// A key of everything that the findings in a module depend on.
     fn key(&self, origin: &Origin, own_functions: &[u8]) -> Digest {
         let args = self.args;
         let options = format!(
@@ -342,11 +342,11 @@ impl<'a> Check<'a> {
         Ok(module)
     }
 
-    /// Says what is known of launches.
+    /// States the launch that options give.
     fn state(&self, session: &mut Session, module: ModuleId) -> anyhow::Result<()> {
         for entry in self.entries(session, module)? {
             match session.database_mut().set_launch(entry.input, self.launch) {
-                // One of several kernels: `add_unlaunched` tells.
+                // One of several kernels: `add_unlaunched` reports it.
                 Err(ModuleEditError::Launch { .. }) if self.args.function.is_empty() => {}
                 outcome => outcome?,
             }
@@ -355,7 +355,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Kernels that are not launched as it is stated, by what the module says itself.
+    /// Records kernels whose own launch facts contradict the stated launch.
     fn add_unlaunched(&self, session: &Session, module: ModuleId, judged: &mut Judged) {
         let db = session.database();
         for entry in module.input().functions(db).iter().filter(|entry| entry.is_definition) {
@@ -369,7 +369,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Everything that is found in a module, as levels and the baseline have it.
+    /// All findings in a module, with levels and the baseline applied.
     fn examine(
         &self,
         session: &Session,
@@ -437,7 +437,7 @@ impl<'a> Check<'a> {
         Ok((distinct(found), judged))
     }
 
-    /// What became worse since another version of a module.
+    /// Findings about what became worse since another version of a module.
     fn against(&self, source: &Source, before: &Path) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
         let module = self.read(&mut session, source)?;
@@ -464,7 +464,7 @@ impl<'a> Check<'a> {
         self.files.of(source)
     }
 
-    /// As levels, the baseline and `--srcroot` have it.
+    /// Applies levels, the baseline and `--srcroot`.
     fn keep(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let Some(root) = &self.root {
             found.iter_mut().for_each(|diagnostic| below(root, diagnostic));
@@ -475,14 +475,14 @@ impl<'a> Check<'a> {
             self.levels.is_shown(diagnostic)
         });
         self.baseline.mark(&mut found);
-        // Only a log has a way to say that something is known.
+        // Only SARIF can mark findings as suppressed.
         if self.args.format != CheckFormat::Sarif {
             found.retain(|diagnostic| diagnostic.suppression.is_none());
         }
         found
     }
 
-    /// Tells what was found; `is_incomplete` when there is a module that could not be checked.
+    /// Prints the findings; `is_incomplete` if a module could not be checked.
     fn tell(&self, all: &[Checked], is_incomplete: bool) -> anyhow::Result<()> {
         match self.args.format {
             CheckFormat::Text | CheckFormat::Line | CheckFormat::Github => {
@@ -501,7 +501,7 @@ impl<'a> Check<'a> {
                     Some(judged) => {
                         write_judged(&found, &judged, name.unwrap_or_default(), &mut last)?;
                     }
-                    // That nothing was found is no news of a module that was not checked.
+                    // "Nothing found" would be misleading if a module was not checked.
                     None if found.is_empty() && is_incomplete => {}
                     None => write_summary(&found, &mut last)?,
                 }
@@ -578,7 +578,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Names files below a folder by what follows it.
+/// Makes names of files below a folder relative to it.
 fn below(root: &Path, diagnostic: &mut Diagnostic) {
     let shorten_name = |file: &mut String, folder: &mut String| {
         let full = normal(&Path::new(folder).join(&*file));

@@ -1,16 +1,17 @@
-//! Files that are no LLVM IR text, but something that comes near it: what they are, and what to do.
+//! Recognises files that are not LLVM IR text but are easily mistaken for it, and advises what to
+//! do.
 //!
-//! Tools for GPUs write many kinds of files, and the wrong one is given easily:
+//! Tools for GPUs write many kinds of files, and users easily pass the wrong one:
 //!
 //! ```text
 //! phalanx: a.out is an ELF file; compile its source with `clang -S -emit-llvm` instead
 //! ```
 //!
-//! Binary files are known by their first bytes. Text is known by its first token behind comments,
-//! which in LLVM IR is one of a few words; no valid IR text is taken for something else. O(comments
+//! Binary files are recognised by their first bytes. Text is recognised by its first token behind
+//! comments, which in LLVM IR is one of a few words, so no valid IR text is misjudged. O(comments
 //! at the start), and for C sources O(length).
 
-/// What a file is, and what to do about it; `None` if it may be LLVM IR text.
+/// The kind of a file, and advice; `None` if it may be LLVM IR text.
 pub(crate) fn recognize(bytes: &[u8]) -> Option<String> {
     let (what, advice) = binary(bytes).or_else(|| text(bytes))?;
     Some(format!("{what}; {advice}"))

@@ -1,5 +1,5 @@
-//! Source files that debug locations name, each read once; and whether they are still what was
-//! compiled.
+//! Source files that debug locations name, each read once; and whether they have changed since they
+//! were compiled.
 
 use std::{
     collections::BTreeMap,
@@ -12,14 +12,14 @@ use phalanx::report::check::{LinedText, SourceFile, Sources};
 
 use crate::{input::Source, md5::md5};
 
-/// A file that is larger is not shown.
+/// A larger file is not shown.
 const MAX_BYTES: u64 = 1 << 26;
 
-/// Reads files when they are asked for.
+/// Reads files on demand.
 #[derive(Default)]
 pub(crate) struct Files {
     known: Mutex<BTreeMap<(String, String), Option<Known>>>,
-    /// A file by its full name, and what is taken for its text.
+    /// The full name of a file, and a text that replaces its contents.
     changed: Option<(PathBuf, Vec<u8>)>,
 }
 
@@ -33,13 +33,13 @@ struct Known {
 impl Files {
     /// The files that a module was compiled from.
     pub(crate) fn of(&self, source: &Source) -> FilesOf<'_> {
-        // What was compiled just now cannot be older than its source.
+        // A module that was compiled just now cannot be older than its source.
         let time = || std::fs::metadata(&source.name).and_then(|module| module.modified()).ok();
         let made = if source.compiled.is_some() { None } else { time() };
         FilesOf { files: self, made }
     }
 
-    /// Files of which one has another text.
+    /// Files, with the text of one file replaced.
     pub(crate) fn with_changed(path: PathBuf, text: Vec<u8>) -> Files {
         Files { changed: Some((path, text)), ..Files::default() }
     }
@@ -58,7 +58,7 @@ impl Files {
         Some((bytes, metadata.modified().ok()))
     }
 
-    /// Files may have changed.
+    /// Forgets all contents, since files may have changed.
     pub(crate) fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -70,7 +70,7 @@ impl Files {
             return known.clone();
         }
         drop(known);
-        // As named from here, or from where the compiler ran.
+        // Relative to the current folder, or to the folder in which the compiler ran.
         let paths = [PathBuf::from(&place.file), Path::new(&place.folder).join(&place.file)];
         let found = paths.iter().find_map(|path| {
             let (bytes, modified) = self.read(path)?;
@@ -86,12 +86,12 @@ impl Files {
 #[derive(Clone, Copy)]
 pub(crate) struct FilesOf<'a> {
     files: &'a Files,
-    /// When the module was made, if it was made before.
+    /// The time of the module, if it was made by an earlier compilation.
     made: Option<SystemTime>,
 }
 
 impl FilesOf<'_> {
-    /// By its checksum, or where there is none by its time.
+    /// By the checksum of the file, or if there is none by its time.
     fn has_changed(&self, place: &SourceFile, known: &Known) -> bool {
         match place.checksum.as_str() {
             "" => known.modified.zip(self.made).is_some_and(|(file, module)| file > module),

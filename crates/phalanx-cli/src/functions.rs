@@ -1,8 +1,8 @@
-//! Work on all functions of a module, in parallel, with results in order.
+//! Processes all functions of a module in parallel, with results in order.
 //!
-//! Each worker has its own handle on the database. Results come out in the order of the text
-//! whatever the number of threads, and large outputs are handed over in chunks, so not all of them
-//! are in memory at once.
+//! Each worker has its own handle on the database. Results are in the order of the text, whatever
+//! the number of threads. Large outputs are handed over in chunks, so that not all of them are in
+//! memory at once.
 
 use anyhow::bail;
 use phalanx::{
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::terminal::Terminal;
 
-/// How many functions are in the air at a time.
+/// How many functions are processed at a time.
 const CHUNK: usize = 256;
 
 /// The functions of a module that have a body, narrowed to `names` if there are any.
@@ -33,8 +33,9 @@ pub(crate) fn select(
     names.iter().map(|name| find(session, module, name)).collect()
 }
 
-/// States how functions are launched. Where that contradicts one of several kernels, and none was
-/// named, the kernel is taken as its module says: what there is to say of these.
+/// States how functions are launched. If that contradicts one of several kernels, and no kernel was
+/// named on the command line, the kernel keeps its own launch facts. Returns messages about such
+/// kernels.
 pub(crate) fn state_launch(
     session: &mut Session,
     entries: &[FunctionEntry],
@@ -57,8 +58,8 @@ pub(crate) fn state_launch(
     Ok(said)
 }
 
-/// The function with a name: the one that the module has, with or without `@`, or the one of the
-/// program that was compiled, with or without arguments of its template.
+/// The function with a name: its name in the module, with or without `@`, or its name in the
+/// program, with or without template arguments.
 pub(crate) fn find(
     session: &Session,
     module: ModuleInput,
@@ -89,7 +90,8 @@ pub(crate) fn find(
         let ends = |full: &str| full == wanted || full.ends_with(&format!("::{wanted}"));
         ends(full) || ends(without_arguments)
     };
-    // An OpenCL kernel is there twice: with its code, and as what the host calls.
+    // An OpenCL kernel exists twice: as the function with its code, and as the kernel that the host
+    // calls.
     let mut called: Vec<&(&FunctionEntry, String)> =
         defined.iter().filter(|(_, full)| is_called(full)).collect();
     if let Some(kernel) = called.iter().find(|(entry, _)| queries::is_kernel(db, entry.input)) {
@@ -120,8 +122,8 @@ pub(crate) fn find(
     }
 }
 
-/// The function with the code of a kernel: clang puts that of an OpenCL kernel aside and has the
-/// kernel call it, which is inlined from -O1 on.
+/// The function with the code of a kernel. Clang puts the code of an OpenCL kernel into a separate
+/// function that the kernel calls; it is inlined from -O1 on.
 pub(crate) fn code_of(
     session: &Session,
     module: ModuleInput,
@@ -146,7 +148,7 @@ pub(crate) fn code_of(
     entries.find(|e| e.is_definition && e.name.symbol() == Some(code)).copied().unwrap_or(kernel)
 }
 
-/// Runs `work` on each function and gives the results to `done`, in order.
+/// Runs `work` on each function and passes the results to `done`, in order.
 pub(crate) fn for_each<T: Send>(
     session: &Session,
     entries: &[FunctionEntry],

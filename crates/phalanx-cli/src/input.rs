@@ -1,5 +1,5 @@
-//! From what is named on the command line to LLVM IR: files, standard input, bitcode, and sources,
-//! which the clang that is installed compiles.
+//! Turns the files on the command line into LLVM IR: modules, standard input, bitcode, and sources,
+//! which the installed clang compiles.
 
 use std::{
     fs::File,
@@ -20,21 +20,21 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Text of a module and what it is called in messages.
+/// The text of a module, and its names in messages.
 pub(crate) struct Source {
-    /// The file that was named.
+    /// The file on the command line.
     pub(crate) name: String,
-    /// What its text is called where lines of it are shown.
+    /// The name of the text where its lines are shown.
     pub(crate) module: String,
     pub(crate) text: Vec<u8>,
-    /// Where it was compiled from, if it was.
+    /// Its source, if it was compiled.
     pub(crate) compiled: Option<Origin>,
 }
 
-/// How a module came from a source.
+/// How a module was compiled from a source.
 pub(crate) struct Origin {
     pub(crate) about: About,
-    /// The module and all that it was made from.
+    /// A digest of the module and all its inputs.
     pub(crate) digest: Digest,
     /// The files that were read.
     pub(crate) reads: Vec<(PathBuf, Digest)>,
@@ -59,7 +59,7 @@ pub(crate) fn compiled_by(about: &About) -> String {
 /// The largest file: offsets in a source map have 32 bits.
 const MAX_BYTES: u64 = u32::MAX as u64;
 
-/// Reads modules, and makes them of sources.
+/// Reads modules, and compiles sources to modules.
 pub(crate) struct Reader {
     compiler: OnceLock<Compiler>,
     clang: Option<PathBuf>,
@@ -97,24 +97,24 @@ impl Reader {
         }
     }
 
-    /// Workgroups are said to have this size.
+    /// States the size of workgroups for compilations.
     pub(crate) fn launched_with(mut self, workgroup: Option<[u32; 3]>) -> Reader {
         let product = |size: [u32; 3]| size.into_iter().map(u64::from).product();
         self.defaults.threads = workgroup.map(product);
         self
     }
 
-    /// What was found before, and where more is kept.
+    /// The cache of earlier findings.
     pub(crate) fn cache(&self) -> Option<(&Cache, &FileDigests)> {
         self.cache.as_ref().map(|cache| (cache, &self.digests))
     }
 
-    /// Files may have changed.
+    /// Forgets all contents, since files may have changed.
     pub(crate) fn forget(&self) {
         self.digests.forget();
     }
 
-    /// The compiler, looked for when the first source needs it.
+    /// The compiler, searched for when the first source needs it.
     fn compiler(&self) -> Result<&Compiler, SourceError> {
         if let Some(compiler) = self.compiler.get() {
             return Ok(compiler);
@@ -127,7 +127,7 @@ impl Reader {
     pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Source> {
         let is_named = Language::is_source(path) || !self.flags.is_empty() && !is_module(path);
         if is_named && !is_stdin(path) {
-            // A file that is not there is no matter of languages.
+            // A missing file is an error in any language.
             File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
             return self.unit(&Unit::of_file(path, &self.flags)?, None);
         }
@@ -142,7 +142,7 @@ impl Reader {
         Ok(Source { module: name.clone(), name, text, compiled: None })
     }
 
-    /// Compiles a unit, at the usual level or at another.
+    /// Compiles a unit, at its own optimization level or at another.
     pub(crate) fn unit(&self, unit: &Unit, level: Option<&str>) -> anyhow::Result<Source> {
         let level = level.map(str::to_owned);
         let defaults = Defaults { level, ..self.defaults.clone() };
@@ -157,7 +157,7 @@ impl Reader {
         Ok(Self::compiled(unit, compiled))
     }
 
-    /// Compiles a unit with another text in its file.
+    /// Compiles a unit with another text in place of its file.
     pub(crate) fn changed(&self, unit: &Unit, text: &[u8]) -> anyhow::Result<Source> {
         let compiler = self.compiler()?;
         let compiled = compile_changed(compiler, unit, &self.defaults, &self.headers, text)?;
@@ -173,7 +173,7 @@ impl Reader {
     }
 }
 
-/// Reads the one module of a command, and says how a source was compiled.
+/// Reads the one module of a command, and prints how a source was compiled.
 pub(crate) fn read_one(
     path: &Path,
     args: &SourceArgs,
@@ -186,13 +186,13 @@ pub(crate) fn read_one(
     Ok(source)
 }
 
-/// What went wrong, with what a compiler said before it.
+/// Prints an error, after the output of the compiler if there is any.
 pub(crate) fn tell(error: &anyhow::Error, terminal: &Terminal) {
     terminal.err(&said(error));
     terminal.error(&format!("{error:#}"));
 }
 
-/// What a compiler said of the source that it refused.
+/// The output of a compiler about a source that it refused.
 pub(crate) fn said(error: &anyhow::Error) -> String {
     match error.downcast_ref() {
         Some(SourceError::Refused { diagnostics, .. }) => diagnostics.clone(),
@@ -228,7 +228,7 @@ fn bytes(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     Ok((name, text))
 }
 
-/// Refuses paths that name standard input more than once: it is empty the second time.
+/// Refuses to read standard input more than once: it is empty the second time.
 pub(crate) fn read_stdin_once<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> anyhow::Result<()> {
@@ -243,7 +243,7 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Whether a file is a module by its name.
+/// Whether a file is a module, judging by its name.
 fn is_module(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("ll" | "bc"))

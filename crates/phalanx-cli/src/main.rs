@@ -70,9 +70,9 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
-/// Writes what clap has to say in place of a command: help and the version, or what is wrong with
-/// the command line. Clap itself ends the program the same way whether this could be written or
-/// not.
+/// Prints clap's output in place of a command: help and the version, or an error in the command
+/// line. Clap itself would end the program with the same status whether the output could be written
+/// or not.
 fn say(said: &clap::Error) -> Status {
     let written = said.print().and_then(|()| io::stdout().flush());
     match written {
@@ -86,7 +86,7 @@ fn say(said: &clap::Error) -> Status {
     }
 }
 
-/// A reader that went away (`| head`) is no error of ours.
+/// A reader that closes the pipe (`| head`) is not an error.
 fn is_broken_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }

@@ -1,5 +1,5 @@
-//! MD5 (RFC 1321): the checksum by which debug information knows a source file again. It protects
-//! from nothing; it tells that a file was edited since it was compiled.
+//! MD5 (RFC 1321): the checksum of source files in debug information. It does not serve security;
+//! it shows that a file was edited since it was compiled.
 
 /// How far each step rotates.
 const ROTATE: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let source = input::read_one(&args.file, &args.source, &args.target, None, terminal)?;
     let is_verify = |group: &Group| matches!(group, Group::Verify);
     let wants_verifier = !args.disable_verify || pipeline.groups.iter().any(is_verify);
-    // The log costs little, but grows when nobody reads it.
+    // The log costs little time, but it grows unless it is read.
     let mut session = match args.stats {
         true => Session::with_event_log(),
         false => Session::new(),
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
     Ok(Status::Fine)
 }
 
-/// Runs groups of passes and says what they do.
+/// Runs groups of passes and prints their output.
 struct Runner<'t> {
     manager: Manager,
     is_transformed: bool,
@@ -107,7 +107,7 @@ impl Runner<'_> {
         module: ModuleInput,
         group: &Group,
     ) -> anyhow::Result<()> {
-        // What was read was verified.
+        // The module was verified when it was read.
         if matches!(group, Group::Verify) && !self.is_transformed {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl Runner<'_> {
             }
             _ => {}
         };
-        // Every error was told, and the pipeline went on.
+        // Every error was printed, and the pipeline continued.
         let _ = manager.run_group(session.database_mut(), module, group, &mut tell);
         Ok(told?)
     }
@@ -155,7 +155,7 @@ fn after(db: &Database, module: ModuleInput, pass: &str, function: FunctionEntry
     format!("*** IR Dump After {pass} on {name} ***\n{}", String::from_utf8_lossy(&out))
 }
 
-/// A broken rule is a finding; text that is no IR is bad input.
+/// A broken rule of the IR is a finding; text that is no IR is bad input.
 fn refuse(error: &ReadError, source: &Source, terminal: &Terminal) -> Status {
     terminal.err(&error.render(&source.module, &source.text));
     match error {
@@ -208,11 +208,11 @@ fn print_facts(
     )
 }
 
-/// The text of larger functions may be quadratic: it is not held in memory but written when its
-/// turn comes.
+/// The output for larger functions may be quadratic, so it is written directly instead of being
+/// held in memory.
 const FEW_BLOCKS: usize = 512;
 
-/// Computes what the passes print, so that this is done in parallel even if the printing is not.
+/// Computes the facts that the passes print, in parallel even if the printing is not.
 fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool) {
     let input = entry.input;
     for pass in passes {

@@ -1,4 +1,4 @@
-//! `phalanx performance`: what a wave pays for, the most expensive first.
+//! `phalanx performance`: what costs a wave most, the most expensive first.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PerformanceArgs, terminal: &Terminal) -> anyhow::Result
     Ok(status)
 }
 
-/// What the functions of a file cost. None if it is no module, which has been said.
+/// The costs of the functions of a file. None if it is no module; the error has been printed.
 fn costs_of(
     args: &PerformanceArgs,
     file: &Path,
@@ -76,7 +76,8 @@ fn costs_of(
     let (db, printer) = (session.database(), session.printer(module));
     let (files, text) = (Files::default(), LinedText::new(&source.text[..]));
     let files = files.of(&source);
-    // What no kernel calls is not executed, such as the body that clang makes of an OpenCL kernel.
+    // A function that no kernel calls is not executed, such as clang's copy of an OpenCL kernel's
+    // body.
     let is_shown = |entry: &FunctionEntry| {
         !args.function.is_empty() || args.part_of_program || queries::is_executed(db, entry.input)
     };

@@ -11,7 +11,7 @@ use phalanx::{
 
 use crate::opt::print_pass;
 
-/// A printing pass, on one function at a time: what it prints.
+/// A printing pass that works function by function, by its output.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FunctionPass {
     Uniformity,
@@ -35,7 +35,7 @@ const PRINTING: [(&str, FunctionPass); 8] = [
     ("print<alias>", FunctionPass::Alias),
 ];
 
-/// A printing pass as one among others.
+/// A printing pass as a pass of a pipeline.
 struct Print {
     name: &'static str,
     what: FunctionPass,

@@ -1,4 +1,5 @@
-//! `phalanx report`: a page of a module; of several, a page of each and one with links to all.
+//! `phalanx report`: a page about a module; for several modules, one page each and a page with
+//! links.
 
 use std::path::Path;
 
@@ -97,7 +98,7 @@ fn write(path: &Path, text: &str, terminal: &Terminal) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How pages are made.
+/// The options for making pages.
 struct Report<'a> {
     args: &'a ReportArgs,
     launch: LaunchStatement,
@@ -105,14 +106,13 @@ struct Report<'a> {
     terminal: Terminal,
 }
 
-/// What is found in a module.
+/// The findings in a module.
 struct Examined {
-    /// All that is found, function by function.
+    /// All findings, function by function.
     found: Vec<Diagnostic>,
-    /// The functions, how much of what is found is in each, and how many of its operations are not
-    /// judged.
+    /// The functions, with the number of findings and of operations that are not judged in each.
     functions: Vec<(FunctionEntry, usize, usize)>,
-    /// Kernels that are not launched as it is stated.
+    /// Messages about kernels whose launch differs from the stated one.
     warnings: Vec<String>,
     judged: Judged,
 }
@@ -128,7 +128,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// The page of a file. None if it is no module, which has been said.
+    /// The page of a file. None if it is no module; the error has been printed.
     fn page_of(&self, file: &Path) -> anyhow::Result<Option<Page>> {
         let source = self.reader.read(file)?;
         source.note(&self.terminal);
@@ -159,7 +159,7 @@ impl<'a> Report<'a> {
         Ok(Some(builder.finish(&files, compiled, said.trim().to_owned())))
     }
 
-    /// What is found in a module that has been read, launched as it is stated.
+    /// The findings in a module that has been read, with the stated launch.
     fn examine(
         &self,
         session: &mut Session,
@@ -190,7 +190,7 @@ impl<'a> Report<'a> {
         Ok(examined)
     }
 
-    /// What is found in a source that a fix has changed.
+    /// The findings in a source that a fix has changed.
     fn found(&self, source: &Source, files: &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> {
         let mut session = Session::new();
         let module = read(&mut session, source, &self.args.target)?

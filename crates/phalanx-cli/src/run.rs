@@ -1,4 +1,4 @@
-//! `phalanx run`: a kernel, executed.
+//! `phalanx run`: executes a kernel.
 
 mod arguments;
 mod places;
@@ -32,9 +32,9 @@ use watch::Watch;
 
 /// A buffer with more elements is not printed in full.
 const SHOWN: usize = 256;
-/// So many elements are printed of its beginning.
+/// How many elements are printed at its beginning.
 const HEAD: usize = 64;
-/// So many are printed of its end, less those that the last row lacks.
+/// How many are printed at its end, less the elements that the last row lacks.
 const TAIL: usize = 16;
 
 /// Runs the command.
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         frozen,
         ..Launch::default()
     };
-    // What has scopes is kept apart, which costs more.
+    // Taking scopes into account costs more, so it depends on whether the module has narrow scopes.
     let races = || {
         let races = match program.has_narrow_scopes() {
             true => simt::Races::with_scopes(),
@@ -155,15 +155,15 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     }
 }
 
-/// What the module says of launches of a kernel.
+/// The launch facts of a kernel.
 struct Known {
-    /// The size that its workgroups have to have.
+    /// The required size of its workgroups.
     required: Option<[u32; 3]>,
-    /// Lanes of a wave of the processor.
+    /// Lanes of a wave of the processor, if known.
     wave: Option<u32>,
 }
 
-/// The kernel that is named: as its module calls it, if that has a name for it, and its launches.
+/// The name of the selected kernel in the module, if the module has it, and its launch facts.
 fn kernel(
     session: &Session,
     module: ModuleId,
@@ -216,7 +216,7 @@ fn order(text: &str) -> anyhow::Result<Order> {
     })
 }
 
-/// Bits of what may have any.
+/// The bits for unspecified values.
 fn bits(text: &str) -> anyhow::Result<u128> {
     Ok(match text.split_once(':') {
         None if text == "zero" => 0,
@@ -225,7 +225,7 @@ fn bits(text: &str) -> anyhow::Result<u128> {
             let seed: u64 = seed.parse().with_context(|| format!("`{seed}` is no number"))?;
             let mixed =
                 (u128::from(seed) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-            // The low bits are those that small types have.
+            // Small types use the low bits.
             mixed ^ mixed >> 64
         }
         _ => bail!("unknown bits `{text}` (known: zero, ones, random:SEED)"),
@@ -248,7 +248,7 @@ fn text(
         writeln!(out, "argument {position}: {} x {ty}", values.len())?;
         let words: Vec<String> = values.iter().map(show).collect();
         let width = words.iter().map(String::len).max().unwrap_or(1);
-        // Of a large buffer the first elements and the last rows.
+        // A large buffer shows its first elements and its last rows.
         let end = words.len().next_multiple_of(8).saturating_sub(TAIL);
         let left_out = if words.len() > shown { HEAD..end } else { 0..0 };
         for (row, words) in words.chunks(8).enumerate() {
@@ -264,7 +264,7 @@ fn text(
         }
     }
     if let Ok(report) = result {
-        // Nothing is followed, so nothing is guessed.
+        // No unknown values are followed here, so there are no guesses.
         let simt::Report { steps, groups, barriers, early, guesses: _ } = report;
         writeln!(out, "{steps} instructions, {groups} group operations, {barriers} barriers")?;
         if *early > 0 {
@@ -312,7 +312,7 @@ fn json(
     Ok(out)
 }
 
-/// A failure with the lines it is about.
+/// A failure with the source lines that it is about.
 fn explain(failure: &Failure, places: &Places<'_>) -> String {
     let place = |site: &simt::fault::Site| {
         let mut functions = places.module.functions.iter();

@@ -1,7 +1,7 @@
-//! What a shell and a new user need: completions, manual pages, and what to try first.
+//! Completions, manual pages, and a hint for new users.
 //!
-//! All of it is made from the description of the command line that clap has, so that it cannot say
-//! anything else than `--help`:
+//! All of these are generated from clap's description of the command line, so they agree with
+//! `--help`:
 //!
 //! ```text
 //! phalanx completions bash > ~/.local/share/bash-completion/completions/phalanx
@@ -16,7 +16,7 @@ use clap_complete::Shell;
 
 use crate::{args::Cli, status::Status, terminal::Terminal};
 
-/// What `phalanx` says if it is given nothing.
+/// The output of `phalanx` without arguments.
 pub(crate) const FIRST: &str = "\
 Phalanx tells which threads of a GPU kernel move as one, which break rank, and why.
 

@@ -1,4 +1,4 @@
-//! How the program ends: the exit statuses that scripts and CI read.
+//! The exit statuses of the program, for scripts and CI.
 
 /// Exit statuses, as `--help` states them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

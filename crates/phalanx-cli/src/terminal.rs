@@ -15,7 +15,7 @@ const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
 const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
 const WARNING: Style = AnsiColor::BrightYellow.on_default().bold();
 
-/// Modules with fewer functions than this are done before a bar could be read.
+/// Modules with fewer functions are done before a progress bar could be read.
 const PROGRESS_FROM: usize = 64;
 
 /// An error message as a line.
@@ -23,12 +23,12 @@ pub(crate) fn error_line(message: &str) -> String {
     format!("{ERROR}error:{ERROR:#} {message}\n")
 }
 
-/// Whether a byte is for the terminal, such as the first one of each style.
+/// Whether a byte controls the terminal, such as the first byte of each style.
 fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && !byte.is_ascii_whitespace()
 }
 
-/// How to write to people.
+/// How to write to the terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Terminal {
     choice: Choice,
@@ -46,8 +46,8 @@ impl Terminal {
         Terminal { choice, shows_progress: true }
     }
 
-    /// Writes styled text to standard output, all of it at once: a stream that strips styles by
-    /// itself writes what is between two of them, and two line ends, by itself.
+    /// Writes styled text to standard output in one call. A stream that strips styles itself would
+    /// make a separate write for each piece between two styles or line ends.
     pub(crate) fn out(&self, text: &str) -> std::io::Result<()> {
         let stdout = std::io::stdout().lock();
         let choice = match self.choice {
@@ -65,13 +65,13 @@ impl Terminal {
         stream.flush()
     }
 
-    /// Writes styled text to standard error that was asked for.
+    /// Writes requested styled text to standard error.
     pub(crate) fn tell(&self, text: &str) -> std::io::Result<()> {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         stream.write_all(text.as_bytes())
     }
 
-    /// Writes styled text to standard error; nothing can be done when that fails.
+    /// Writes styled text to standard error; a failure is ignored.
     pub(crate) fn err(&self, text: &str) {
         let _ = self.tell(text);
     }
@@ -91,7 +91,7 @@ impl Terminal {
         self.err(&format!("{NOTE}note:{NOTE:#} {message}\n"));
     }
 
-    /// The same without bars: for work that is a step of other work.
+    /// The same without progress bars: for work that is a step of other work.
     pub(crate) fn without_progress(&self) -> Terminal {
         Terminal { shows_progress: false, ..*self }
     }
@@ -104,7 +104,7 @@ impl Terminal {
         }
     }
 
-    /// A bar on standard error, with how many are done in a second and how long the rest takes.
+    /// A bar on standard error, with the rate and the remaining time.
     pub(crate) fn bar(&self, what: &str, of: &str, steps: usize) -> ProgressBar {
         if !self.shows_progress || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();

@@ -1,6 +1,6 @@
-//! The program starts, and says what it does not understand. What it answers is tested in
-//! `test-suite`, which builds it as this test does, with the same features of all libraries, and so
-//! needs no other build than that of the tests.
+//! Tests that the program starts, and its messages about a wrong command line. `test-suite` tests
+//! its output; it builds the program as this test does, with the same features of all libraries, so
+//! no further build is needed.
 
 use phalanx_testing::llvm_tools::{Outcome, Program};
 
@@ -21,7 +21,7 @@ fn commands_are_listed() {
     }
 }
 
-/// Whoever asked for help and did not get it is told so.
+/// If help cannot be written, the program reports that.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "its standard output is a file")]
@@ -38,7 +38,7 @@ fn help_that_cannot_be_written() {
     }
 }
 
-/// What was asked for beside the module is an error where it cannot be written.
+/// If other requested output cannot be written, that is an error.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "its standard error is a file")]
@@ -65,7 +65,7 @@ fn what_is_told_of_passes_cannot_be_written() {
     }
 }
 
-/// Every command says how it ends, and shows examples.
+/// The help of every command states its exit statuses, and shows examples.
 #[test]
 fn exit_statuses_are_stated() {
     for command in COMMANDS {
@@ -76,7 +76,7 @@ fn exit_statuses_are_stated() {
     }
 }
 
-/// What a module that breaks a rule is to each command.
+/// How each command treats a module that breaks a rule.
 #[test]
 fn a_module_that_breaks_a_rule() {
     let broken = b"define i32 @f() {\n  br label %a\na:\n  %x = add i32 %x, 1\n  ret i32 %x\n}\n";
@@ -114,7 +114,7 @@ fn the_size_of_workgroups() {
     }
 }
 
-/// Its old name still works where it was one, and says so.
+/// The old option name still works where it existed, with a note.
 #[test]
 fn the_old_name_of_the_size_of_workgroups() {
     let kernel = b"define ptx_kernel void @f() { ret void }";
@@ -136,7 +136,7 @@ fn a_file_that_is_not_there() {
     assert!(text.starts_with("error: cannot open nowhere.ll"), "{text}");
 }
 
-/// The command is refused, with these words.
+/// Checks that the command is refused with this message.
 #[track_caller]
 fn refused(args: &[&str], words: &str) {
     let output = phalanx(args);
@@ -196,7 +196,7 @@ fn completions_of_bash() {
     assert_eq!(shown, "check\n--watch --watch-rounds\n", "{}", output.summary());
 }
 
-/// There is a manual page for each command, and groff has nothing to say against them.
+/// There is a manual page for each command, and groff reports no error in it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "pages are written to a folder")]
 fn manual_pages() {

@@ -156,8 +156,8 @@ impl AffectMap {
         Self { start, users }
     }
 
-    /// The same map of so many values, no fewer than there are, where some have another row: what
-    /// `row` adds for each of `others`, which are in order. O(values + uses).
+    /// A copy of the map with room for more values, in which `row` gives the new row of each of
+    /// `others` (sorted). O(values + uses).
     ///
     /// # Panics
     /// If there are 2^32 users or more, or others are not in order and below `values`.

@@ -24,7 +24,7 @@
 //!
 //! [`Analysis::new`] costs a few solutions from scratch. [`Analysis::after`] costs what
 //! [`Retained::repair`] does where only values and conditions change. A change of an edge also
-//! builds the graph anew, O(blocks + edges). A function that cannot be followed
+//! rebuilds the graph, O(blocks + edges). A function that cannot be updated incrementally
 //! ([`Unfit`](crate::divergence::repair::Unfit)) is solved from scratch after each change.
 
 mod region;
@@ -156,7 +156,7 @@ fn incoming(pred: Node, brought: Brought) -> Incoming {
 enum Answer {
     /// Follows changes.
     Kept(Box<Retained>),
-    /// Found anew each time, from this table.
+    /// Solved from scratch each time, from this table.
     Anew(Box<(ValueTable, Divergence)>),
 }
 
@@ -296,10 +296,11 @@ impl Analysis {
         }
     }
 
-    /// The first value of which something else is known than from scratch, or block whose end or
-    /// slots are others: a change was not said, or not all of it. A missed change is a wrong answer
-    /// that nobody sees, so a compiler asks this in debug builds after each of its passes. Costs
-    /// what [`new`](Self::new) does, and a look at each value.
+    /// Compares with an analysis from scratch: the first value with other sources, or the first
+    /// block with another terminator or other slots. A difference means that the driver did not
+    /// report a change, or not all of it. That gives wrong answers without any other sign, so a
+    /// compiler should call this in debug builds after each pass. Costs as much as
+    /// [`new`](Self::new), and a comparison per value.
     #[must_use]
     pub fn difference(&self, source: &dyn Source) -> Option<Reader> {
         let anew = self.anew(source);
@@ -476,7 +477,7 @@ fn all(source: &dyn Source, around: Option<AroundRegion>) -> (Said, Graphs, Edit
         said.state_arguments(block, &graphs.cfg, &mut table);
     }
     if !said.slots.is_empty() {
-        // A quarter for values that come later: when it is used up, everything is said anew.
+        // Room for a quarter more values; when it is used up, the table is rebuilt.
         table.leave_room(values + values / 4 + 64);
     }
     settle_slots(&mut said, &graphs, first, &mut table, true);

@@ -44,15 +44,15 @@
 //!
 //! Kong's rule, that every branch on which a barrier is control dependent, directly or not, is
 //! invariant, does not hold even in the strict model: in `if (tid < 16) if (n > 1000) barrier();`
-//! nobody executes the barrier when `n` is small.
+//! no thread executes the barrier if `n` is small.
 //!
 //! Calls are taken to return, and loops without a barrier to end.
 //!
 //! # Complexity
 //!
-//! For each edge of a branch the barriers that post-dominate its target are looked at from the
-//! nearest on until one proves something; each costs two searches, O(blocks + edges). Functions
-//! have few barriers; the bound is branches times barriers times size.
+//! For each edge of a branch, the barriers that post-dominate its target are examined, nearest
+//! first, until one proves something; each costs two searches, O(blocks + edges). Functions have
+//! few barriers; the bound is branches times barriers times size.
 
 use phalanx_graph::{BitSet, Cfg, Cycles, Node, PostDomTree};
 

@@ -106,7 +106,7 @@ pub struct BlockGraph {
 }
 
 impl BlockGraph {
-    /// So many blocks, without edges.
+    /// A graph of `blocks` blocks without edges.
     #[must_use]
     pub fn new(blocks: usize) -> Self {
         let mut graph = Self::default();
@@ -159,9 +159,9 @@ impl BlockGraph {
         self.sources[block.index()][edge]
     }
 
-    /// States the edges of a block, in the order of its terminator. True if nodes come and go by
-    /// it or lead elsewhere. Then the entries of phis behind these edges have to be stated anew,
-    /// since [`source`](Self::source) may be another.
+    /// States the edges of a block, in the order of its terminator. Returns true if that adds or
+    /// removes nodes, or changes where they lead. Then the entries of phis behind these edges have
+    /// to be stated again, since [`source`](Self::source) may have changed.
     pub fn set_edges(&mut self, block: Block, edges: &[Edge]) -> bool {
         let own = self.node(block);
         let mut unused: SmallVec<[Node; 4]> =

@@ -29,11 +29,11 @@
 //!
 //! # Rounds
 //!
-//! Who makes a round of a reducible cycle together follows from its header alone: of the first
-//! round, who entered together; of a later one, who came back from the same one, by whatever edge.
-//! So a transform keeps all groups if it satisfies one condition: for each round, all threads that
-//! made the round together begin it at the same copy of the header, and pass the copies in the same
-//! order.
+//! Which threads execute a round of a reducible cycle together depends on its header alone. In the
+//! first round, these are the threads that entered together. In a later round, they are the threads
+//! that came back from the same round, over any edge. So a transform keeps all groups if it
+//! satisfies one condition: for each round, all threads that made the round together begin it at
+//! the same copy of the header, and pass the copies in the same order.
 //!
 //! - *Copies of rounds* (peeled, or in turns with exits kept) are whole cycles without the edges
 //!   back, which lead to the header of the next copy. Each copy is entered by its header alone, and
@@ -45,8 +45,9 @@
 //!   is one edge. If several blocks were behind `H`, the new cycle would have several entries; if
 //!   `N` were in an inner cycle, the rounds of that one would be told apart by the same header, or
 //!   be entered in a new place.
-//! - With *a header split in two*, rounds that began by one edge back are rounds of an inner cycle,
-//!   and those who came back by different edges from the same round are in different numbers of it.
+//! - With *a header split in two*, rounds that began over one of the back edges are rounds of an
+//!   inner cycle. Threads that came back over different edges from the same round then differ in
+//!   the number of the round.
 //!
 //! # Machines
 //!
@@ -140,7 +141,7 @@ pub enum Refusal {
         /// Header of the cycle.
         header: Node,
     },
-    /// The cycle has several entries, so who meets in it is not known.
+    /// The cycle has several entries, so it is not known which threads meet in it.
     Irreducible {
         /// Header of the cycle.
         header: Node,
@@ -180,9 +181,9 @@ pub enum Refusal {
         /// The block.
         block: Node,
     },
-    /// The function has more divergent branches and blocks than are looked at.
+    /// The function has too many divergent branches and blocks.
     TooLarge,
-    /// More blocks are between the places than are looked at.
+    /// Too many blocks are between the two places.
     TooFar {
         /// The upper place.
         above: Node,
@@ -299,7 +300,7 @@ pub struct Legality<'a> {
     pub flow: Flow<'a>,
     /// What diverges.
     pub divergence: &'a Divergence,
-    /// Who comes by which edge.
+    /// Which threads arrive over which edge.
     pub edges: &'a EdgeDivergence,
     /// The sources that vary within the scope of the operation.
     pub varying: SourceSet,

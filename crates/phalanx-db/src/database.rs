@@ -14,7 +14,7 @@ use crate::{
 pub enum Did {
     /// The query ran.
     Run,
-    /// Its inputs were looked at and the memo was found valid.
+    /// Salsa checked its inputs and found the memo valid.
     Validate,
 }
 

@@ -8,15 +8,15 @@
 //!
 //! Parts differ in durability, so that salsa validates in one step what no edit can have changed:
 //!
-//! | durability | what | who is validated in one step after an edit |
+//! | durability | what | memos that are validated in one step after an edit |
 //! |---|---|---|
 //! | low | flow, body, extras that were edited | everything that reads none of them |
-//! | medium | flow, body, extras that nobody has edited | likewise, but for the first edit of a function |
+//! | medium | flow, body, extras that were never edited | likewise, except after a first edit |
 //! | high | headers, mentions, launches, lists of functions, shells | call graph, symbols, library ... |
 //!
-//! The first edit of a function makes its parts less durable. That is a change of what was medium,
-//! so answers about other functions are looked at once, when they are asked for; what hangs on the
-//! whole module alone is not.
+//! The first edit of a function makes its parts less durable, which counts as a change at medium
+//! durability. So salsa checks the memos of other functions once, at their next query. It does not
+//! check memos that depend only on the whole module.
 //!
 //! Cost beyond the edit: setting an input once ([`Held`]), some hundred nanoseconds.
 

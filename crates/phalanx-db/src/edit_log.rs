@@ -22,8 +22,8 @@ use std::{
 
 use salsa::Revision;
 
-/// So many edits are known at most. After more of them, asking every function costs less per edit
-/// than the edits did.
+/// The largest number of recorded edits. After more edits than that, querying every function costs
+/// less per edit than the edits did.
 const LIMIT: usize = 4096;
 
 /// The last edits of all modules, in order; `F` names a function.

@@ -119,8 +119,8 @@ impl Database {
         errors.iter().map(|e| e.message.clone().into_owned()).collect()
     }
 
-    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else
-    /// may refer to them but metadata, which says null or poison in their place.
+    /// Removes functions from a module. A function may be listed twice. O(module): nothing else may
+    /// refer to them but metadata, which says null or poison in their place.
     ///
     /// # Errors
     /// When one of them is not of the module, or something that stays refers to it.
@@ -243,8 +243,8 @@ impl Database {
         Ok(())
     }
 
-    /// States how a function is launched. Nothing happens when that has been stated already;
-    /// otherwise what depends on launches is asked anew, and nothing else.
+    /// States how a function is launched. Does nothing if the same has been stated already.
+    /// Otherwise it invalidates only what depends on launches.
     ///
     /// # Errors
     /// When the module says something else, or the function was removed from it.
@@ -276,9 +276,9 @@ impl Database {
         }
     }
 
-    /// States what functions do that a module declares, besides those that are known by name, and
-    /// drops what is kept of functions if that changes what is known of one. Nothing happens when
-    /// the same has been stated already.
+    /// States the effects of functions that a module declares, besides those known by name. Drops
+    /// retained state if that changes the facts about one of them. Does nothing if the same has
+    /// been stated already.
     pub fn set_extension(&mut self, module: ModuleInput, extension: Extension) {
         self.alone();
         if module.extension(self) == extension {
@@ -359,7 +359,7 @@ impl Database {
         self.change_shell(module, |shell| edit(&mut Additions::new(shell)))
     }
 
-    /// Changes the shell where it is, for who knows that no rule is broken.
+    /// Changes the shell in place. The caller guarantees that the module stays valid.
     fn change_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
         let empty = Module::new(Arc::clone(module.context(self)));
         let shell = module.set_shell(self).to(empty);
@@ -431,8 +431,8 @@ impl Database {
         self.set_functions(module, entries);
     }
 
-    /// Sets the list of functions. Drops what is kept to repair facts if other functions are known
-    /// by name then, since it was found with the former ones.
+    /// Sets the list of functions. Drops retained state if that changes which functions are known
+    /// by name, since the state was computed with the former ones.
     pub(crate) fn set_functions(&mut self, module: ModuleInput, entries: Vec<FunctionEntry>) {
         let before = Arc::clone(queries::library(self, module));
         module.set_functions(self).to(entries);
@@ -441,8 +441,7 @@ impl Database {
         }
     }
 
-    /// Drops what is kept to repair facts, of all functions of a module. It is built again when it
-    /// is worth it.
+    /// Drops the retained state of all functions of a module. Later queries may build it again.
     pub fn trim(&self, module: ModuleInput) {
         for entry in module.functions(self) {
             queries::drop_kept(self, entry.input);

@@ -1,4 +1,4 @@
-//! Handles on one database: who waits for whom, and questions that end because of an edit.
+//! Handles on one database: how an edit waits for other handles, and how it cancels their queries.
 //!
 //! A clone of a [`Database`] is another handle on it, usually for another thread. An edit needs the
 //! database for itself: it waits until all other handles are dropped. To have that soon, the edit
@@ -46,14 +46,14 @@ pub struct Cancelled;
      those of this thread included"
 )]
 pub struct Busy {
-    /// How many there are besides the one that wanted to edit.
+    /// The number of handles besides the one that wanted to edit.
     pub others: usize,
 }
 
 /// What all handles on one database share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handles {
-    /// Somebody wants the database for itself.
+    /// Set while a handle waits for exclusive access.
     wanted: Arc<AtomicBool>,
     /// One for each handle.
     alive: Arc<()>,
@@ -66,13 +66,13 @@ impl Handles {
 }
 
 impl Database {
-    /// Asks, unless somebody edits meanwhile.
+    /// Runs queries, unless another handle edits meanwhile.
     ///
     /// # Errors
-    /// When another handle edits, or waits to edit. It does until this handle is dropped.
+    /// If another handle waits to edit. It waits until this handle is dropped.
     pub fn try_ask<'d, R>(&'d self, ask: impl FnOnce(&'d Self) -> R) -> Result<R, Cancelled> {
         let _watch = watch(&self.handles().wanted);
-        // Whatever a question leaves half done is lost, and made again by the next one.
+        // State that a cancelled query leaves half done is lost; the next query computes it again.
         catch_unwind(AssertUnwindSafe(|| ask(self))).map_err(|payload| {
             match payload.is::<Interrupted>() || payload.is::<salsa::Cancelled>() {
                 true => Cancelled,

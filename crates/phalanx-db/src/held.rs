@@ -8,8 +8,7 @@
 //! function. A query that did would panic; otherwise it could see another value than later queries
 //! of the same revision.
 //!
-//! A part is some hundred bytes of its own, so it stays where it is, and who takes it out moves an
-//! address.
+//! A part is some hundred bytes large. So it is boxed, and taking it out only moves a pointer.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,9 @@
 //! The inputs: what a driver sets and queries read.
 //!
 //! A function is one input with four fields that change at different rates
-//! ([`phalanx_ir::function`] says which is which). A field that is set invalidates exactly the
-//! memos that read it, so whoever sets one compares first: salsa does not.
+//! ([`phalanx_ir::function`] says which is which). Setting a field invalidates exactly the memos
+//! that read it, even if the new value is equal: salsa does not compare. So code that sets a field
+//! has to compare first.
 #![expect(
     missing_docs,
     reason = "the setters and builders that salsa generates carry no documentation"
@@ -91,25 +92,25 @@ pub struct FunctionInput {
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
-    /// What the driver says about launches. Read by `launch_facts`, and in its place by who wants
-    /// what it says.
+    /// What the driver states about launches. Read by `launch_facts`, and by code that needs the
+    /// statement itself.
     #[returns(copy)]
     pub launch: LaunchStatement,
-    /// Where the body names functions. Follows from `body`, and is set only when it changes, so
-    /// that who reads it does not depend on other edits.
+    /// Where the body names functions. Computed from `body`, and set only when it changes, so that
+    /// its readers do not depend on other edits.
     #[returns(ref)]
     pub mentions: Mentions,
-    /// Whether the function is so large that its divergence is repaired rather than found again.
-    /// Follows from `body`, as `mentions` does.
+    /// Whether the function is so large that its divergence is updated incrementally. Computed from
+    /// `body`, as `mentions` is.
     #[returns(copy)]
     pub is_large: bool,
-    /// What is kept between edits. Never set.
+    /// The retained state of the function, which survives edits. Never set.
     #[returns(ref)]
     pub(crate) slots: Arc<Slots>,
 }
 
-/// How durable the parts of a function are that nobody has edited: more than those that an edit has
-/// changed, less than what the whole module is read for ([`Database::edit`] says why).
+/// The durability of the parts of an unedited function: higher than that of edited parts, and lower
+/// than that of inputs about the whole module ([`Database::edit`] says why).
 pub(crate) const UNEDITED: Durability = Durability::MEDIUM;
 
 /// Whether a function with this body is large.
@@ -131,7 +132,8 @@ macro_rules! part {
         $(#[doc = $doc])*
         ///
         /// # Panics
-        /// While a transaction is changing it, which nobody can see from outside.
+        /// While a transaction is changing it, which code outside of the transaction cannot
+        /// observe.
         pub fn $part<Db: ?Sized + salsa::Database>(self, db: &Db) -> &$ty {
             interrupt::poll();
             self.$held(db).get()

@@ -236,7 +236,7 @@ impl Database {
             return false;
         }
         let module = function.module(self);
-        // What is kept of a kernel was found as of one that is launched only, or is called too.
+        // The retained state of a kernel depends on whether it is only launched or also called.
         let architecture = queries::target(self, module).architecture();
         let symbols = queries::symbols(self, module);
         let is_kernel = |name: &GlobalName| {

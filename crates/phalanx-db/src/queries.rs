@@ -30,14 +30,13 @@
 //! of memory spaces. Memory: [`private_memory`], [`address_memory`], [`memory_ssa`], and
 //! [`load_classes`] for loads that may take a cheaper way.
 //!
-//! Large functions: an answer that is found from what is kept beside the memos may be found in
-//! several ways, and read more or less on each. Salsa compares when what was read has changed, so
-//! it must not see an answer come out equal to one for which more was read: such answers are those
-//! of queries named `large_...`, without `Eq`, and the one that everybody asks reads nothing but
-//! that, and compares. What is kept may decide what is read, but never what is told.
+//! Large functions: an answer that is computed from retained state may be computed in several ways,
+//! which read different inputs. Salsa compares the revisions in which the inputs of two equal
+//! answers changed. So it must not see an answer that equals one for which more was read. Such
+//! answers come from queries named `large_...`, without `Eq`. The public query reads only that
+//! answer, and compares. Retained state may decide which inputs are read, but never the answer.
 //!
-//! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is
-//! called.
+//! Across calls: [`call_graph`], [`summary`] of callees, [`argument_facts`] from callers.
 
 mod access_slot;
 mod answer_slot;

@@ -1,5 +1,5 @@
-//! A function that is replaced as a whole: undo of what was committed, and passes that make a
-//! function anew.
+//! Replaces a whole function: for the undo of a committed edit, and for passes that rebuild a
+//! function.
 //!
 //! Parts that are equal to those that are there are not set, so what is known of them stays. A part
 //! that differs begins a new history: facts about it are found from scratch.

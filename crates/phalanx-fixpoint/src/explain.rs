@@ -34,8 +34,8 @@ struct Found<S, B, T> {
 }
 
 /// A chain as short as any from a seed to one bit of a subject, seed first; none if that does not
-/// hold. `subjects` are those that may have a seed. Of chains of one length it is the first that
-/// they and the rules tell of.
+/// hold. `subjects` are those that may have a seed. Of several shortest chains it is the first one,
+/// in the order of `subjects` and rules.
 pub fn explain<R: Rules>(
     rules: &mut R,
     solution: &Fixpoint<R::Subject, R::Bits>,

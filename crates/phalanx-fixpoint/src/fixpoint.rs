@@ -79,7 +79,7 @@ struct TooMuch;
 
 /// The least solution of some rules.
 ///
-/// It does not keep the rules: whoever asks for something hands them in, as they are by then.
+/// It does not own the rules: the caller passes the current rules to each operation.
 #[derive(Clone, Debug)]
 pub struct Fixpoint<S: Subject, B> {
     facts: Facts<S, B>,
@@ -133,7 +133,7 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         facts.into_iter().for_each(|(subject, bits)| self.facts.add(subject, bits, 0));
     }
 
-    /// Makes room for so many subjects of a class at once.
+    /// Makes room for `count` subjects of a class at once.
     pub fn grow(&mut self, class: usize, count: usize) {
         self.facts.grow(class, count);
         self.agendas[class].grow(count);

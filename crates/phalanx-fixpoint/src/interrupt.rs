@@ -1,8 +1,8 @@
 //! Long computations that end early because their answer is no longer wanted.
 //!
-//! A thread that asks [`watch`]es a flag while it asks. Long loops call [`poll`], which unwinds
-//! with an [`Interrupted`] once the flag is set. The code that began to watch catches that. A
-//! thread that watches nothing is never interrupted.
+//! A thread [`watch`]es a flag during a query. Long loops call [`poll`], which unwinds with an
+//! [`Interrupted`] once the flag is set. The code that began to watch catches that. A thread that
+//! watches nothing is never interrupted.
 //!
 //! ```
 //! use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
@@ -22,10 +22,10 @@
 //! [`poll`] reads a thread-local variable and the flag, about two nanoseconds. It may be called in
 //! each round of a loop that does more than that.
 //!
-//! # What a loop that polls promises
+//! # Rule for loops that poll
 //!
-//! What it was working on may be left half done, so that nobody else may see it: it is taken out of
-//! where it is kept, and put back at the end.
+//! An interrupted loop may leave its data half done, and no other code may see that. So the loop
+//! takes the data out of the place where it is retained, and puts it back at the end.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -72,6 +72,6 @@ pub fn poll() {
 
 #[cold]
 fn interrupt() -> ! {
-    // Not a panic: nothing went wrong, and no hook has to tell of it.
+    // Not a panic: nothing went wrong, and no panic hook should run.
     resume_unwind(Box::new(Interrupted))
 }

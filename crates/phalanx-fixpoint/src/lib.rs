@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`Fixpoint::solve`] | the least solution |
 //! | [`Fixpoint::repair`] | the same after an edit, at the price of what follows from it |
-//! | [`Fixpoint::changes`] | who has something else than before |
+//! | [`Fixpoint::changes`] | the subjects whose facts have changed |
 //! | [`explain()`] | the shortest chain of rules from a seed to a fact |
 //! | [`twin::check`] | for tests: whether the solution is right and the rules are well stated |
 //!
@@ -88,7 +88,7 @@
 //!
 //! Whatever runs for long can be [interrupted](interrupt).
 //!
-//! # Who promises what
+//! # Contract
 //!
 //! The caller of [`Fixpoint::repair`] names every subject whose seed or support has changed. The
 //! rules keep the laws that [`Rules`] states. The engine promises that the facts are then the least

@@ -136,8 +136,8 @@ pub trait Rules {
     type Subject: Subject;
     /// What is known of each.
     type Bits: Bits;
-    /// What [`explain`](crate::explain()) says of a step: the operand, the branch. `()` where
-    /// nobody asks.
+    /// A label for a step in [`explain`](crate::explain()): the operand, the branch. `()` if no
+    /// explanations are needed.
     type Step: Copy;
 
     /// What holds of a subject whatever else does.

@@ -4,8 +4,8 @@
 //! 1,000,000 nodes. A family that grows faster than its size shows at once: its row rises to the
 //! right. `-- NAME…` restricts the families, `-- --nodes N` gives one size.
 //!
-//! A plain harness and not criterion: each figure is the best of a few whole computations, and the
-//! table is the point. The answers are spot-checked so that no computation is optimised away.
+//! A plain harness rather than criterion: each figure is the best of a few whole computations, and
+//! the table is the result. The answers are spot-checked so that no computation is optimised away.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 
@@ -69,7 +69,7 @@ fn measure(cfg: &Cfg) -> [Duration; FACTS.len()] {
     ]
 }
 
-/// The facts of many small functions, which is what real modules are made of: the sum over all.
+/// The facts of many small functions, as in real modules: prints the sum over all.
 fn measure_small(nodes: usize, count: u64) {
     let cfgs: Vec<Cfg> = (0..count).map(|seed| random::structured(seed, nodes)).collect();
     let total: usize = cfgs.iter().map(Cfg::node_count).sum();

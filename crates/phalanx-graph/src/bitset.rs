@@ -24,7 +24,7 @@ impl BitSet {
         self.len
     }
 
-    /// Lets there be numbers up to a larger bound; a smaller one changes nothing.
+    /// Raises the bound, so that larger numbers can be members; a smaller bound changes nothing.
     pub fn raise(&mut self, len: usize) {
         if len > self.len {
             self.len = len;
@@ -74,8 +74,8 @@ impl BitSet {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// By word of 64: how many members there are in the words before, and the number of all at the
-    /// end.
+    /// Prefix counts: entry `i` is the number of members in the words before word `i`. A last entry
+    /// holds the number of all members.
     pub(crate) fn counts(&self) -> Vec<u32> {
         let mut count = 0;
         let words = self.words.iter().map(|word| {

@@ -35,7 +35,7 @@ pub struct Cfg {
     /// Nodes without successors, in the order of the layout; empty where that is the order of their
     /// numbers.
     exits: Vec<Node>,
-    /// How many nodes without successors, the last ones, are not in the layout.
+    /// How many nodes without successors are not in the layout; these are the last ones.
     not_laid_out: u32,
 }
 
@@ -51,11 +51,12 @@ impl Cfg {
         Self::with_layout(entry, lists, &[])
     }
 
-    /// The same, with the nodes in another order than that of their numbers. Nodes that are not in
-    /// the layout come last.
+    /// As [`new`](Self::new), with the nodes laid out in another order than that of their numbers.
+    /// Nodes that are not in the layout come last.
     ///
     /// # Panics
-    /// As [`new`](Self::new); also if a node of the layout is none, or is in it twice.
+    /// As [`new`](Self::new); also if the layout names a node that the graph does not have, or
+    /// names a node twice.
     pub fn with_layout<L>(entry: Node, lists: impl IntoIterator<Item = L>, layout: &[Node]) -> Self
     where
         L: IntoIterator<Item = Node>,
@@ -178,7 +179,7 @@ impl Cfg {
     }
 }
 
-/// A list of exits as it is kept.
+/// The stored form of the list of exits: empty if the exits are in the order of their numbers.
 fn unless_by_number(exits: Vec<Node>) -> Vec<Node> {
     if exits.is_sorted() { Vec::new() } else { exits }
 }

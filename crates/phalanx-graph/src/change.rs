@@ -1,12 +1,13 @@
-//! How one graph became another, where the difference is in one place.
+//! Recognises a local change between two control-flow graphs: a split block, a block put on an
+//! edge, or a block merged with its only successor.
 //!
-//! Whoever keeps the facts of a graph and gets a new graph need not know the edit between them: a
-//! split block, a block put on an edge and a block merged with the next are told from the two
-//! graphs alone. [`Change::between`] guesses from the rows that differ and then makes sure, by
-//! doing to the old graph what it guessed. So a [`Change`] is never wrong, and the updates it
-//! offers are those of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and [`SyncDependence`].
+//! An analysis that retains facts of a graph may get a new graph without a record of the edit.
+//! [`Change::between`] compares the successor lists of both graphs, derives a candidate change from
+//! the lists that differ, applies it to the old graph and compares the result with the new one. So
+//! a [`Change`] is never wrong. It offers the updates that [`Cfg`], [`DomTree`], [`PostDomTree`],
+//! [`Cycles`] and [`SyncDependence`] have for such changes.
 //!
-//! O(nodes + edges), in comparisons and copies of what lies in memory in order.
+//! O(nodes + edges), for comparisons and copies of contiguous memory.
 
 use crate::cfg::Cfg;
 use crate::cycles::Cycles;
@@ -15,7 +16,7 @@ use crate::node::Node;
 use crate::postdom::PostDomTree;
 use crate::sync::SyncDependence;
 
-/// What happened to a graph.
+/// The difference between two graphs.
 ///
 /// ```
 /// use phalanx_graph::{Cfg, DomTree, Node, change::Change};
@@ -40,8 +41,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// What makes one graph of another. None when it is not one of these changes, or nothing has
-    /// changed.
+    /// The change that makes `new` of `old`. None if the graphs are equal or differ by anything
+    /// else.
     #[must_use]
     pub fn between(old: &Cfg, new: &Cfg) -> Option<Self> {
         let change = match new.node_count().checked_sub(old.node_count())? {
@@ -57,8 +58,8 @@ impl Change {
         (same.as_ref() == Some(new)).then_some(change)
     }
 
-    /// The dominator tree of the new graph from that of the old one. None when it is as good to
-    /// make it anew; so below.
+    /// The dominator tree of the new graph from that of the old one. Here and in the methods below,
+    /// none means that the fact should be computed from scratch.
     #[must_use]
     pub fn dom_tree(self, old: &DomTree, new: &Cfg) -> Option<DomTree> {
         match self {
@@ -68,7 +69,7 @@ impl Change {
         }
     }
 
-    /// The post-dominator tree.
+    /// The post-dominator tree of the new graph; see [`dom_tree`](Self::dom_tree).
     #[must_use]
     pub fn postdom_tree(self, old: &PostDomTree, new: &Cfg) -> Option<PostDomTree> {
         match self {
@@ -78,7 +79,7 @@ impl Change {
         }
     }
 
-    /// The cycles.
+    /// The cycles of the new graph; see [`dom_tree`](Self::dom_tree).
     #[must_use]
     pub fn cycles(self, old: &Cycles, new: &Cfg) -> Option<Cycles> {
         match self {
@@ -88,8 +89,8 @@ impl Change {
         }
     }
 
-    /// The table of sync dependence, with empty slots. The other facts are those of the new graph,
-    /// and the cycles made by [`cycles`](Self::cycles).
+    /// The table of sync dependence of the new graph, without answers. `new`, `dom` and `cycles`
+    /// are the facts of the new graph, and `cycles` must come from [`cycles`](Self::cycles).
     #[must_use]
     pub fn sync_dependence(
         self,
@@ -104,7 +105,8 @@ impl Change {
     }
 }
 
-/// The split or edge that the last node of the new graph can come from.
+/// The candidate if the new graph has one more node: the node that was split, or the edge that got
+/// a node.
 fn split(old: &Cfg, new: &Cfg) -> Option<Change> {
     let added = Node::new(old.node_count());
     let &[from] = new.predecessors(added) else { return None };
@@ -118,12 +120,13 @@ fn split(old: &Cfg, new: &Cfg) -> Option<Change> {
     Some(Change::EdgeSplit(from, edge))
 }
 
-/// The two nodes whose rows differ, and of which one can have been merged into the other.
+/// The candidate if both graphs have the same number of nodes: a node and the node merged into it.
+/// Their successor lists are the only ones that may differ.
 fn merged(old: &Cfg, new: &Cfg) -> Option<Change> {
     let mut differ = old.nodes().filter(|&node| old.successors(node) != new.successors(node));
     let first = differ.next()?;
-    // A block without successors takes its end along, and then only the row of the other one
-    // differs.
+    // If the merged block has no successors, its list was empty before and after, and only the list
+    // of the other block differs.
     let is_gone = |node: Node| new.successors(node).is_empty() && new.predecessors(node).is_empty();
     let (node, next) = match (differ.next(), differ.next()) {
         (None, _) => (first, *old.successors(first).first()?),
@@ -172,7 +175,8 @@ mod tests {
         assert_eq!(Change::between(&old, &Cfg::new(n(0), lists)), None);
     }
 
-    /// Whatever was done is recognised, as that or as something else that makes the same graph.
+    /// Each random local edit is recognised, as itself or as another change that makes the same
+    /// graph.
     #[test]
     fn changes_of_random_graphs_are_recognised() {
         let mut rng = SmallRng::seed_from_u64(1);

@@ -1,13 +1,13 @@
 //! Strongly connected components of any directed graph: call graphs, for instance, which have no
 //! entry.
 //!
-//! A component is a maximal set of nodes of which each reaches each other. Components are numbered
-//! so that an edge between two of them leads from the larger number to the smaller one: for a call
-//! graph, callees come first.
+//! A component is a maximal set of nodes in which each node reaches each other node. Components are
+//! numbered so that an edge between two of them leads from the larger number to the smaller one: in
+//! a call graph, callees come first.
 //!
 //! Tarjan (*Depth-First Search and Linear Graph Algorithms*, SIAM J. Comput. 1972, section 4), with
-//! an explicit stack. O(nodes + edges). The numbers depend on the order of the nodes and of their
-//! successors alone.
+//! an explicit stack. O(nodes + edges). The numbers depend only on the order of the nodes and of
+//! their successors.
 
 /// The components of a graph.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,7 +31,8 @@ impl Components {
     pub fn new<L: AsRef<[u32]>>(successors: &[L]) -> Components {
         let nodes = successors.len();
         let mut of = vec![NONE; nodes];
-        // In order of discovery, and the earliest node on the stack that is known to be reached.
+        // By node: its number in order of discovery, and the earliest node on the stack that it is
+        // known to reach.
         let mut found = vec![NONE; nodes];
         let mut low = vec![0u32; nodes];
         let mut on_path: Vec<(u32, u32)> = Vec::new();
@@ -58,7 +59,8 @@ impl Components {
                     } else if of[to as usize] == NONE {
                         low[at] = low[at].min(found[to as usize]);
                     }
-                    // A node that is new is entered next, and looked at again when it is left.
+                    // A new node is entered next; when it is left, its `low` is merged into that of
+                    // its parent.
                     continue;
                 }
                 on_path.pop();
@@ -130,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// Who reaches whom, by closing step by step.
+    /// Pairs of nodes of which the first reaches the second, closed step by step.
     fn reachable(successors: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
         let nodes = 0..successors.len() as u32;
         let mut reaches: BTreeSet<(u32, u32)> = nodes.map(|node| (node, node)).collect();

@@ -14,11 +14,12 @@
 //!     3
 //! ```
 //!
-//! This is the dominance frontier of the reversed graph with each edge remembered, and it is
-//! represented and iterated as that is; see [`crate::frontier`].
+//! This is the dominance frontier of the reversed graph, except that each edge is remembered.
+//! [`crate::frontier`] explains how it is represented and iterated.
 //!
 //! Only edges from a reachable node with two distinct successors count. In an infinite loop the
-//! virtual edge to the exit would make a branch of the loop's root, but there is no decision there.
+//! virtual edge to the exit would make a branch of the loop's root, although the program takes no
+//! decision there.
 //!
 //! Control dependence is no test for convergence: a block that depends on a divergent branch need
 //! not be a place where its threads meet, and conversely.

@@ -6,7 +6,7 @@
 //! entry reaches without visiting another node of the cycle first; equivalently, the graph's entry
 //! itself or a node with a reachable predecessor outside the cycle. Its *header* is the entry that
 //! a given depth-first search meets first. Its children are the cycles of the subgraph that remains
-//! of it when the header is taken away. A cycle is *reducible* when the header is its only entry.
+//! when the header is removed. A cycle is *reducible* when the header is its only entry.
 //!
 //! ```text
 //!        0                 depth 1: entries 1, blocks 1 2 3 4 5   (reducible)
@@ -77,7 +77,7 @@ impl fmt::Debug for CycleId {
     }
 }
 
-/// What is kept per cycle.
+/// The stored record of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cycle {
     /// The parent's number, `NONE` at top level.

@@ -28,8 +28,8 @@
 //!
 //! **Iterated frontiers** follow Sreedhar and Gao, *A Linear Time Algorithm for Placing Phi-Nodes*
 //! (1995): nodes are taken deepest first, and a subtree that was searched once is not searched
-//! again, because what it had left to give lies at higher levels than what remains. `O(n + m)` for
-//! a whole set, and only the subtrees of the set are touched.
+//! again. The edges that it has left lead to deeper nodes than later searches accept. `O(n + m)`
+//! for a whole set, and only the subtrees of the set are touched.
 //!
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
@@ -201,8 +201,8 @@ impl JoinEdges {
         mut keep: impl FnMut(Node) -> bool,
     ) -> Vec<Node> {
         let nodes: Vec<Node> = nodes.into_iter().collect();
-        // What is told by few nodes is a small part of a large graph, as a rule; then room for all
-        // of it is what costs.
+        // The answer for few nodes usually covers a small part of a large graph. Then allocating
+        // tables for the whole graph would be the main cost, so the search uses sparse ones.
         match nodes.len() * SPARSE < dom.node_count() {
             true => self.search::<Sparse>(dom, &nodes, &mut keep),
             false => self.search::<Dense>(dom, &nodes, &mut keep),
@@ -249,20 +249,21 @@ impl JoinEdges {
     }
 }
 
-/// How many blocks there must be per node that is asked about for a [`Sparse`] search.
+/// A [`Sparse`] search is used if the graph has more than this many nodes per start node.
 const SPARSE: usize = 64;
 
-/// What a search has seen: nodes, and intervals of edges.
+/// The nodes and intervals of edges that a search has seen.
 ///
-/// An interval that is added lies around older ones or apart from them, never across, so that those
-/// inside it are found by going over it from left to right and need not be removed.
+/// A new interval contains older ones or is disjoint from them; intervals never cross. So a walk
+/// from left to right over a new interval finds the older ones inside it, and these need not be
+/// removed.
 trait Search {
     fn new(nodes: usize, edges: usize) -> Self;
 
-    /// Whether a node that is to be searched from is new.
+    /// Adds a node to search from; true if it is new.
     fn queue(&mut self, node: Node) -> bool;
 
-    /// Whether a node that an edge leads to is new.
+    /// Adds a node that an edge leads to; true if it is new.
     fn meet(&mut self, node: Node) -> bool;
 
     /// The first interval that starts in `at..end`, and the end of the longest that starts there.
@@ -270,7 +271,7 @@ trait Search {
 
     fn insert(&mut self, first: u32, end: u32);
 
-    /// Adds `first..end` and appends to `gaps` what of it is new.
+    /// Adds `first..end` and appends to `gaps` the parts of it that are new.
     fn cover(&mut self, first: u32, end: u32, gaps: &mut Vec<(u32, u32)>) {
         let mut at = first;
         while at < end {
@@ -289,7 +290,7 @@ trait Search {
     }
 }
 
-/// With room for all nodes and edges.
+/// Tables for all nodes and edges of the graph.
 struct Dense {
     queued: NodeSet,
     met: NodeSet,
@@ -327,7 +328,7 @@ impl Search for Dense {
     }
 }
 
-/// With room for what is seen.
+/// Hash and tree sets that grow with what the search has seen.
 struct Sparse {
     queued: FxHashSet<Node>,
     met: FxHashSet<Node>,

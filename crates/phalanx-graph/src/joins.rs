@@ -1,34 +1,36 @@
-//! Where threads that part at a branch join again on a machine with a stack of masks.
+//! Where threads that part at a branch join again on a machine that reconverges at post-dominators
+//! (with a stack of execution masks).
 //!
 //! Two models say which threads are together, see `docs/semantics.md`: [`Reconvergence::Maximal`],
 //! by rounds of cycles, and [`Reconvergence::PostDominator`], by the immediate post-dominators of
-//! branches. [`Joins`] has the blocks of the second one:
+//! branches. [`Joins`] computes the join blocks of the second model:
 //!
 //! ```text
 //!      D            threads that part at D join at J;
 //!     / \           A and B are the *region* of D: threads are apart there
-//!    A   B ---> U   U ends in `unreachable`: nobody comes back from there, so D still joins at J
+//!    A   B ---> U   U ends in `unreachable`: no thread returns from U, so D still joins at J
 //!     \ /
 //!      J
 //! ```
 //!
-//! A block is *doomed* if every way from it ends, without a cycle, in a block that is
-//! `unreachable`. Edges from other blocks to doomed ones are left out when post-dominators are
-//! taken. An endless loop is a way out ([`PostDomTree`] on which block of it): threads that may
-//! stay in one side for ever are waited for nowhere but at the end of the function.
+//! A block is *doomed* if every path from it ends, without a cycle, in a block that ends in
+//! `unreachable`. Edges from other blocks to doomed ones are removed before post-dominators are
+//! computed. An endless loop counts as a way out of the function ([`PostDomTree`] says on which
+//! block of it). A side that may end in such a loop therefore moves the join to the end of the
+//! function.
 //!
-//! # Who comes apart
+//! # Which threads come apart
 //!
 //! - A block is *parted* by a divergent branch if two sides of the branch lead to it in the region
-//!   of the branch: each side executes it by itself, though under maximal convergence both are
-//!   together there ([`Joins::parted`]).
+//!   of the branch. Each side executes the block by itself, though under maximal convergence both
+//!   execute it together ([`Joins::parted`]).
 //! - A divergent branch *mixes rounds* if it joins in a cycle that can be entered anew between the
-//!   branch and the join: those who come to the join wait there for others who first make more
-//!   rounds ([`Joins::mixing`]).
+//!   branch and the join. Threads that reach the join wait there for threads that make more rounds
+//!   first ([`Joins::mixing`]).
 //!
-//! If no divergent branch mixes rounds, threads that are together at the second kind of machine are
-//! so under maximal convergence as well, and at a block that is not parted both agree. The argument
-//! is in the documentation of `legality` in `phalanx-analysis`.
+//! If no divergent branch mixes rounds, threads that are together under the post-dominator model
+//! are also together under maximal convergence. At a block that is not parted both models agree.
+//! The proof is in the documentation of `legality` in `phalanx-analysis`.
 //!
 //! Cost: one post-dominator tree; `parted` and `mixing` O(divergent branches × sides × blocks).
 
@@ -41,32 +43,34 @@ use crate::postdom::PostDomTree;
 /// Which threads of a wave are together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reconvergence {
-    /// As early as cycles allow: LLVM's *maximal convergence*.
+    /// Threads that parted are together again as early as cycles allow: LLVM's *maximal
+    /// convergence*.
     #[default]
     Maximal,
-    /// Those that part at a branch are together again at its immediate post-dominator.
+    /// Threads that part at a branch are together again at its immediate post-dominator.
     PostDominator,
 }
 
-/// Steps of a search over all branches.
+/// How many blocks the searches of one query may visit, over all branches.
 const WORK: usize = 20_000_000;
 
-/// More blocks were looked at than is allowed: nothing is known.
+/// The query visited more blocks than its limit, so it has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
 /// Where threads that part at each block join. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joins {
-    /// The graph without edges to blocks that nobody comes back from.
+    /// The graph without edges from other blocks to doomed ones.
     cfg: Cfg,
     joins: Vec<Option<Node>>,
-    /// Blocks that somebody comes to.
+    /// Blocks that the entry reaches in this graph.
     reachable: BitSet,
 }
 
 impl Joins {
-    /// Those of a graph; of blocks without successors, `is_unreachable` says which nobody comes to.
+    /// The joins of a graph. `is_unreachable` says which of the blocks without successors end in
+    /// `unreachable`.
     #[must_use]
     pub fn new(cfg: &Cfg, is_unreachable: &dyn Fn(Node) -> bool) -> Self {
         let doomed = doomed(cfg, is_unreachable);
@@ -83,19 +87,20 @@ impl Joins {
         Joins { cfg, joins, reachable }
     }
 
-    /// The graph without the edges to blocks that nobody comes back from.
+    /// The graph without edges from other blocks to doomed ones.
     #[must_use]
     pub fn cfg(&self) -> &Cfg {
         &self.cfg
     }
 
-    /// Where threads that part at a block join; none if that is at the end of the function.
+    /// Where threads that part at a block join; `None` if they join at the end of the function
+    /// only.
     #[must_use]
     pub fn of(&self, branch: Node) -> Option<Node> {
         self.joins.get(branch.index()).copied().flatten()
     }
 
-    /// Whether there is a way from a block to another that does not pass a third. O(blocks).
+    /// Whether a path leads from `from` to `to` without passing `without`. O(blocks + edges).
     #[must_use]
     pub fn leads(&self, from: Node, without: Option<Node>, to: Node) -> bool {
         let mut reached = BitSet::new(self.cfg.node_count());
@@ -103,7 +108,7 @@ impl Joins {
         reached.contains(to.index())
     }
 
-    /// Of each of some blocks, a divergent branch that parts it.
+    /// For each of the given blocks, the first divergent branch that parts it, if there is one.
     ///
     /// # Errors
     /// The graph is too large to tell.
@@ -131,7 +136,7 @@ impl Joins {
         Ok(found)
     }
 
-    /// A divergent branch that mixes rounds of a cycle, and where it joins.
+    /// The first divergent branch that mixes rounds of a cycle, and its join.
     ///
     /// # Errors
     /// The graph is too large to tell.
@@ -153,7 +158,7 @@ impl Joins {
         Ok(None)
     }
 
-    /// Blocks on ways from some that do not pass another.
+    /// Blocks that are reachable from `from` without passing `without`; counts them into `work`.
     fn reached(
         &self,
         from: impl IntoIterator<Item = Node>,
@@ -185,7 +190,8 @@ impl Joins {
     }
 }
 
-/// Adds the blocks on ways from some that do not pass another; how many they are.
+/// Adds the blocks that are reachable from `from` without passing `without`; returns how many are
+/// new.
 fn reach(
     cfg: &Cfg,
     from: impl IntoIterator<Item = Node>,
@@ -203,7 +209,7 @@ fn reach(
     count
 }
 
-/// Blocks from which every way ends where nobody comes to. O(blocks + edges).
+/// Blocks from which every path ends in an `unreachable`, without a cycle. O(blocks + edges).
 fn doomed(cfg: &Cfg, is_unreachable: &dyn Fn(Node) -> bool) -> BitSet {
     let mut doomed = BitSet::new(cfg.node_count());
     let mut left: Vec<usize> = cfg.nodes().map(|node| cfg.successors(node).len()).collect();
@@ -212,7 +218,7 @@ fn doomed(cfg: &Cfg, is_unreachable: &dyn Fn(Node) -> bool) -> BitSet {
     while let Some(node) = pending.pop() {
         doomed.insert(node.index());
         for &from in cfg.predecessors(node) {
-            // Parallel edges are counted one by one.
+            // Both counts include parallel edges.
             left[from.index()] -= 1;
             if left[from.index()] == 0 {
                 pending.push(from);
@@ -259,7 +265,7 @@ mod tests {
 
     #[test]
     fn two_sides_lead_to_a_block_before_the_join() {
-        // 3 is reached by 1 and, by 2, from the other side; 5 joins.
+        // 1 and 2 both lead to 3 in the region of 0, which joins at 5.
         let edges = [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)];
         let joins = joins(&edges, &[]);
         let parted = |divergent: usize| joins.parted(&[n(3), n(4)], &|b| b == n(divergent));
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn rounds_are_mixed_where_a_branch_goes_round() {
-        // 1 is the header; 2 goes on with the next round or to 3, where all come in the end.
+        // 1 is the header; 2 starts the next round or goes to 3; all threads come to 4 in the end.
         let edges = [(0, 1), (1, 2), (2, 1), (2, 3), (3, 1), (3, 4)];
         let (cfg, joins) = (graph(&edges), joins(&edges, &[]));
         let cycles = Cycles::new(&cfg);

@@ -19,21 +19,21 @@
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
 //! | strongly connected components | [`Components`] | `O(n + m)` | `O(n)` |
 //!
-//! **Updates.** When a block is split, put on an edge, or merged with the only one that it leads
-//! to, the facts change in one place: `after_split`, `after_edge_split` and `after_merge` of
-//! [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and [`sync::SyncDependence`] copy them, with
-//! what is new put in, in a fraction of the time. The result is equal to what the constructor makes
-//! of the new graph, orders included. An update that is not known to be gives `None`. A new block
-//! has the next number and must follow the block in question in the layout ([`Cfg::with_layout`]);
-//! a block that is merged into another must have followed it.
+//! **Updates.** When a block is split, put on an edge, or merged with its only successor, the facts
+//! change in one place. `after_split`, `after_edge_split` and `after_merge` of [`Cfg`],
+//! [`DomTree`], [`PostDomTree`], [`Cycles`] and [`sync::SyncDependence`] copy the old fact and
+//! apply the difference, in a fraction of the time. The result equals what the constructor makes of
+//! the new graph, orders included. An update returns `None` if it cannot guarantee that. A new
+//! block has the next number and must follow the block in question in the layout
+//! ([`Cfg::with_layout`]); a block that is merged into another must have followed it.
 //!
 //! No algorithm recurses, whatever the depth of the graph.
 //!
 //! This crate must not know: instructions, values, text formats, queries or databases.
 //!
-//! Parallel edges are kept in the successor lists, because a terminator's operands are counted by
-//! them, but every fact treats them as one edge. Unreachable blocks keep their numbers and are
-//! ignored: they are dominated by everything, lie in no cycle and start no path.
+//! Parallel edges are kept in the successor lists, which mirror the operands of terminators, but
+//! every fact treats them as one edge. Unreachable blocks keep their numbers and are ignored: they
+//! are dominated by everything, lie in no cycle and start no path.
 
 pub mod bitset;
 pub mod cfg;

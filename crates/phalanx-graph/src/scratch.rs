@@ -1,12 +1,11 @@
-//! Tables that outlive their use.
+//! Scratch tables that are reused by later analyses of the same thread.
 //!
-//! A function of a few blocks is analysed in a microsecond, and a good part of that would go into
-//! getting tables from the allocator and giving them back. So what an analysis needs on the way,
-//! and is no part of its answer, is kept per thread for the next one. Nothing in these tables has a
-//! meaning between two uses, except where a table says that it is left in its initial state.
+//! Analysing a function of a few blocks takes a microsecond, and allocating and freeing tables
+//! would take a good part of that. So scratch tables, which are no part of an answer, are kept per
+//! thread for the next analysis. Their contents have no meaning between two uses, except where a
+//! table is documented to be left in its initial state.
 
-/// The most entries of a table that is kept: enough for nearly all functions, little enough to
-/// forget about.
+/// Larger tables are not kept. The limit suits nearly all functions, and the memory is negligible.
 pub(crate) const SCRATCH_KEPT: usize = 1 << 14;
 
 /// Makes a table of `n` entries that are all the same.

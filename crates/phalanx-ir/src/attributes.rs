@@ -1,10 +1,10 @@
 //! Attributes of functions, return values, parameters, calls and globals.
 //!
 //! A set of attributes and a list of sets (function, result, parameters) are interned: most
-//! functions and calls of a module share a handful, and a handle is four bytes. A set is canonical:
-//! sorted as it is printed (keywords by [`AttrKind`], then strings by their bytes), one attribute
-//! per kind and key, later ones replacing earlier ones. A mask of the kinds makes
-//! [`AttrSetData::has`] one test of a bit.
+//! functions and calls of a module share a few of them, and a handle is four bytes. A set is
+//! canonical: attributes are sorted as they are printed (keywords by [`AttrKind`], then strings by
+//! their bytes), and there is one per kind and key, the last one that was added. A bit mask of the
+//! kinds makes [`AttrSetData::has`] a test of one bit.
 //!
 //! Sets are made with [`AttrSetBuilder`]; read with [`Context::attr_set_data`] and the accessors
 //! below.
@@ -290,8 +290,8 @@ impl Context {
 #[derive(Clone, Debug, Default)]
 pub struct AttrSetBuilder {
     mask: u128,
-    /// In the order they came; what later ones replace is dropped at the end, so that long lists
-    /// stay cheap.
+    /// In the order of addition. Replaced attributes are dropped by `finish`, so that adding stays
+    /// O(1).
     attributes: Vec<Attribute>,
 }
 
@@ -328,13 +328,13 @@ impl AttrSetBuilder {
         self.attributes.extend_from_slice(&data.attributes);
     }
 
-    /// Takes the attribute of this kind away.
+    /// Removes the attribute of this kind.
     pub fn remove(&mut self, kind: AttrKind) {
         self.attributes.retain(|a| a.kind() != Some(kind));
         self.mask &= !kind.bit();
     }
 
-    /// Takes the string attribute with this key away and returns it.
+    /// Removes the string attribute with this key and returns it.
     pub fn remove_text(&mut self, key: Symbol) -> Option<Attribute> {
         let is_it = |attribute: &Attribute| matches!(attribute, Attribute::Text(k, _) if *k == key);
         let last = self.attributes.iter().rfind(|a| is_it(a)).cloned()?;
@@ -352,7 +352,8 @@ impl AttrSetBuilder {
         if self.is_empty() {
             return AttrSet::EMPTY;
         }
-        // The last of equals comes first among them, and stays.
+        // After the reversal, the last attribute of a kind or key comes first among its equals and
+        // is kept.
         self.attributes.reverse();
         self.attributes.sort_by(|a, b| match (a, b) {
             (Attribute::Text(a, _), Attribute::Text(b, _)) => {

@@ -2,11 +2,11 @@
 //!
 //! A [`ModuleBuilder`] holds the module so far; it declares functions, variables and types. A
 //! [`FunctionBuilder`] defines one function: it makes blocks and appends instructions at a cursor,
-//! one method of [`InstBuilder`] for each kind. Every step is checked against the rules of the
-//! verifier as soon as it is taken, so a mistake is reported where it is made, as a [`BuildError`]
-//! that names the function, the block, the instruction and its operands; what needs the whole
-//! function (dominance, phis, convergence tokens) is checked by [`FunctionBuilder::finish`]. What
-//! comes out of `finish` is well-formed.
+//! one method of [`InstBuilder`] for each kind. Every step is checked at once against the rules of
+//! the verifier. A mistake is reported where it is made, as a [`BuildError`] that names the
+//! function, the block, the instruction and its operands. The rules that need the whole function
+//! (dominance, phis, convergence tokens) are checked by [`FunctionBuilder::finish`]. A function
+//! that `finish` accepts is well-formed.
 //!
 //! ```
 //! use std::sync::Arc;

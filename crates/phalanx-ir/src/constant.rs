@@ -74,15 +74,15 @@ impl Int {
 
 /// What a constant is.
 ///
-/// Several kinds could say the same; [`crate::Context::constant`] chooses one, so that equal
-/// constants have equal ids: zero of a number or pointer is [`ConstKind::Int`],
-/// [`ConstKind::Float`] or [`ConstKind::Null`]; an aggregate of nothing but zeros, undefined or
-/// poison elements is [`ConstKind::Zero`], [`ConstKind::Undef`] or [`ConstKind::Poison`]; an array
-/// of numbers of type `i8` is [`ConstKind::Bytes`]; a vector of one and the same element is
-/// [`ConstKind::Splat`]; [`ConstKind::PtrAuth`] has all its operands.
+/// Several kinds could represent the same constant; [`crate::Context::constant`] chooses one, so
+/// that equal constants have equal ids. Zero of a number or pointer is [`ConstKind::Int`],
+/// [`ConstKind::Float`] or [`ConstKind::Null`]. An aggregate whose elements are all zero, undefined
+/// or poison is [`ConstKind::Zero`], [`ConstKind::Undef`] or [`ConstKind::Poison`]. An array of
+/// numbers of type `i8` is [`ConstKind::Bytes`]; a vector of equal elements is
+/// [`ConstKind::Splat`]. [`ConstKind::PtrAuth`] has all its operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConstKind {
-    /// An integer, or a splat of one where the type is a vector is [`ConstKind::Splat`].
+    /// An integer. A vector of equal integers is [`ConstKind::Splat`].
     Int(Int),
     /// The bit pattern of a floating-point number in its type's own format.
     Float(u128),
@@ -114,7 +114,7 @@ pub enum ConstKind {
     DsoLocalEquivalent(GlobalName),
     /// `no_cfi @function`
     NoCfi(GlobalName),
-    /// `ptrauth (ptr, key, discriminator, address, deactivation symbol)`; what is not written is
+    /// `ptrauth (ptr, key, discriminator, address, deactivation symbol)`; omitted operands are
     /// zero.
     PtrAuth(Box<[Const]>),
     /// A constant expression.
@@ -124,7 +124,7 @@ pub enum ConstKind {
 }
 
 impl ConstKind {
-    /// The constants that this is made of.
+    /// The constants that this one is made of.
     pub fn parts(&self) -> &[Const] {
         match self {
             ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => parts,
@@ -134,8 +134,8 @@ impl ConstKind {
         }
     }
 
-    /// The entity of the module that this names, by its address or otherwise; not that of a block
-    /// address.
+    /// The entity of the module that this constant names, by its address or otherwise; none for a
+    /// block address.
     pub fn entity(&self) -> Option<GlobalName> {
         match self {
             ConstKind::Global(name)
@@ -182,7 +182,7 @@ pub struct InlineAsm {
     pub can_unwind: bool,
 }
 
-/// The canonical form of a constant whose elements are in theirs. O(elements).
+/// The canonical form of a constant whose elements are canonical. O(elements).
 pub(crate) fn canonical(context: &Context, ty: Type, kind: ConstKind) -> ConstKind {
     let kind_of = |constant: &Const| &context.const_data(*constant).kind;
     let all = |elements: &[Const], test: fn(&ConstKind) -> bool| {
@@ -230,9 +230,9 @@ pub(crate) fn canonical(context: &Context, ty: Type, kind: ConstKind) -> ConstKi
     }
 }
 
-/// The bits of an `x86_fp80` in the form LLVM holds it in: what the processor takes for no number,
-/// one with an exponent and without the leading one, is a NaN; a denormal number with the leading
-/// one has the least exponent.
+/// The bits of an `x86_fp80` in the form that LLVM stores. An invalid operand of the processor,
+/// with an exponent but without the leading one bit, becomes a NaN. A denormal number with the
+/// leading one bit gets the least exponent.
 fn canonical_x86_fp80(bits: u128) -> u128 {
     const EXPONENT: u128 = 0x7fff << 64;
     const LEADING_ONE: u128 = 1 << 63;

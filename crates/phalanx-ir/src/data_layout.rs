@@ -119,8 +119,8 @@ impl Default for DataLayout {
 }
 
 impl DataLayout {
-    /// The layout of a module: the default where it states none, or one that cannot be read (which
-    /// the reader of text refuses).
+    /// The layout of a module: the default if it states none, or states one that cannot be read
+    /// (the reader of text refuses such a module).
     #[must_use]
     pub fn of(module: &crate::Module) -> DataLayout {
         let text = module.data_layout.map(|layout| module.context.bytes(layout));

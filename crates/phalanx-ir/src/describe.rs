@@ -1,6 +1,6 @@
 //! Names of entities for messages.
 //!
-//! For people, not for reading back: the textual form proper is the business of another crate.
+//! For people, not for reading back: another crate prints the textual format.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
-//! What rides along with a function and no analysis reads: names, metadata attachments, debug
-//! records.
+//! The parts of a function that no analysis reads: names, metadata attachments, debug records.
 
 use std::ops::Range;
 
@@ -54,14 +53,14 @@ impl Extras {
         run(&self.debug_records, inst)
     }
 
-    /// Puts the debug records before one instruction before another, in front of those that are
+    /// Moves the debug records before one instruction to before another, in front of the records
     /// there. O(records moved, and between the places).
     pub(crate) fn move_debug_records(&mut self, from: InstId, to: InstId) {
         let moved = self.debug_run(from).len();
         self.move_first_records(from, moved, to);
     }
 
-    /// As [`Extras::move_debug_records`], for the first so many of them.
+    /// As [`Extras::move_debug_records`], for the first `moved` records.
     pub(crate) fn move_first_records(&mut self, from: InstId, moved: usize, to: InstId) {
         let start = self.debug_run(from).start;
         let end = start + moved;
@@ -88,7 +87,7 @@ impl Extras {
         self.debug_records.shrink_to_fit();
     }
 
-    /// Bytes held on the heap, what the records themselves own left out.
+    /// Bytes held on the heap, without those that the records themselves own.
     pub fn heap_bytes(&self) -> usize {
         self.names.heap_bytes()
             + self.attachments.capacity() * size_of::<(InstId, Attachment)>()
@@ -103,22 +102,22 @@ fn run<T>(list: &[(InstId, T)], inst: InstId) -> Range<usize> {
     start..start + len
 }
 
-/// Names of the local values of a function. What has no entry is numbered when printed.
+/// Names of the local values of a function. A value without an entry is numbered when printed.
 ///
 /// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and
-/// its length. What has been named in a builder or a transaction also knows its names by content:
-/// four bytes more each.
+/// its length. Once a builder or a transaction has asked for a free name, an index of the names
+/// costs four bytes more per name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     pub(crate) bytes: Vec<u8>,
     pub(crate) insts: Vec<u32>,
     pub(crate) args: Vec<u32>,
     pub(crate) blocks: Vec<u32>,
-    /// Made when somebody asks for a free name.
+    /// The names by content; made when a free name is first needed.
     space: Aside<NameSpace>,
 }
 
-/// What has a name.
+/// An entity that can have a name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Named {
     Inst(u32),
@@ -186,7 +185,7 @@ impl Names {
         }
     }
 
-    /// The name if nothing has it, or one made of it that is free. See [`NameSpace::unique`].
+    /// The name if it is free, or one derived from it that is. See [`NameSpace::unique`].
     pub(crate) fn unique(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() {
             return Vec::new();
@@ -196,7 +195,7 @@ impl Names {
         space.unique(&self.bytes, name)
     }
 
-    /// Writes a name down: the entry that [`name_at`] reads.
+    /// Stores a name and returns the entry that [`name_at`] reads.
     fn store(&mut self, name: &[u8]) -> u32 {
         if name.is_empty() {
             return 0;

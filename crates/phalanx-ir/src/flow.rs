@@ -1,7 +1,7 @@
 //! The flow of a function: its blocks, their order and their successors, and nothing else.
 //!
-//! Flow changes far more rarely than instructions do, and every graph fact depends on it alone; so
-//! it is a part of a function of its own, and an edit of instructions leaves it untouched.
+//! Flow changes far less often than instructions do, and graph facts depend on it alone. So it is a
+//! part of a function of its own, and an edit of instructions leaves it untouched.
 
 use la_arena::Idx;
 use phalanx_graph::{Cfg, Node};
@@ -25,7 +25,7 @@ pub struct Flow {
     pub(crate) blocks: Vec<BlockFlow>,
     pub(crate) order: Vec<BlockId>,
     pub(crate) pool: Vec<BlockId>,
-    /// Number of edges into each block; made when somebody asks.
+    /// Number of edges into each block; computed when first needed.
     pub(crate) in_degrees: Aside<Vec<u32>>,
 }
 
@@ -121,7 +121,7 @@ impl Flow {
         self.cfg_where(|_| true)
     }
 
-    /// The same without the edges to some blocks.
+    /// The control-flow graph without the edges to some blocks.
     #[must_use]
     pub fn cfg_without(&self, left_out: &[Node]) -> Option<Cfg> {
         let left_out: FxHashSet<Node> = left_out.iter().copied().collect();

@@ -1,11 +1,11 @@
 //! Constant expressions that are simpler constants.
 //!
-//! What LLVM's reader folds while it reads is folded alike, so that both see the same operands:
-//! integer arithmetic and truncation, bit casts of numbers, conversions between null pointers and
-//! zero, casts and arithmetic of `undef` and `poison`, casts that change nothing, pairs of casts
-//! that are one, neutral elements, and addresses with only zero indices. Folding needs no data
-//! layout: sizes and offsets stay expressions. Vectors are folded where all lanes are undefined,
-//! poison or zero; operations on lanes stay as they are written.
+//! LLVM's reader folds some constant expressions while it reads. This module folds the same ones,
+//! so that both see the same operands: integer arithmetic and truncation, bit casts of numbers,
+//! conversions between null pointers and zero, casts and arithmetic of `undef` and `poison`, casts
+//! that change nothing, pairs of casts that are one, neutral elements, and addresses with only zero
+//! indices. Folding needs no data layout: sizes and offsets stay expressions. Vectors are folded
+//! when all lanes are undefined, poison or zero; operations on single lanes are not folded.
 //!
 //! Meaning: LLVM 22 Language Reference, *Constant Expressions*. O(1) but for integers over 64 bits,
 //! O(bits).
@@ -17,7 +17,7 @@ use crate::{
     types::{Type, TypeKind},
 };
 
-/// The simpler constant that an expression of type `ty` is, if there is one.
+/// The simpler constant that equals an expression of type `ty`, if there is one.
 pub fn fold(context: &Context, ty: Type, expr: &ConstExpr) -> Option<Const> {
     match (expr.opcode, &*expr.operands) {
         (
@@ -84,7 +84,7 @@ fn cast(context: &Context, opcode: Opcode, operand: Const, to: Type) -> Option<C
             let used = bits.div_ceil(64).min(2) as usize;
             Some(context.constant(to, ConstKind::Int(truncate(&words[..used], bits))))
         }
-        // A part of a truncated value, or of an address, is the part of what was truncated.
+        // Truncating a truncated value, or an address, truncates the original value.
         (Opcode::Trunc, ConstKind::Expr(inner), TypeKind::Int(_))
             if matches!(inner.opcode, Opcode::Trunc | Opcode::PtrToInt) =>
         {

@@ -26,7 +26,7 @@ pub use crate::{
     flow::{BlockFlow, BlockId, Flow},
 };
 
-/// Everything of a function but its code.
+/// Everything of a function except its code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionHeader {
     /// `@name`
@@ -76,7 +76,8 @@ pub struct FunctionHeader {
 }
 
 impl FunctionHeader {
-    /// Whether another header is what others know this function by: name, type, address space.
+    /// Whether another header has the same name, type and address space: all that references to the
+    /// function depend on.
     #[must_use]
     pub fn is_same_entity(&self, other: &FunctionHeader) -> bool {
         (self.name, self.ty, self.address_space) == (other.name, other.ty, other.address_space)

@@ -1,4 +1,15 @@
 //! Instructions: opcode, flags and the packed record.
+//!
+//! An [`InstData`] holds what all instructions have, in 24 bytes. The rest is elsewhere: operands
+//! in the pool of the [`Body`](crate::Body), successors of terminators in the
+//! [`Flow`](crate::Flow), the shape of a call (convention, attributes, bundles) in a shared
+//! [`CallInfo`].
+//!
+//! ```text
+//! %r = load volatile i32, ptr %p, align 4
+//!
+//! opcode `Load`, flags `VOLATILE`, type `i32`, one operand (%p), word 1: alignment 4, not atomic
+//! ```
 
 use crate::{
     attributes::AttrList,
@@ -294,8 +305,8 @@ text_enum! {
 }
 
 impl IntPredicate {
-    /// Whether it holds of two numbers that compare like this when their bits are read without a
-    /// sign, and with one.
+    /// Whether the predicate holds for two numbers whose unsigned and signed comparisons give these
+    /// results.
     #[must_use]
     pub fn holds(self, unsigned: std::cmp::Ordering, signed: std::cmp::Ordering) -> bool {
         match self {
@@ -312,7 +323,7 @@ impl IntPredicate {
         }
     }
 
-    /// The same comparison of numbers that have no sign.
+    /// The unsigned predicate of the same comparison.
     #[must_use]
     pub const fn unsigned(self) -> Self {
         match self {
@@ -378,7 +389,7 @@ impl MemInfo {
             align.is_none_or(|a| a.is_power_of_two() && a <= 1 << 32),
             "no alignment: {align:?}"
         );
-        // Masked, so that not even a wrong alignment reaches the neighbouring parts.
+        // The mask keeps even an invalid alignment from overwriting the neighbouring fields.
         let code = align.map_or(0, |a| (a.trailing_zeros() + 1) & 0x3f);
         MemInfo(self.0 & !0x3f | code)
     }

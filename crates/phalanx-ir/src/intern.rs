@@ -1,8 +1,8 @@
 //! Append-only interners behind shared references.
 //!
-//! A value gets the number of the first equal value ever seen, for the life of the interner;
-//! numbers are never reused and what a number names never changes. That is why a query may read an
-//! interner without telling salsa: for a given number the answer is a constant.
+//! A value gets the number of the first equal value ever seen, for the life of the interner.
+//! Numbers are never reused, and the value of a number never changes. So a query may read an
+//! interner without declaring that to salsa: for a given number the answer is a constant.
 //!
 //! Looking a number up is lock-free ([`boxcar`]); interning takes a short lock. Both are O(1)
 //! expected.

@@ -1,13 +1,13 @@
-//! The intrinsics of LLVM 22: which names there are, and what they are called with.
+//! The intrinsics of LLVM 22: their names and signatures.
 //!
-//! A name is a base and, where the intrinsic is overloaded, the types it is used at:
-//! `llvm.umax.v4i32` is `umax` at `<4 x i32>`. The base is the longest name that is known and that
-//! the rest follows after a dot; if that one is not overloaded, the whole is unknown, as it is for
+//! A name is a base and, for an overloaded intrinsic, the types it is used at: `llvm.umax.v4i32` is
+//! `umax` at `<4 x i32>`. The base is the longest known name that is followed by a dot or the end.
+//! If that intrinsic is not overloaded but types follow, the name is unknown, as it is for LLVM.
+//!
+//! There are tables for the intrinsics of all targets, for those of GPUs and for those of the other
+//! targets. Intrinsics that an older LLVM had for a target that is no GPU, and that LLVM 22 still
+//! reads, have no table ([`Lookup::Elsewhere`]). A test compares every signature with the installed
 //! LLVM.
-//!
-//! There are tables of the intrinsics that all targets have, of those of GPUs and of those of the
-//! other targets. What an older LLVM had for a target that is no GPU, and this one still reads, has
-//! no table ([`Lookup::Elsewhere`]). A test compares every signature with the installed LLVM.
 //!
 //! A table is expanded on the first look-up in its family, which takes a millisecond at most. A
 //! look-up hashes the name once per component.
@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 pub use self::signature::{Mismatch, Signature};
 
-/// What is known of a name.
+/// The result of looking a name up.
 #[derive(Clone, Copy, Debug)]
 pub enum Lookup {
     /// The intrinsic with this base, without `llvm.`, and this signature.
@@ -42,7 +42,7 @@ impl Lookup {
     }
 }
 
-/// Signatures by name, the latter without `llvm.` but with the prefix of the family.
+/// Signatures by name. A name is without `llvm.` but with the prefix of its family.
 struct Table {
     signatures: Vec<Signature>,
     names: FxHashMap<Box<str>, u32>,
@@ -78,7 +78,7 @@ families! {
     "" "intrinsics/generic.tbl",
 }
 
-/// First components of the names of targets that are no GPUs.
+/// First components of the names of intrinsics of targets that are no GPUs.
 const ELSEWHERE: [&str; 16] = [
     "aarch64",
     "arm",
@@ -98,8 +98,8 @@ const ELSEWHERE: [&str; 16] = [
     "xtensa",
 ];
 
-/// Beginnings of the names of intrinsics that LLVM 22 also reads with the signature, or under the
-/// name, of an older LLVM. They stay what they are here.
+/// Prefixes of names that LLVM 22 also reads with the signature, or under the name, of an older
+/// LLVM. This crate does not upgrade such calls.
 const OLDER: [&str; 54] = [
     "aarch64.neon.bf",
     "amdgcn.ldexp.",
@@ -157,14 +157,14 @@ const OLDER: [&str; 54] = [
     "x86.xop.vpermil2p",
 ];
 
-/// Whether LLVM 22 also reads functions of this name that have another signature than its own
+/// Whether LLVM 22 also reads functions of this name with another signature than that of its own
 /// intrinsic.
 pub fn is_also_older(name: &[u8]) -> bool {
     let Some(name) = name.strip_prefix(b"llvm.") else { return false };
     OLDER.iter().any(|older| name.starts_with(older.as_bytes()))
 }
 
-/// What LLVM 22 has under a name that starts with `llvm.`
+/// Looks up a name that starts with `llvm.`
 pub fn lookup(name: &[u8]) -> Lookup {
     let text = name.strip_prefix(b"llvm.").and_then(|name| std::str::from_utf8(name).ok());
     let Some(text) = text else { return Lookup::Unknown };
@@ -195,7 +195,7 @@ pub fn all() -> impl Iterator<Item = (String, &'static Signature)> {
 }
 
 impl Table {
-    /// Reads a table. What is wrong with one, a test of this module says.
+    /// Reads a table. A test of this module reports mistakes in tables.
     fn expand(prefix: &str, text: &str) -> Table {
         let mut table = Table { signatures: Vec::new(), names: FxHashMap::default() };
         table.names.reserve(text.len() / 20);
@@ -212,7 +212,7 @@ impl Table {
     }
 }
 
-/// Every name that a pattern stands for: the product of its braces.
+/// Every name that a pattern denotes: the product of its braces.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut rest = pattern;

@@ -1,8 +1,8 @@
 //! Sizes and alignments of types under a data layout.
 //!
-//! Text may leave the alignment of a memory operation out; the layout says what it then is
-//! (Language Reference, "Data Layout"). O(1) for types that hold no others and O(types inside) for
-//! aggregates, each type inside being looked at once.
+//! Text may omit the alignment of a memory operation; the layout then determines it (Language
+//! Reference, "Data Layout"). O(1) for types without members and O(types inside) for aggregates,
+//! since each type inside is looked at once.
 
 use rustc_hash::FxHashSet;
 
@@ -19,7 +19,8 @@ pub trait StructBodies {
 }
 
 impl DataLayout {
-    /// Bits of a pointer that are its address: the width of offsets, and of what `ptrtoaddr` gives.
+    /// Bits of a pointer that are its address: the width of offsets and of the result of
+    /// `ptrtoaddr`.
     pub fn address_bits(&self, space: u32) -> u32 {
         self.pointer(space).index_size
     }
@@ -84,8 +85,8 @@ impl DataLayout {
         Some(align)
     }
 
-    /// The alignment that is best for a type, which `alloca` takes when none is stated. None for a
-    /// type without a size.
+    /// The preferred alignment of a type, which an `alloca` without a stated alignment gets. None
+    /// for a type without a size.
     pub fn preferred_align(
         &self,
         context: &Context,
@@ -105,7 +106,7 @@ impl DataLayout {
         )
     }
 
-    /// Alignments of a type that holds no other, or a vector.
+    /// Alignments of a type without members, or of a vector.
     fn simple(&self, context: &Context, ty: Type) -> Option<Alignment> {
         let both = |bytes| Alignment { abi: bytes, preferred: bytes };
         let kind = context.type_kind(ty);
@@ -113,7 +114,7 @@ impl DataLayout {
             TypeKind::Int(bits) => self.integer_alignment(bits),
             TypeKind::Ptr(space) => self.pointer(space).alignment,
             TypeKind::Target { name, ref ints, .. } => match context.bytes(name) {
-                // How LLVM holds the target types that memory can hold: as a vector or a pointer.
+                // LLVM stores these target types in memory as a vector or a pointer.
                 b"aarch64.svcount" => both(2),
                 b"amdgcn.named.barrier" => both(16),
                 // Operation code, size, alignment in bits.

@@ -7,8 +7,14 @@
 //! their schema allows ([`NodeKind::fields`]); names such as `DW_TAG_member` are numbers with a
 //! [`NameTable`].
 //!
+//! ```text
+//! !7 = !DILocation(line: 12, column: 5, scope: !3)
+//!
+//! kind `Location`, not distinct, three entries: line = 12, column = 5, scope = node !3
+//! ```
+//!
 //! Nodes refer to each other by [`MetadataId`] and may form cycles; nothing here recurses. Numbers
-//! in a text (`!7`) are not kept: printing numbers the nodes that are reachable.
+//! in a text (`!7`) are not kept: the printer numbers the reachable nodes anew.
 //!
 //! Invariant: fields of a node are canonical, as [`schema`] says, when made through
 //! [`NodeBuilder`].

@@ -19,7 +19,7 @@ use crate::{
 };
 
 text_enum! {
-    /// Linkage; the first is written as nothing.
+    /// Linkage; the first kind has no keyword in text.
     Linkage {
         External "external", Private "private", Internal "internal", AvailableExternally "available_externally",
         LinkOnce "linkonce", LinkOnceOdr "linkonce_odr", Weak "weak", WeakOdr "weak_odr", Appending "appending",
@@ -28,17 +28,17 @@ text_enum! {
 }
 
 text_enum! {
-    /// Visibility; the first is written as nothing.
+    /// Visibility; the first kind has no keyword in text.
     Visibility { Default "default", Hidden "hidden", Protected "protected" }
 }
 
 text_enum! {
-    /// DLL storage class; the first is written as nothing.
+    /// DLL storage class; the first kind has no keyword in text.
     DllStorage { Default "", Import "dllimport", Export "dllexport" }
 }
 
 text_enum! {
-    /// Whether the address is significant; the first is written as nothing.
+    /// Whether the address is significant; the first kind has no keyword in text.
     UnnamedAddr { No "", Local "local_unnamed_addr", Global "unnamed_addr" }
 }
 
@@ -238,7 +238,8 @@ pub struct Module {
     pub summary: Vec<Symbol>,
 }
 
-/// Modules are comparable when they share a context: ids of another context mean something else.
+/// Modules can be compared only if they share a context: ids of another context have other
+/// meanings.
 impl PartialEq for Module {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.context, &other.context)
@@ -281,9 +282,9 @@ impl Module {
         }
     }
 
-    /// Whether functions that break no rule beside another module break none beside this one
-    /// either: what they refer to is there and is the same, and what they are judged by. O(module
-    /// without its functions).
+    /// Whether a function that is well-formed in `old` is well-formed in this module too: the
+    /// entities that it may refer to exist here with the same properties, and the target is the
+    /// same. O(module without its functions).
     pub fn extends(&self, old: &Module) -> bool {
         let is_same = |(new, old): (&GlobalVariable, &GlobalVariable)| {
             let seen = |v: &GlobalVariable| (v.name, v.ty, v.address_space, v.thread_local);

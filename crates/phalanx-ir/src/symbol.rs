@@ -48,7 +48,7 @@ pub struct SyncScope(pub Symbol);
 impl SyncScope {
     /// Symbols that every context holds from the start, in order.
     pub(crate) const PREDEFINED: [&'static str; 2] = ["", "singlethread"];
-    /// All threads of the system: what is written without `syncscope`.
+    /// All threads of the system: the scope of an operation without `syncscope`.
     pub const SYSTEM: SyncScope = SyncScope(Symbol(0));
     /// `syncscope("singlethread")`.
     pub const SINGLE_THREAD: SyncScope = SyncScope(Symbol(1));

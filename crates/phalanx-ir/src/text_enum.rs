@@ -1,6 +1,6 @@
 //! Enumerations of keywords: a member is a word of the text format and a number.
 
-/// Declares one: its members in order, each with its keyword.
+/// Declares such an enumeration: its members in order, each with its keyword.
 macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -22,7 +22,7 @@ macro_rules! text_enum {
             /// The member with this number.
             ///
             /// # Panics
-            /// When there is none.
+            /// When there is no such member.
             pub fn from_number(number: u8) -> $name {
                 Self::ALL[number as usize]
             }

@@ -1,12 +1,12 @@
-//! How many uses values have, as LLVM counts them: a use-list order has an index for each.
+//! Counts the uses of values as LLVM does: a `uselistorder` directive has one index per use.
 //!
-//! A use is an operand of an instruction, of a constant, or of what a global has beside its name. A
-//! constant is made once and its operands count once, however often it is used itself. Blocks are
-//! used by branches and by their addresses, not by phis. Plain data (numbers, `null`, `undef`) has
-//! no list of uses, and metadata uses nothing.
+//! A use is an operand of an instruction, of a constant, or of a property of a global such as its
+//! initialiser. A constant exists once, so its operands count once however often it is used itself.
+//! Blocks are used by branches and by their addresses, not by phis. Plain data (numbers, `null`,
+//! `undef`) has no list of uses, and metadata uses nothing.
 //!
-//! Parts of a module are added in the order of the text, since an order within a function is about
-//! the uses up to there.
+//! Parts of a module are added in the order of the text, since a directive within a function refers
+//! to the uses up to there.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,21 +20,21 @@ use crate::{
     value::Value,
 };
 
-/// Uses of constants, by what was added so far.
+/// Uses of constants in the parts added so far.
 #[derive(Debug)]
 pub struct UseCounts<'c> {
     context: &'c Context,
     globals: FxHashMap<GlobalName, u64>,
     /// Uses of constants with operands.
     constants: FxHashMap<Const, u64>,
-    /// Blocks whose addresses are among them, by slot.
+    /// Blocks whose addresses are among the constants, by slot.
     slots: Vec<u32>,
     /// Constants that are used, and how often.
     work: Vec<(Const, u64)>,
 }
 
 impl<'c> UseCounts<'c> {
-    /// Nothing is used yet.
+    /// Counts without any uses.
     pub fn new(context: &'c Context) -> Self {
         UseCounts {
             context,
@@ -45,19 +45,19 @@ impl<'c> UseCounts<'c> {
         }
     }
 
-    /// Adds what a variable uses. O(new constants).
+    /// Adds the uses of a variable. O(new constants).
     pub fn add_variable(&mut self, variable: &GlobalVariable) {
         self.work.extend(variable.initializer.map(|initializer| (initializer, 1)));
         self.close();
     }
 
-    /// Adds what an alias uses, likewise.
+    /// Adds the uses of an alias. O(new constants).
     pub fn add_alias(&mut self, alias: &GlobalAlias) {
         self.work.push((alias.target, 1));
         self.close();
     }
 
-    /// Adds what a function uses, likewise. O(operands).
+    /// Adds the uses of a function. O(operands).
     pub fn add_function(&mut self, function: FunctionRef<'_>) {
         let header = function.header;
         let data = [header.prefix, header.prologue, header.personality];
@@ -96,7 +96,7 @@ impl<'c> UseCounts<'c> {
                     };
                     self.work.push((*element, lanes));
                 }
-                // It uses its block, not the function.
+                // A block address uses its block, not the function.
                 ConstKind::BlockAddress { slot } => self.slots.push(*slot),
                 ConstKind::DsoLocalEquivalent(name) | ConstKind::NoCfi(name) => {
                     *self.globals.entry(*name).or_default() += 1;
@@ -156,7 +156,7 @@ pub struct LocalUseCounts {
 }
 
 impl LocalUseCounts {
-    /// Counts them; each block in `by_address` has one more use. O(operands).
+    /// Counts the uses; each block in `by_address` has one more use. O(operands).
     pub fn new(function: FunctionRef<'_>, by_address: &FxHashSet<BlockId>) -> Self {
         let mut uses: FxHashMap<Value, u64> = FxHashMap::default();
         for &block in function.flow.order() {
@@ -184,8 +184,8 @@ impl LocalUseCounts {
 }
 
 impl UseListOrder {
-    /// How many uses its target has, by the counts of a module and of the function that it is
-    /// about, if it is about one; none when that is no matter, since the target has no list.
+    /// The number of uses of the directive's target. `local` are the counts of the function that
+    /// contains the directive, if any. None when the target has no list of uses.
     pub fn uses(&self, counts: &UseCounts<'_>, local: Option<&LocalUseCounts>) -> Option<u64> {
         let value = match self.target {
             UseListTarget::Value(value) => value,

@@ -1,4 +1,4 @@
-//! The [`Value`] handle: one word for whatever an operand can be.
+//! The [`Value`] handle: one word for any operand.
 
 use std::fmt;
 
@@ -10,11 +10,10 @@ use crate::{
 /// An operand: the result of an instruction, an argument, a block, a constant or function-local
 /// metadata.
 ///
-/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it. No function
-/// gets as many entities of a kind as do not fit ([`Value::LIMIT`]): making one more is an error of
-/// whoever makes it. An id beyond that is a value that no function has, as is any other id that it
-/// does not have. It goes by its number: an id of another function names what has the same number
-/// in this one, if there is such.
+/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it. A function has
+/// at most [`Value::LIMIT`] entities of a kind; making one more is an error. An id beyond the limit
+/// is a value that no function has. A value has no link to its function: an id taken from another
+/// function names the entity with the same number in this one, if there is one.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(u32);
 
@@ -37,14 +36,14 @@ const SHIFT: u32 = 29;
 const MAX: u32 = (1 << SHIFT) - 1;
 
 impl Value {
-    /// A slot of a pool of operands that is no operand, but room for one more of the instruction
+    /// Marks a slot of an operand pool as room: it is no operand, but free for the instruction
     /// before it.
     pub(crate) const ROOM: Value = Value(u32::MAX);
 
     /// How many values of one kind a function (for constants: a context) can have.
     pub const LIMIT: usize = MAX as usize;
 
-    /// Numbers that do not fit are the last one, which is that of nothing.
+    /// Numbers that do not fit become the largest number, which no entity has.
     fn pack(tag: u32, number: u32) -> Value {
         Value(tag << SHIFT | number.min(MAX))
     }

@@ -1,15 +1,16 @@
 //! The verifier: what every well-formed module satisfies.
 //!
-//! Analyses and transforms may rely on these rules without looking. The verifier accepts what LLVM
-//! 22's accepts and rejects what it rejects, within the rules below; where LLVM has a message for a
-//! mistake, it is the same message. Debug information that describes code is carried, not judged.
+//! Analyses and transforms may rely on these rules without checking them. Within the rules below,
+//! the verifier accepts and rejects what LLVM 22's verifier does. If LLVM has a message for a
+//! mistake, the message here is the same. Debug information that describes code is kept but not
+//! checked.
 //!
 //! # Rules
 //!
 //! **Tables** ([`integrity`]) Operands, types, blocks and index lists exist; operand and successor
 //! counts fit the opcode; the block order names a block once; blocks outside of it are empty and
-//! not referred to. A function that fails here is looked at no further. So is a module whose
-//! variables, types, names or metadata ([`tables`]) are not of its context.
+//! not referred to. If a function fails here, no other rule is checked. The same holds for a module
+//! whose variables, types, names or metadata ([`tables`]) are not of its context.
 //!
 //! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have
 //! external or weak linkage and no comdat; imported ones are no definitions. Initialisers have the
@@ -36,48 +37,50 @@
 //! edges.
 //!
 //! **Dominance** ([`function`](mod@function)) The definition of an operand dominates its use; a phi
-//! uses its operand at the end of the incoming block; the result of an `invoke` is there on the
-//! normal edge alone. In unreachable blocks anything may be used, even by its own definition; a
-//! definition in an unreachable block is of no use to reachable ones.
+//! uses its operand at the end of the incoming block; the result of an `invoke` is available on the
+//! normal edge only. In unreachable blocks any value may be used, even by its own definition; a
+//! definition in an unreachable block must not be used in reachable ones.
 //!
 //! **Instructions** ([`values`], [`memory`], [`control`]) Operands and results have the types that
 //! the opcode demands; results are first-class; metadata is for calls only; intrinsics and inline
-//! assembly are called, not stored. Atomics are of whole powers of two of bytes, with orderings
-//! that make sense; stack objects on AMD GPUs are in address space 5; case values are distinct
-//! constants; flags are known to the opcode. Phis and selects have no tokens.
+//! assembly are called, not stored. Sizes of atomic operations are powers of two of at least a
+//! byte, and their orderings are valid for the operation. Stack objects on AMD GPUs are in address
+//! space 5; case values are distinct constants; flags are known to the opcode. Phis and selects
+//! have no tokens.
 //!
 //! **Calls** ([`call`], [`intrinsics`], [`inline_asm`]) Arguments fit the function type; the
-//! convention permits calls; bundles that may occur once do. Intrinsics are called only, with their
-//! own type; those of all targets and of GPUs have the signature LLVM gives them and immediate
-//! arguments where it wants them; lifetimes are of stack objects. Constraints of inline assembly
-//! fit its type. `musttail` calls match their caller and stand before a return of their result.
-//! `swifterror` slots are loaded, stored to and passed on, and nothing else.
+//! convention permits calls; bundles that may occur once do. Intrinsics are only called, with their
+//! own type. Those of all targets and of GPUs have LLVM's signature, with immediate arguments where
+//! it demands them. Lifetimes are of stack objects. Constraints of inline assembly fit its type.
+//! `musttail` calls match their caller and stand before a return of their result. `swifterror`
+//! slots are loaded, stored to and passed on, and nothing else.
 //!
 //! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a
 //! personality, and are entered by unwinding only; landing pads and resumes of a function agree on
 //! a type; catch switches lead to catch pads.
 //!
 //! **Metadata** ([`metadata`], [`tbaa`], [`profile`], [`attached`]) `!range`, `!nonnull`, `!align`,
-//! `!dereferenceable`, `!fpmath`, `!prof`, `!mmra`, `!annotation` and their like are attached to
-//! what they can be about and have the shape they must have; tags of `!tbaa` lead from their base
-//! to the type of the access at their offset; scopes of aliasing have domains; module flags are
-//! well-formed, unique and meet what others require of them.
+//! `!dereferenceable`, `!fpmath`, `!prof`, `!mmra`, `!annotation` and the like are attached to
+//! permitted instructions and have the required shape; tags of `!tbaa` lead from their base to the
+//! type of the access at their offset; scopes of aliasing have domains; module flags are
+//! well-formed, unique and meet the requirements of others.
 //!
-//! **Debug information** ([`debug_info`]) Nodes that named metadata leads to: expressions have
+//! **Debug information** ([`debug_info`]) Of nodes that named metadata leads to: expressions have
 //! known operations with their operands, types and ranges have the fields that go together, compile
 //! units are listed.
 //!
 //! **Operands of intrinsics** ([`intrinsic_values`], [`call`]) Immediates are in their range;
-//! operands that a signature does not tell apart fit each other.
+//! operands whose types the signature does not distinguish fit each other.
 //!
 //! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use
 //! them everywhere or nowhere; regions nest; a cycle has one heart, in its header.
 //!
 //! # Errors
 //!
-//! All errors are collected: every rule that a function breaks is reported once per instruction, in
-//! the order of the text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log
-//! n) in instructions and edges at worst.
+//! Errors of a function are collected in the order of the text: of each instruction the first
+//! broken rule. Phis that do not fit their edges and rules of convergence control are reported in
+//! addition. Rules are pure look-ups and nothing is recursive. The whole is O(n log n) in
+//! instructions and edges at worst.
 
 mod amdgpu;
 mod attached;
@@ -144,9 +147,10 @@ impl<'m> Verifier<'m> {
         Verifier { module, index: ModuleIndex::new(module), convergent_intrinsic: |_| false }
     }
 
-    /// Tells which intrinsics are convergent operations whether or not their declaration says so.
+    /// Sets the predicate that says which intrinsics are convergent operations whether or not their
+    /// declaration says so.
     ///
-    /// LLVM knows that of all its intrinsics; here the tables of the targets do.
+    /// LLVM knows that of all its intrinsics; here the tables of the targets know it.
     #[must_use]
     pub fn with_convergent_intrinsics(mut self, is_convergent: fn(&[u8]) -> bool) -> Self {
         self.convergent_intrinsic = is_convergent;
@@ -161,13 +165,13 @@ impl<'m> Verifier<'m> {
         in_pieces(self.env(), &functions, true)
     }
 
-    /// All broken rules of one function, which need not be in the module yet; what it refers to
-    /// must be.
+    /// All broken rules of one function. The function need not be in the module yet, but everything
+    /// that it refers to must be.
     pub fn function(&self, function: &Function) -> Vec<VerifyError> {
         self.function_view(function.view())
     }
 
-    /// As [`Verifier::function`], for a function whose parts are kept apart.
+    /// As [`Verifier::function`], for a function whose parts are stored separately.
     pub fn function_view(&self, function: FunctionRef<'_>) -> Vec<VerifyError> {
         function::check(&self.env(), &mut Constants::default(), function)
     }
@@ -179,8 +183,8 @@ impl<'m> Verifier<'m> {
     }
 }
 
-/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module).
-/// What stands in functions is not looked at when that is known to break none.
+/// All broken rules of a module whose functions are stored elsewhere. As [`Verifier::module`];
+/// O(module). Function bodies are not checked if they are known to break no rule.
 pub fn module_in(
     module: &Module,
     functions: &[FunctionRef<'_>],
@@ -194,7 +198,7 @@ pub fn module_in(
     in_pieces(env, functions, with_bodies)
 }
 
-/// An error of [`module_in`] with its entities named, for a person.
+/// An error of [`module_in`] as text for people, with its entities named.
 pub fn told(module: &Module, functions: &[FunctionRef<'_>], error: &VerifyError) -> String {
     let function = functions.iter().find(|f| Some(f.header.name) == error.function).copied();
     let text = describe::error(module, function, error);
@@ -206,7 +210,7 @@ pub fn told(module: &Module, functions: &[FunctionRef<'_>], error: &VerifyError)
     }
 }
 
-/// Headers of functions that are kept apart.
+/// Headers of functions that are stored separately.
 struct Pieces<'a>(&'a [FunctionRef<'a>]);
 
 impl Headers for Pieces<'_> {
@@ -234,7 +238,8 @@ fn in_pieces(
     errors
 }
 
-/// All broken rules of a function, with an index that the caller keeps. As [`Verifier::function`].
+/// All broken rules of a function, with an index that the caller provides. As
+/// [`Verifier::function`].
 pub(crate) fn function(
     module: &Module,
     index: &ModuleIndex,
@@ -244,9 +249,7 @@ pub(crate) fn function(
 }
 
 /// All broken rules of a function whose module is in pieces: `headers` are those of the functions
-/// that the index knows.
-///
-/// As [`Verifier::function_view`].
+/// that the index knows. As [`Verifier::function_view`].
 pub fn function_in(
     (module, index, headers): (&Module, &ModuleIndex, &dyn Headers),
     convergent_intrinsic: fn(&[u8]) -> bool,
@@ -257,7 +260,7 @@ pub fn function_in(
     function_over(&env, function)
 }
 
-/// All broken rules of a function in given surroundings. As [`Verifier::function`].
+/// All broken rules of a function in a given environment. As [`Verifier::function`].
 pub(crate) fn function_over(env: &Env<'_>, function: FunctionRef<'_>) -> Vec<VerifyError> {
     function::check(env, &mut Constants::default(), function)
 }

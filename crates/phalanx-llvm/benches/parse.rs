@@ -1,4 +1,5 @@
-//! Reading: time, size and the ratio to LLVM, per family of giants or file.
+//! Measures the parser: time, size and the ratio to LLVM, per family of generated modules or per
+//! file.
 //!
 //! `cargo bench -p phalanx-llvm --bench parse` reads each family at about 10,000, 100,000 and
 //! 1,000,000 instructions. `-- NAME…` restricts the families or names `.ll` files, `-- --size N`

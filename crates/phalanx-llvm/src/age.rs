@@ -1,20 +1,20 @@
-//! Texts of other LLVMs: which one a refused text seems to be from, and what to do.
+//! Guesses which LLVM version wrote a refused text, and adds a note with a remedy.
 //!
-//! The parser reads what LLVM 22 reads, typed pointers included. Of what it refuses, some was right
-//! once:
+//! The parser reads what LLVM 22 reads, and typed pointers. Some refused texts were valid in older
+//! versions:
 //!
 //! ```text
 //! %v = load i32* %p                          ; LLVM 3.6 and older: the type that is read was not said
 //! @x = global i32 mul (i32 ptrtoint ..)      ; LLVM 19 and older: constant expressions could multiply
 //! ```
 //!
-//! The bitcode of all of them can still be read, so the way is to assemble the text with the tools
-//! of its time. What no LLVM up to this one knows may be newer. Looks at one line, and only when a
-//! text is refused.
+//! LLVM can still read the bitcode of all old versions, so the note advises to assemble the text
+//! with its own LLVM. A construct that no LLVM up to this one knows may be newer. The check looks
+//! at one line, and only when a text is refused.
 
 use crate::error::{Note, ParseError};
 
-/// Which LLVMs wrote something that is refused today.
+/// The LLVM versions that accept something that is refused today.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Age {
     /// Up to this version; what was different.
@@ -39,7 +39,7 @@ pub(crate) fn note(source: &[u8], error: &ParseError) -> Option<Note> {
     Some(Note { span: None, message })
 }
 
-/// Constant expressions that were taken out, by the last version that had them.
+/// Removed constant expressions, by the last version that had them.
 const EXPRESSIONS: [(&str, &[&str]); 6] = [
     (
         "14",
@@ -70,7 +70,7 @@ const EXPRESSIONS: [(&str, &[&str]); 6] = [
     ("19", &["mul"]),
 ];
 
-/// Words that were something once, by the last version that had them.
+/// Removed keywords, by the last version that had them.
 const WORDS: [(&str, &str, &str); 8] = [
     ("x86_mmx", "19", "there was a type for MMX"),
     ("singlethread", "4", "scopes of atomic operations were words"),
@@ -82,7 +82,7 @@ const WORDS: [(&str, &str, &str); 8] = [
     ("!MDLocation", "3.6", "nodes of debug information had other names"),
 ];
 
-/// Fields of nodes that were taken out: the kind, the field, the last version that had it.
+/// Removed fields of metadata nodes: the kind, the field, the last version that had it.
 const FIELDS: [(&str, &str, &str); 4] = [
     ("!DILocalVariable", "tag", "3.7"),
     ("!DISubprogram", "function", "3.7"),
@@ -145,7 +145,7 @@ fn age(source: &[u8], error: &ParseError) -> Option<Age> {
     (is_unknown && is_word || is_node).then_some(Age::Newer)
 }
 
-/// Whether the line, or the one before where nothing stands in it, exchanges with one ordering.
+/// Whether the line, or the one before if it is empty, is a `cmpxchg` with one ordering.
 fn is_short_exchange(source: &[u8], start: usize, before: &str) -> bool {
     if !before.trim().is_empty() {
         return before.contains("cmpxchg");

@@ -1,4 +1,4 @@
-//! What can be wrong with a text, and where.
+//! Errors of the parser, with their places.
 
 use std::fmt;
 
@@ -94,7 +94,7 @@ pub fn line_col(source: &[u8], offset: u32) -> (usize, usize) {
     (line, before.len() - start + 1)
 }
 
-/// Longest message; what quotes more of the text than this helps nobody.
+/// Longest message; a longer quotation of the text would not help the reader.
 const LONGEST: usize = 300;
 
 /// The message on one line and of bearable length, whatever it quotes.
@@ -109,8 +109,8 @@ fn one_line(message: String) -> String {
     if length <= LONGEST {
         return pieces.concat();
     }
-    // What is wrong is said at the end, what it is about at the start: the middle of a quotation
-    // goes.
+    // The start of a message says what it is about, the end what is wrong, so a long quotation is
+    // cut in the middle.
     let keep = LONGEST / 2;
     let (mut start, mut is_cut) = (0, false);
     for piece in &pieces {

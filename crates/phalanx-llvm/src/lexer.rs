@@ -1,9 +1,9 @@
-//! Bytes to tokens.
+//! Splits bytes into tokens.
 //!
-//! Tokens are as LLVM's reader cuts them: `name:` is one token, so is `!name`, `i32` stops at the
-//! first byte that is no digit, and a word at the first byte that is neither letter, digit nor
-//! underscore. A token is sixteen bytes of kind and place; what it says is read from the source
-//! when it is wanted, so nothing is copied. O(1) amortised per byte.
+//! Tokens are the same as those of LLVM's lexer: `name:` is one token, so is `!name`, `i32` stops
+//! at the first byte that is no digit, and a word at the first byte that is neither letter, digit
+//! nor underscore. A token is sixteen bytes: its kind and place. Its text is read from the source
+//! on demand, so nothing is copied. O(1) amortised per byte.
 
 use std::borrow::Cow;
 
@@ -160,7 +160,7 @@ impl<'a> Lexer<'a> {
         Lexer { source, at: 0, error: None }
     }
 
-    /// Why the last [`TokenKind::Error`] was none of the tokens.
+    /// Why the last [`TokenKind::Error`] is no token.
     pub(crate) fn error(&self) -> Option<Box<ParseError>> {
         self.error.map(|(message, span)| Box::new(ParseError::new(span, message)))
     }

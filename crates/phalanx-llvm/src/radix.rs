@@ -1,15 +1,14 @@
-//! Numbers of any length from one radix to another, for integer constants of up to 2²³ bits.
+//! Converts numbers of any length between radices, for integer constants of up to 2²³ bits.
 //!
-//! A few digits at a time are taken over one by one. Then numbers are paired up: of two neighbours
-//! `low` and `high`, of `k` digits in the old radix `b`, comes `low + high · bᵏ`, of two such pairs
-//! `low + high · b²ᵏ`, and so on until one is left. Only multiplication in the new radix is needed,
-//! and that is Karatsuba's: three products of half the length in place of four, which makes the
-//! whole O(n^1.585) for n digits (A. Karatsuba, Y. Ofman, *Multiplication of many-digital numbers
-//! by automatic computers*, 1962).
+//! Groups of a few digits are converted digit by digit. Then neighbours are combined: two
+//! neighbours `low` and `high`, of `k` digits in the old radix `b`, give `low + high · bᵏ`; two
+//! such results give `low + high · b²ᵏ`, and so on until one number is left. This needs only
+//! multiplication in the new radix. Karatsuba's method multiplies by three products of half the
+//! length in place of four, which makes the whole O(n^1.585) for n digits (A. Karatsuba, Y. Ofman,
+//! *Multiplication of many-digital numbers by automatic computers*, 1962).
 //!
-//! A digit is as large as it may be, which is where the radices come from: columns of products of
-//! digits below 10¹⁸, or below 2⁵⁶, are summed up in 128 bits without a carry. Numbers are digits,
-//! the least significant first.
+//! Digits are as large as possible: column sums of products of digits below 10¹⁸, or below 2⁵⁶, fit
+//! in 128 bits without a carry. Numbers are lists of digits, the least significant first.
 
 /// The largest power of ten that a digit may be less than.
 pub(crate) const DECIMAL: u64 = 10_u64.pow(DECIMAL_DIGITS as u32);
@@ -27,8 +26,8 @@ const SCHOOLBOOK: usize = 40;
 /// The number that has `digits` in the radix `from`, in the radix `to`, without what is above the
 /// lowest `limit` digits.
 ///
-/// Zeroes at the top are taken away. O(n^1.585) in the digits, and no more than that of `limit` for
-/// as many of them.
+/// Leading zeroes are removed. O(n^1.585) in the digits; digits beyond `limit` cost no more than
+/// that.
 pub(crate) fn convert(digits: &[u64], from: u64, to: u64, limit: usize) -> Vec<u64> {
     let arithmetic = Arithmetic { radix: to, limit };
     let mut numbers: Vec<Vec<u64>> =

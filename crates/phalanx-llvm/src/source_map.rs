@@ -1,8 +1,8 @@
-//! Where everything stands in the text: beside the module, never inside it, so that moving text
-//! changes no fact.
+//! Places of entities in the text. The map is separate from the module, so that moving text changes
+//! no fact.
 //!
-//! An entry is a byte offset, four bytes. Lines and columns are found when asked for, by binary
-//! search in a table of line starts that is built once, on first use.
+//! An entry is a byte offset of four bytes. Lines and columns are found on demand, by binary search
+//! in a table of line starts that is built on first use.
 
 use std::sync::OnceLock;
 
@@ -21,13 +21,13 @@ pub struct SourceMap {
 /// Byte offsets of what one function holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FunctionMap {
-    /// Of the name in the header.
+    /// The offset of the name in the header.
     pub(crate) name: u32,
     /// By position.
     pub(crate) arguments: Box<[u32]>,
     /// Of labels (of the first instruction where a label is left out), by block number.
     pub(crate) blocks: Box<[u32]>,
-    /// Of the first token, by instruction number.
+    /// The offset of the first token, by instruction number.
     pub(crate) insts: Box<[u32]>,
 }
 
@@ -55,7 +55,7 @@ impl SourceMap {
         self.functions.split_off(first.min(self.functions.len()))
     }
 
-    /// Gives instructions that the reader made itself the place of what they replace.
+    /// Gives instructions that the upgrade has made the place of those that they replace.
     pub(crate) fn extend_from(&mut self, function: usize, replaced: &[InstId]) {
         let map = &mut self.functions[function];
         let place = |inst: &InstId| map.insts.get(inst.into_raw().into_u32() as usize).copied();

@@ -1,7 +1,7 @@
-//! What older compilers wrote differently, brought up to date as LLVM 22 does while it reads.
+//! Upgrades constructs of older compilers, as LLVM 22 does while it reads.
 //!
-//! Facts are about today's intrinsics; a call of a name that is gone would be a call of nobody
-//! knows what. What is upgraded here is what occurs in code for GPUs:
+//! Analyses know only today's intrinsics, and a call of a removed intrinsic would be an unknown
+//! call. The upgrade handles constructs that occur in code for GPUs:
 //!
 //! | module | what |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | `mangle` | type suffixes of the names of overloaded intrinsics |
 //! | `debug` | calls of `llvm.dbg.value` and its like: now debug records |
 //!
-//! Older spellings of attributes are read as today's by the parser itself. What is not listed stays
-//! as it is.
+//! The parser itself handles older spellings of attributes. Constructs that are not listed stay as
+//! they are.
 //!
-//! A declaration whose calls have been rewritten goes; declarations that the new calls need are
-//! added at the end of the module. One pass over the declarations, and over the calls only if one
-//! of those is old: O(declarations), or O(size of the module).
+//! A declaration whose calls have all been rewritten is removed; declarations for the new calls are
+//! added at the end of the module. One pass over the declarations, and one over the calls only if a
+//! declaration is old: O(declarations), or O(size of the module).
 
 mod annotations;
 mod calls;
@@ -39,8 +39,8 @@ use crate::{
     parser::Parsed,
 };
 
-/// Brings a module up to date. Its first `written` functions stand in the text; the others are
-/// intrinsics that it calls without a declaration.
+/// Upgrades a module. Its first `written` functions are in the text; the others are intrinsics that
+/// it calls without a declaration.
 ///
 /// # Errors
 /// When debug records and calls that stand for such records are mixed.
@@ -64,7 +64,8 @@ pub(crate) fn upgrade(parsed: &mut Parsed, written: usize) -> PResult<()> {
     Ok(())
 }
 
-/// Metadata of calls that is a list of one constant is the constant, and one of `null` is empty.
+/// A metadata operand that is a list of one constant becomes that constant, and a list of `null`
+/// becomes empty.
 fn unwrap_operands(module: &mut Module) {
     let Module { functions, metadata, .. } = module;
     let mut empty = None;

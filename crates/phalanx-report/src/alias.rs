@@ -1,4 +1,5 @@
-//! How the accesses of a function relate, pair by pair: what tests of the alias query read.
+//! Prints the alias relation of all pairs of memory accesses of a function; read by tests of the
+//! alias query.
 //!
 //! ```text
 //! Aliases of function: f
@@ -11,7 +12,8 @@ use phalanx_llvm::FunctionPrinter;
 
 use crate::llvm::Text;
 
-/// All pairs of loads, stores and atomic operations, in the order of the text. O(accesses squared).
+/// Prints all pairs of loads, stores and atomic operations, in the order of the text. O(accesses
+/// squared).
 pub fn print_aliases(
     name: &[u8],
     function: FunctionRef<'_>,

@@ -18,7 +18,7 @@ pub enum Mark {
     Divergent,
 }
 
-/// Colours that stay apart in grey and for colour-blind readers.
+/// Colours that differ in grey and for colour-blind readers.
 const DIVERGENT_FILL: &str = "#f6c8a8";
 const DIVERGENT_EDGE: &str = "#b5500b";
 

@@ -1,8 +1,8 @@
 //! Memory in HSSA form, as comments in the text of a function.
 //!
-//! Each variable is a class of memory, by its name, or a private slot, by that of its `alloca` and
-//! the bytes that it is of it. Versions are numbered in the order of the text; 0 is what was there
-//! on entry.
+//! A variable is either a class of memory, named after the class, or a private stack slot, named
+//! after its `alloca` and its bytes of it. Versions are numbered in the order of the text; 0 is the
+//! contents on entry.
 //!
 //! ```text
 //! ; global.2 = phi({then,global.1},{else,global.0})
@@ -14,7 +14,7 @@
 //!   store i32 %v, ptr addrspace(5) %a, align 4
 //! ```
 //!
-//! A `chi` leaves the rest of the variable as it was, a `def` replaces all of it.
+//! A `chi` keeps the rest of the variable, a `def` replaces all of it.
 
 use phalanx_analysis::memory::{
     MemoryClass, MemorySsa, hssa,
@@ -45,7 +45,7 @@ impl<V: Eq + Hash> Numbers<V> {
         self.number.insert((variable, version), *next);
     }
 
-    /// That of the version on entry is 0.
+    /// The number of the version on entry is 0.
     fn of(&self, variable: u32, version: V) -> u32 {
         self.number.get(&(variable, version)).copied().unwrap_or(0)
     }
@@ -165,7 +165,7 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// A function with what its instructions touch of memory. O(text).
+/// A function with comments about the memory that its instructions access. O(text).
 pub fn print_hssa(
     name: &[u8],
     function: FunctionRef<'_>,

@@ -1,7 +1,7 @@
 //! Spaces before what is nested.
 
-/// What is deeper is indented as much as this: no screen is as wide, and the text would grow with
-/// the square of the depth.
+/// Deeper levels are indented no further: otherwise the text would grow with the square of the
+/// depth, and no screen is that wide.
 pub(crate) const DEEPEST: usize = 32;
 
 /// Two spaces per level.

@@ -1,8 +1,8 @@
-//! Renders facts: text in LLVM's words, text for people, JSON, DOT, diagnostics.
+//! Renders facts: text in the format of LLVM's printers, text for people, JSON, DOT, diagnostics.
 //!
-//! It writes into buffers and knows no files and no terminal. Read first: [`llvm`] for what LLVM's
-//! tests read, [`analyze`] for what people read, [`check`] for what is wrong, [`explain`] for why
-//! something diverges, [`page`] for a page to look at, [`dot`] and [`picture`] for graphs.
+//! This crate writes into buffers; it knows no files and no terminal. Read first: [`llvm`] for
+//! output that LLVM's tests read, [`analyze`] for reports, [`check`] for findings, [`explain`] for
+//! why something diverges, [`page`] for the HTML page, [`dot`] and [`picture`] for graphs.
 
 pub mod alias;
 pub mod analyze;

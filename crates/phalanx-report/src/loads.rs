@@ -1,4 +1,4 @@
-//! Loads that may take a cheaper way, and why others may not: as plain data, and as text.
+//! Loads that may use a cheaper instruction, and why others may not: as plain data, and as text.
 //!
 //! One model for `phalanx analyze --print loads` and `phalanx explain --load`; JSON by serde, field
 //! names are the format.
@@ -34,22 +34,22 @@ pub struct LoadReport {
     pub name: String,
     /// The instruction as text.
     pub text: String,
-    /// The classes that it is of: `scalar`, `non-coherent`, `ldu`.
+    /// The classes that the load belongs to: `scalar`, `non-coherent`, `ldu`.
     pub classes: Vec<&'static str>,
-    /// Why it is not of the others.
+    /// Why it does not belong to the others.
     pub refusals: Vec<RefusalReport>,
 }
 
 /// A reason.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RefusalReport {
-    /// The classes that it keeps the load from.
+    /// The classes from which it excludes the load.
     pub classes: Vec<&'static str>,
     /// The reason in a word.
     pub reason: &'static str,
     /// The reason in a sentence.
     pub sentence: String,
-    /// The instruction that is to blame.
+    /// The instruction that causes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Culprit>,
     /// What the address depends on, where that is the reason.
@@ -57,7 +57,7 @@ pub struct RefusalReport {
     pub sources: Vec<&'static str>,
 }
 
-/// An instruction that is to blame.
+/// The instruction that causes a refusal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Culprit {
     /// Where it is.
@@ -66,7 +66,7 @@ pub struct Culprit {
     pub text: String,
 }
 
-/// Why a load is not done in a cheaper way.
+/// Why a load uses no cheaper instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoadExplanation {
     /// The load.
@@ -217,7 +217,7 @@ fn memories_named(memories: SpaceSet) -> Option<String> {
 /// Writes the loads of a function.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(crate) fn write_loads(loads: &[LoadReport], out: &mut dyn Write) -> fmt::Result {
     for load in loads {
         let (style, verdict) = match load.classes.is_empty() {
@@ -246,10 +246,10 @@ pub(crate) fn write_loads(loads: &[LoadReport], out: &mut dyn Write) -> fmt::Res
     Ok(())
 }
 
-/// Writes why a load is not done in a cheaper way, with ANSI colours.
+/// Writes why a load uses no cheaper instruction, with ANSI colours.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_load_text(
     explanation: &LoadExplanation,
     source: SourceText<'_>,

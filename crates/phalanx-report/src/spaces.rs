@@ -1,4 +1,4 @@
-//! Where addresses lead, and why: as plain data, and as text.
+//! Which memories addresses may point to, and why: as plain data, and as text.
 //!
 //! One model for `phalanx analyze --print spaces`, `phalanx explain --generic` and the reasons of
 //! `phalanx check`; JSON by serde, field names are the format.
@@ -23,28 +23,28 @@ const DIM: Style = Style::new().dimmed();
 const ONE: Style = AnsiColor::Green.on_default();
 const MANY: Style = AnsiColor::Yellow.on_default();
 
-/// An address, and where it leads.
+/// An address, and the memories that it may point to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AddressReport {
-    /// Where it is made, or read.
+    /// Where it is computed, or read.
     pub place: Place,
-    /// `%name`, or `operand 0 of %name` where that leads to less than its value.
+    /// `%name`, or `operand 0 of %name` if that may point to fewer memories than its value.
     pub name: String,
     /// The instruction or argument as text.
     pub text: String,
-    /// The memories that it may lead to.
+    /// The memories that it may point to.
     pub memories: Vec<&'static str>,
-    /// Whether it may lead to no memory: null, undefined or out of its object.
+    /// Whether it may point to no memory: null, undefined or out of its object.
     pub null: bool,
     /// The address space of its type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<u32>,
-    /// The narrowest address space that has all of the memories.
+    /// The narrowest address space that contains all of the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowest: Option<u32>,
 }
 
-/// A copy of a function for some of its calls, which would access narrower spaces.
+/// A copy of a function for some of its calls, which could access narrower spaces.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SpecializationReport {
     /// The arguments that would be narrower.
@@ -60,7 +60,7 @@ pub struct NarrowArgument {
     pub name: String,
     /// The memories that these calls pass.
     pub memories: Vec<&'static str>,
-    /// The address space that has them.
+    /// The address space that contains them.
     pub space: u32,
 }
 
@@ -73,14 +73,14 @@ pub struct CallReport {
     pub caller: String,
 }
 
-/// Why an address may lead to some memories.
+/// Why an address may point to some memories.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SpaceExplanation {
     /// The address.
     pub address: AddressReport,
     /// Whether an access through it stays generic: no narrower space has all of its memories.
     pub generic: bool,
-    /// For each memory a shortest chain, one for those that have the same.
+    /// A shortest chain for each memory; memories with the same chain share it.
     pub chains: Vec<SpaceChainReport>,
 }
 
@@ -89,7 +89,7 @@ pub struct SpaceExplanation {
 pub struct SpaceChainReport {
     /// The memories that it explains.
     pub memories: Vec<&'static str>,
-    /// Its links: the address first, where the memories come in last.
+    /// Its links: the address first, the origin of the memories last.
     pub steps: Vec<SpaceStep>,
 }
 
@@ -113,7 +113,7 @@ pub struct SpaceStep {
     pub sentence: String,
 }
 
-/// What people call memories.
+/// The usual names of memories.
 pub(crate) fn words(memories: SpaceSet) -> String {
     let word = |one: SpaceSet| match one {
         SpaceSet::GLOBAL => "device memory",
@@ -157,13 +157,13 @@ const fn origin_name(origin: SpaceOrigin) -> &'static str {
 }
 
 impl Explainer<'_> {
-    /// Why an address may lead where it does. None for what is no address.
+    /// Why an address may point to its memories. None if it is no address.
     pub fn explain_address(&self, subject: SpaceSubject) -> Option<SpaceExplanation> {
         let (db, input) = self.function();
         let address = self.address(subject)?;
         let model = SpaceModel::new(queries::target(db, input.module(db)).architecture());
         let all = self.set_of(subject)?.memories();
-        // What no pointer of the type leads to needs no reason.
+        // Memories that no pointer of this type reaches need no reason.
         let bound = address.space.map_or(SpaceSet::ALL, |space| model.of(space));
         let chains = queries::explain_spaces(db, input, subject, all.and(bound));
         let generic = address.narrowest.is_none() || address.narrowest == model.generic();
@@ -171,8 +171,8 @@ impl Explainer<'_> {
         Some(SpaceExplanation { address, generic, chains })
     }
 
-    /// Arguments and instructions that are pointers, and operands of which tests say more, in the
-    /// order of the text.
+    /// Arguments and instructions that are pointers, and operands that tests restrict further, in
+    /// the order of the text.
     pub(crate) fn addresses(&self) -> Vec<AddressReport> {
         let (db, input) = self.function();
         let Some(kinds) = queries::memory_kinds(db, input) else { return Vec::new() };
@@ -189,7 +189,7 @@ impl Explainer<'_> {
         pointers.filter_map(|subject| self.address(subject)).collect()
     }
 
-    /// Copies of the function that would access narrower spaces.
+    /// Copies of the function that could access narrower spaces.
     pub(crate) fn specializations(&self) -> Vec<SpecializationReport> {
         let (db, input) = self.function();
         let found = queries::space_specializations(db, input);
@@ -198,7 +198,7 @@ impl Explainer<'_> {
             memories: memories.names(),
             space,
         };
-        // Those in one function come one after the other.
+        // Callers in one function follow each other.
         let mut last: Option<(FunctionInput, Explainer<'_>)> = None;
         let mut call = |&(caller, inst): &(FunctionInput, InstId)| {
             if last.as_ref().is_none_or(|(of, _)| *of != caller) {
@@ -294,7 +294,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The instruction that a place of a chain stands at.
+    /// The instruction at a place of a chain.
     pub(crate) fn inst_of_place(&self, place: SpacePlace) -> Option<InstId> {
         match place {
             SpacePlace::Value(value) => value.as_inst(),
@@ -336,7 +336,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The name of a value; of a constant that is cast, that of what is cast.
+    /// The name of a value; for a cast constant, the name of its operand.
     fn short_name(&self, value: Value) -> String {
         let (db, input) = self.function();
         let context = input.module(db).context(db);
@@ -450,10 +450,10 @@ fn listed(address: &AddressReport) -> String {
     if all.is_empty() { "nothing".to_owned() } else { all }
 }
 
-/// Writes where the addresses of a function lead.
+/// Writes which memories the addresses of a function may point to.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(crate) fn write_addresses(addresses: &[AddressReport], out: &mut dyn Write) -> fmt::Result {
     for address in addresses {
         let style = if address.memories.len() == 1 { ONE } else { MANY };
@@ -474,7 +474,7 @@ pub(crate) fn write_addresses(addresses: &[AddressReport], out: &mut dyn Write) 
     Ok(())
 }
 
-/// Writes which copies would access narrower spaces.
+/// Writes which copies of functions could access narrower spaces.
 pub(crate) fn write_specializations(
     copies: &[SpecializationReport],
     out: &mut dyn Write,
@@ -505,10 +505,10 @@ pub(crate) fn write_specializations(
     Ok(())
 }
 
-/// Writes why an address may lead where it does, with ANSI colours.
+/// Writes why an address may point to its memories, with ANSI colours.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_space_text(
     explanation: &SpaceExplanation,
     source: SourceText<'_>,

@@ -1,15 +1,15 @@
-//! Where `getelementptr` leads, and what its flags promise.
+//! Evaluates `getelementptr`, and checks the promises of its flags.
 //!
-//! A step is an index times the size of what it counts. Steps are added in the width of an offset
-//! and wrap, unless a flag says that they do not: `nuw` reads indices without a sign, `nusw` with
-//! one, and both are about the offset as well as about the address. `inbounds` is `nusw`, and the
-//! address that is given and that behind each step lie in one object or at its end. A promise that
-//! is broken gives poison. Offsets that are all zero break none.
+//! A step is an index times the size of the indexed type. Steps are added in the width of an offset
+//! and wrap, unless a flag promises that they do not. `nuw` reads indices as unsigned, `nusw` as
+//! signed; both are about the offset as well as the address. `inbounds` implies `nusw`, and
+//! promises that the base and the address after each step lie in one object or at its end. A broken
+//! promise gives poison. Offsets that are all zero break no promise.
 //!
-//! Objects are the allocations of the memory that a thread sees. Which of them a pointer was made
-//! from is not known, but they do not touch, so the address says it, whatever way it took. Two
-//! things are not judged: addresses of code, and private memory once some of it was freed, since an
-//! object that is gone keeps its bounds.
+//! Objects are the allocations that a thread sees. The interpreter does not track from which object
+//! a pointer was made. But allocations do not touch, so the address identifies its object. Two
+//! kinds of addresses are not checked: addresses of code, and private memory once some of it was
+//! freed, since a freed object keeps its bounds.
 
 use phalanx_ir::{InstFlags, Opcode, Type, ValueKind};
 
@@ -25,22 +25,22 @@ use crate::{
     world::place,
 };
 
-/// What a `getelementptr` says besides its operands.
+/// The properties of a `getelementptr` besides its operands.
 pub(crate) struct Path<'a, 'v> {
-    /// The type that the first index counts.
+    /// The type that the first index steps over.
     source: Type,
     flags: InstFlags,
-    /// The objects that there are; none where addresses alone are computed.
+    /// The existing objects; none if only the address is computed and no promise is checked.
     view: Option<&'a View<'v>>,
 }
 
 impl<'a, 'v> Path<'a, 'v> {
-    /// Addresses alone: nothing is promised.
+    /// Computes addresses without checking promises.
     pub(crate) fn plain(source: Type) -> Path<'a, 'v> {
         Path { source, flags: InstFlags::NONE, view: None }
     }
 
-    /// With promises about the memory that a thread sees.
+    /// Checks promises against the memory that a thread sees.
     pub(crate) fn promising(source: Type, flags: InstFlags, view: &'a View<'v>) -> Path<'a, 'v> {
         Path { source, flags, view: Some(view) }
     }
@@ -52,21 +52,21 @@ struct Walk<'a, 'v> {
     bits: u32,
     region: Option<Region>,
     base: u128,
-    /// Bits of the base above the offsets; they stay.
+    /// Bits of the base above the width of offsets; they do not change.
     above: u128,
     address: u128,
-    /// The steps so far, without a sign.
+    /// The sum of the steps so far, unsigned.
     offset: u128,
     has_moved: bool,
     is_broken: bool,
 }
 
 impl Walk<'_, '_> {
-    /// Goes `index` of `width` bits times `size` bytes.
+    /// Adds a step: `index`, of `width` bits, times `size` bytes.
     fn step(&mut self, index: u128, width: u32, size: u64) {
         let all = mask(self.bits);
         let with_sign = signed(index, width);
-        // Widened with its sign, also where it is read without one.
+        // Sign-extended, also if `nuw` reads it as unsigned.
         let wide = with_sign as u128 & all;
         let by = wide.wrapping_mul(size.into()) & all;
         let (offset, address) = (self.offset, self.address);
@@ -86,7 +86,7 @@ impl Walk<'_, '_> {
             let fits = |number: &i128| signed(*number as u128, self.bits) == *number;
             let step = with_sign.checked_mul(size.into()).filter(fits);
             let sum = step.and_then(|step| signed(offset, self.bits).checked_add(step));
-            // The address has no sign: it may not pass zero or the end.
+            // Addresses are unsigned: a step must not pass zero or the end of the address space.
             let is_down = step.is_some_and(|step| step < 0);
             let passes = if is_down { self.address > address } else { self.address < address };
             let holds = fits(&with_sign) && sum.is_some_and(|sum| fits(&sum)) && !passes;
@@ -121,7 +121,7 @@ impl Program<'_> {
         base_type: Type,
         indices: impl Iterator<Item = (&'v Value, Type)> + Clone,
     ) -> Result<Value, FaultKind> {
-        // Lanes: those of the base or of an index.
+        // The result has as many lanes as the base or an index.
         let lanes = std::iter::once(base).chain(indices.clone().map(|(value, _)| value));
         let count = lanes.clone().find_map(Value::elements).map(<[Value]>::len);
         if let Some(count) = count {
@@ -151,7 +151,7 @@ impl Program<'_> {
         indices: impl Iterator<Item = (&'v Value, Type)> + Clone,
     ) -> Result<Value, FaultKind> {
         let all = indices.clone();
-        // Where it leads is not known, nor whether it is poison.
+        // The address is unknown, and so is whether it is poison.
         let unknown = |given: &Value| match path.flags == InstFlags::NONE {
             true => worst(std::iter::once(given).chain(all.clone().map(|(index, _)| index))),
             false => Value::Poison,
@@ -207,7 +207,7 @@ impl Program<'_> {
 }
 
 impl Frame {
-    /// Where an access goes whose address is this operand.
+    /// The region and address of an access with this address operand.
     pub(crate) fn place(
         &self,
         program: &Program<'_>,
@@ -228,11 +228,11 @@ impl Frame {
         place(program, ty, &value, access)
     }
 
-    /// Where a `getelementptr` would have led that made an address poison.
+    /// The address that a `getelementptr` would have had, if a broken promise made it poison.
     fn left(&self, program: &Program<'_>, address: phalanx_ir::Value) -> Option<(Region, u64)> {
         let function = program.functions[self.code].function;
         let mut at = address;
-        // Definitions before this one: no way back, unless the code is not reached.
+        // Follows definitions upwards, so this ends unless the code is unreachable.
         for _ in 0..function.body.id_count() {
             let ValueKind::Inst(inst) = at.kind() else { return None };
             let (data, operands) = (function.body.inst(inst), function.body.operands(inst));

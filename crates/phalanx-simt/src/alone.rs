@@ -1,5 +1,5 @@
-//! Intrinsics that concern one thread alone: places in the launch, copies of memory, questions
-//! about addresses.
+//! Intrinsics that affect one thread only: positions in the launch, copies of memory, queries about
+//! addresses.
 
 use phalanx_ir::{InstData, Type, inst::Ordering};
 
@@ -17,7 +17,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
-/// What an intrinsic gives that concerns this thread alone.
+/// The result of an intrinsic that affects this thread only.
 pub(crate) fn alone(
     world: &mut World<'_>,
     at: Coordinates,
@@ -89,7 +89,7 @@ pub(crate) fn alone(
                 (bytes.to_vec(), states.to_vec())
             } else {
                 let (region, address) = world.view.resolve(to.0, to.1);
-                // Checked before so many bytes are made.
+                // Checks the source before it allocates that many bytes.
                 world.view.segment(region).read("store", address, size)?;
                 let (byte, state) = (arg(1).bits().unwrap_or(0), State::of(&arg(1)));
                 let state = state.unwrap_or(State::Defined);
@@ -110,8 +110,8 @@ pub(crate) fn alone(
     })
 }
 
-/// The answer of a work-item function along a dimension. Along one that does not exist an index is
-/// 0 and a size is 1, as OpenCL has it.
+/// The result of a work-item function for a dimension. For a dimension that does not exist an index
+/// is 0 and a size is 1, as in OpenCL.
 fn along(at: Coordinates, what: Along, dimension: u128) -> u64 {
     let d = usize::try_from(dimension).unwrap_or(usize::MAX);
     let get = |of: [u32; 3], other: u64| of.get(d).map_or(other, |&n| u64::from(n));

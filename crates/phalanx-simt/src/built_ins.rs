@@ -1,18 +1,17 @@
-//! SPIR-V's variables that tell a thread where it is.
+//! SPIR-V's built-in variables, which hold the position of a thread.
 //!
-//! `@__spirv_BuiltInGlobalInvocationId` and the like hold another value in each thread at one
-//! address. They are placed in global memory, in which their bytes are set for a thread before each
-//! of its instructions that may read memory: so it makes no difference how their addresses come
-//! about.
+//! `@__spirv_BuiltInGlobalInvocationId` and the like have one address, but another value in each
+//! thread. They are placed in global memory. Before each instruction that may read memory, their
+//! bytes are set for the current thread. So loads work however their addresses are computed.
 //!
 //! ```text
 //! %at = select i1 %c, ptr addrspace(1) @__spirv_BuiltInLocalInvocationId, ptr addrspace(1) %p
 //! %id = load i64, ptr addrspace(1) %at     ; the thread's own, if %c
 //! ```
 //!
-//! Which name is what is said by the table of functions of libraries: each variable has one that
-//! gives the same. A variable of which that table says nothing, or that is not interpreted, holds
-//! what memory does that nobody wrote. O(variables) per load, where there are any.
+//! The library table says what each name means: each variable has a function with the same result.
+//! A variable that the table does not list, or that is not interpreted, holds the bits of unwritten
+//! memory. O(variables) per load, if there are any.
 
 use phalanx_ir::{Opcode, Type};
 
@@ -29,7 +28,7 @@ use crate::{
 };
 
 impl BuiltIn {
-    /// What it holds for a thread, as bytes.
+    /// The value of the variable for a thread, as bytes.
     fn bytes(self, world: &World<'_>, at: Coordinates) -> Result<Vec<u8>, FaultKind> {
         let shapes = &world.program.shapes;
         let along = |dimension: u32, ty: Type| {

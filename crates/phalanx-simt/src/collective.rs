@@ -1,10 +1,10 @@
-//! Operations that concern the threads of a wave that are converged: what each gets from what all
-//! bring.
+//! Operations among the converged threads of a wave: computes the result of each thread from the
+//! operands of all.
 //!
-//! The meaning is that of the AMDGPU backend's usage guide and of the PTX instruction set. A lane
-//! that is not in the group is inactive: where the targets leave open what reading from it gives,
-//! the reader gets what it brought itself, and where all readers get the same, what the first lane
-//! brought.
+//! The meaning follows the usage guide of the AMDGPU backend and the PTX instruction set. A lane
+//! outside of the group is inactive. Where the targets do not specify the result of reading an
+//! inactive lane, the reader gets its own operand. If all readers get one result, it is the operand
+//! of the first lane.
 
 use phalanx_ir::Type;
 
@@ -16,7 +16,7 @@ use crate::{
     value::Value,
 };
 
-/// What the threads of a group do together.
+/// An operation among the threads of a group.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Collective {
     /// Wait for each other.
@@ -29,7 +29,7 @@ pub(crate) enum Collective {
     BallotMasked,
     /// The lane's own bit of a uniform mask.
     InverseBallot,
-    /// The lanes that are here.
+    /// The active lanes.
     Active,
     /// Whether the argument is true for all lanes of the mask.
     All,
@@ -106,13 +106,13 @@ pub(crate) enum Shuffle {
     Xor,
 }
 
-/// What one thread brings.
+/// The operands of one thread.
 pub(crate) struct Lane {
     pub(crate) number: u32,
     pub(crate) args: Vec<Value>,
 }
 
-/// What each thread of a group gets, in the order of `lanes`, which is by number.
+/// The results of the threads of a group, in the order of `lanes`, which are sorted by number.
 pub(crate) fn perform(
     kind: Collective,
     shapes: &Shapes,
@@ -180,9 +180,9 @@ pub(crate) fn perform(
         }),
         Collective::First => all(&arg(&lanes[0], 0)),
         Collective::ReadLane => {
-            // The lane is uniform, or else that of the first.
+            // The lane number is uniform; otherwise that of the first lane counts.
             let Some(wanted) = number(&lanes[0], 1) else { return poisoned("a lane number") };
-            // The register of an inactive lane holds something, and all lanes get the same of it.
+            // An inactive lane's register is unspecified, but all readers get the same value of it.
             all(&arg(at(wanted as u32 % width).unwrap_or(&lanes[0]), 0))
         }
         Collective::Pull { lanes } => each(&|l| match number(l, 0) {
@@ -317,7 +317,7 @@ mod tests {
         let lanes: [(u32, &[u128]); 3] = [(5, &[20, 1]), (31, &[20, 2]), (37, &[20, 3])];
         check(Collective::Pull { lanes: 64 }, 64, &lanes, &expect!["[0x1, 0x1, 0x1]"]);
         check(Collective::Pull { lanes: 32 }, 64, &lanes, &expect!["[0x1, 0x1, 0x3]"]);
-        // Lane 37 is that of another half.
+        // Lane 37 is in the other half.
         check(
             Collective::Pull { lanes: 32 },
             64,

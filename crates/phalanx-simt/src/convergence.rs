@@ -13,20 +13,20 @@
 //! a call is that of the calling instruction, so threads that make the same call together are
 //! together in it.
 //!
-//! In functions with convergence control tokens, operations that use a token are converged where
-//! their tokens are: a token of `entry` is one per call, of `anchor` one per converged execution,
-//! of `loop` one per token it is given and number of its execution with that token. A call that
-//! uses a token is one for those whose tokens are converged. Instructions that are no convergent
-//! operations keep the keys of their blocks: where a token is used outside of the cycle that it was
-//! made in, these are coarser than the groups in which tokens allow them to be executed, so what
-//! holds for them holds for those.
+//! In functions with convergence control tokens, operations that use a token are converged if their
+//! tokens are. An `entry` makes one token per call, an `anchor` one per converged execution. A
+//! `loop` makes one per token that it takes and number of its execution with that token. A call
+//! that uses a token is the same call for threads whose tokens are converged. Instructions that are
+//! not convergent keep the keys of their blocks. If a token is used outside of the cycle that made
+//! it, these keys are coarser than the groups in which tokens allow execution. So a fact about the
+//! coarser groups holds for the finer ones as well.
 //!
-//! A thread *can reach* an instance if some path from where it is now leads there; a group is
-//! complete when nobody else can. Paths that leave a cycle and come back make another instance, so
-//! a path to a block avoids the headers of the cycles around it. Cost: O(cycles around the block)
-//! per execution of a block; for the question whether a thread can reach an instance, that and the
-//! logarithm of the rounds before it ([`Link`]); a search of the graph, once per block that threads
-//! wait in, for the paths.
+//! A thread *can reach* an instance if some path from its current place leads there. A group is
+//! complete when no other thread can reach its instance. A path that leaves a cycle and enters it
+//! again makes another instance, so a path to a block avoids the headers of the cycles around it.
+//! Cost: O(cycles around the block) per execution of a block. Whether a thread can reach an
+//! instance costs that, and the logarithm of the number of rounds before it ([`Link`]). The paths
+//! cost one search of the graph per block that threads wait in.
 
 mod key;
 
@@ -51,24 +51,25 @@ pub struct Keys {
     instances: Vec<Instance>,
     /// By key.
     links: Vec<Link>,
-    /// Blocks with a path to a block that avoids the headers of the cycles around it.
+    /// For a block: the blocks with a path to it that avoids the headers of the cycles around it.
     ways: FxHashMap<(usize, Node), BitSet>,
-    /// Blocks with a path to a block that avoids another one.
+    /// For two blocks: the blocks with a path to the first that avoids the second.
     token_ways: FxHashMap<(usize, Node, Node), BitSet>,
 }
 
-/// Where an instance is among those that it is in: rounds of loops, up to the call.
+/// The position of an instance in the chain of instances around it: rounds of loops, up to the
+/// call.
 ///
-/// A chain of parents is as long as there were rounds. So each instance also has a jump further up,
-/// as in a skew-binary list (Myers, *An applicative random-access stack*, 1983): to one of a given
-/// depth it takes O(log depth) jumps.
+/// A chain of parents is as long as the number of rounds. So each instance also has a jump further
+/// up, as in a skew-binary list (Myers, *An applicative random-access stack*, 1983). An ancestor of
+/// a given depth is found by O(log depth) jumps.
 #[derive(Copy, Clone, Debug)]
 struct Link {
     /// The call.
     context: Key,
     parent: Key,
     jump: Key,
-    /// How many instances it is in, up to the call.
+    /// How many instances are around it, up to the call.
     depth: u32,
 }
 
@@ -107,7 +108,7 @@ impl Keys {
         key
     }
 
-    /// What a key stands for.
+    /// The instance that a key identifies.
     #[must_use]
     pub fn instance(&self, key: Key) -> Instance {
         self.instances[key.0 as usize]
@@ -117,7 +118,7 @@ impl Keys {
         self.links[key.0 as usize]
     }
 
-    /// The link of an instance whose parent this is.
+    /// The link of an instance with this parent.
     fn below(&self, parent: Key) -> Link {
         let above = self.link(parent);
         let further = self.link(above.jump);
@@ -131,7 +132,7 @@ impl Keys {
         self.link(key).context
     }
 
-    /// What an instance is in, of this depth; itself, if that is its own.
+    /// The ancestor of an instance that has this depth; the instance itself, if that is its depth.
     fn at_depth(&self, mut key: Key, depth: u32) -> Key {
         while self.link(key).depth > depth {
             let Link { parent, jump, .. } = self.link(key);
@@ -140,7 +141,7 @@ impl Keys {
         key
     }
 
-    /// A thread enters the block in which its innermost frame stands.
+    /// Sets the key of a frame whose thread enters a block.
     pub(crate) fn enter(&mut self, program: &Program<'_>, frame: &mut Frame) {
         let Some((_, cycles)) = program.graph(frame.code) else { return };
         let node = frame.node();
@@ -150,8 +151,7 @@ impl Keys {
         frame.latest.pass(cycles, node, key);
     }
 
-    /// The call that a thread's latest frame is in, made by the frame below it, perhaps with a
-    /// token.
+    /// The key of the call that made a thread's innermost frame, perhaps with a token.
     pub(crate) fn enter_call(
         &mut self,
         program: &Program<'_>,
@@ -164,7 +164,7 @@ impl Keys {
         self.enter(program, callee);
     }
 
-    /// The token that an intrinsic gives.
+    /// The token that a token intrinsic makes.
     pub(crate) fn token(
         &mut self,
         frame: &mut Frame,
@@ -188,7 +188,7 @@ impl Keys {
         Value::Bits(key.0.into())
     }
 
-    /// The key of the token that a value is.
+    /// The key of a token value.
     pub(crate) fn of_token(&self, value: &Value) -> Option<Key> {
         let number = u32::try_from(value.bits()?).ok()?;
         ((number as usize) < self.instances.len()).then_some(Key(number))
@@ -213,7 +213,7 @@ impl Keys {
         }
     }
 
-    /// Whether a thread can still come to an instruction in an instance of its block.
+    /// Whether a thread can still reach an instruction in an instance of its block.
     fn can_reach_point(
         &mut self,
         program: &Program<'_>,
@@ -225,7 +225,7 @@ impl Keys {
         if let Some(position) = here {
             let frame = &thread.frames[position];
             let is_top = position + 1 == thread.frames.len();
-            // A frame below the top is in the middle of its instruction.
+            // A frame below the top is in the middle of a call instruction.
             let body = &program.functions[frame.code].function.body;
             let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
             while let Some(at) = next {
@@ -238,16 +238,16 @@ impl Keys {
         self.can_reach_block(program, thread, key)
     }
 
-    /// Whether a thread can still begin an instance of a block: that itself, or the innermost round
-    /// around it that is the next one of its loop for the thread.
+    /// Whether a thread can still begin an instance of a block: the instance itself, or the
+    /// innermost round around it that is the thread's next round of its loop.
     ///
-    /// Rounds around it are of the cycles around the block; of each cycle at most one can be the
-    /// next, the one whose parent is what the thread's next round would have for one.
+    /// The rounds around the instance belong to the cycles around the block. Of each cycle at most
+    /// one can be the thread's next round: the one whose parent is the parent of that round.
     fn can_reach_block(&mut self, program: &Program<'_>, thread: &Thread, key: Key) -> bool {
         let Instance::Block { function, node, .. } = self.instance(key) else { return false };
         let context = self.context(key);
         let Some(frame) = thread.frames.iter().find(|frame| frame.context == context) else {
-            // Not in that call: can it still be made?
+            // The thread is not in that call: can it still make the call?
             return match self.instance(context) {
                 Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
                 _ => false,
@@ -273,9 +273,9 @@ impl Keys {
 
     /// Whether a thread can still execute an instruction with a token.
     ///
-    /// Either it holds the token and has a way to the instruction that does not make the token
-    /// anew, or it can still come to where the token is made: at that execution of an `anchor`, or
-    /// at that round of a `loop` with the token that the `loop` was given.
+    /// Either the thread holds the token and has a path to the instruction that does not make the
+    /// token anew. Or it can still reach the place where the token is made: that execution of an
+    /// `anchor`, or that round of a `loop` with the token that the `loop` took.
     fn can_reach_with(
         &mut self,
         program: &Program<'_>,
@@ -319,7 +319,7 @@ impl Keys {
         }
     }
 
-    /// Whether there is a way from where a frame stands to an instruction on which a token is not
+    /// Whether there is a path from the place of a frame to an instruction on which a token is not
     /// made anew.
     fn can_come_to(
         &mut self,
@@ -333,7 +333,7 @@ impl Keys {
         let (Some(home), Some(block)) = (body.block_of(def), body.block_of(inst)) else {
             return false;
         };
-        // A frame below the top is in the middle of its instruction.
+        // A frame below the top is in the middle of a call instruction.
         let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
         while let Some(at) = next {
             if at == inst {
@@ -345,7 +345,7 @@ impl Keys {
             next = body.next(at);
         }
         if home == block {
-            // Whoever enters the block makes the token anew before.
+            // A thread that enters the block makes the token anew first.
             return false;
         }
         let (home, block) = (node_of(home), node_of(block));
@@ -362,7 +362,7 @@ fn heads_around(cycles: &Cycles, header: Node, node: Node) -> bool {
     cycles.is_header(header) && cycles.innermost(header).is_some_and(|c| cycles.contains(c, node))
 }
 
-/// Blocks with a path of at least one edge to a block, on which no other block is stopped at.
+/// Blocks with a path of at least one edge to a block that passes no stopped block.
 fn ways_to(cfg: &Cfg, to: Node, is_stopped: impl Fn(Node) -> bool) -> BitSet {
     let mut found = BitSet::new(cfg.node_count());
     let mut pending: Vec<Node> = cfg.predecessors(to).to_vec();

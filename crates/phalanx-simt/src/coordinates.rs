@@ -1,11 +1,11 @@
-//! Where a thread is in its launch.
+//! The position of a thread in its launch.
 //!
 //! ```text
 //! grid of 2 workgroups, 8 threads in each, waves of 4 lanes; the thread with number 13:
 //! block 1, thread 5, wave 1 of the workgroup, lane 1
 //! ```
 
-/// Where a thread is in its launch.
+/// The position of a thread in its launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Coordinates {
     /// Number in the launch.

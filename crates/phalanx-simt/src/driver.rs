@@ -1,9 +1,9 @@
-//! Functions of a driver that a module only declares: who executes them.
+//! Executes functions of a driver that a module only declares.
 //!
-//! A driver says what its functions do in an [`Extension`](phalanx_target::library::Extension).
-//! Barriers of a workgroup or a wave are executed by that alone. What others compute, the driver
-//! says by [`Functions`]: of one thread at a time, or, of a convergent function, of the threads of
-//! a wave that come to it together.
+//! An [`Extension`](phalanx_target::library::Extension) of the driver describes its functions. That
+//! is enough for barriers of a workgroup or a wave. For other functions the driver supplies results
+//! by [`Functions`]: for one thread at a time, or, for a convergent function, for the threads of a
+//! wave that execute it together.
 //!
 //! ```text
 //! call i32 @toy_thread_x()      -> Functions::call(.., thread, [])
@@ -27,7 +27,7 @@ use crate::{
 };
 
 impl<'m> Program<'m> {
-    /// Lets the driver execute its functions.
+    /// Sets the executor of the driver's functions.
     #[must_use]
     pub fn with_functions(mut self, functions: Arc<dyn Functions>) -> Program<'m> {
         self.driver = Some(functions);
@@ -35,7 +35,7 @@ impl<'m> Program<'m> {
         self
     }
 
-    /// How a call is executed of a function that a row of the driver tells of.
+    /// How to execute a call of a function that the driver's table describes.
     pub(crate) fn callee_of_driver(&self, name: GlobalName, row: Row) -> Callee {
         if let Some(barrier) = row.info.barrier {
             let base = match (barrier.scope, barrier.phase, barrier.partial) {
@@ -57,7 +57,7 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// Executes a function of the driver by one thread.
+    /// Executes a driver function for one thread.
     pub(crate) fn call_driver(
         &self,
         number: u32,
@@ -68,7 +68,7 @@ impl<'m> Program<'m> {
         functions.call(&name, thread, arguments)
     }
 
-    /// Executes a function of the driver by threads that came together.
+    /// Executes a driver function for threads that came together.
     pub(crate) fn call_driver_together(
         &self,
         number: u32,

@@ -5,13 +5,13 @@ use std::fmt;
 use phalanx_ir::{GlobalName, InstId};
 use thiserror::Error;
 
-/// What is wrong with one step of one thread.
+/// What is wrong with a step of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum FaultKind {
     /// Undefined behaviour.
     #[error("undefined behaviour: {0}")]
     Undefined(String),
-    /// Memory that is not there.
+    /// An access outside of any allocation.
     #[error("{access} of {size} bytes at {space} address {address:#x}: {reason}")]
     Memory {
         /// `load`, `store` ...
@@ -52,7 +52,7 @@ pub struct Site {
     pub inst: InstId,
 }
 
-/// A thread that cannot go on.
+/// A thread that cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// What is wrong.
@@ -71,28 +71,28 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Threads that wait at one place for others.
+/// Threads that wait for others at one place.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Waiting {
     /// Where.
     pub site: Site,
-    /// Who, by number in the launch.
+    /// The threads, by number in the launch.
     pub threads: Vec<u32>,
 }
 
-/// Why a launch did not end.
+/// Why a launch failed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Failure {
-    /// A thread cannot go on.
+    /// A thread cannot continue.
     #[error("{0}")]
     Fault(Fault),
-    /// Nobody can go on: threads wait at barriers for others that will not come.
+    /// No thread can continue: threads wait at barriers for others that will not come.
     #[error("hang: {} threads wait at barriers that cannot be satisfied", .0.iter().map(|w| w.threads.len()).sum::<usize>())]
     Hang(Vec<Waiting>),
     /// The fuel is spent.
     #[error("out of fuel after {0} steps")]
     Fuel(u64),
-    /// The launch itself makes no sense.
+    /// The launch itself is invalid.
     #[error("{0}")]
     Launch(String),
 }

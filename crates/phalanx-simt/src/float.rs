@@ -1,6 +1,6 @@
 //! Floating-point arithmetic in the formats of the machine.
 //!
-//! `half` and `bfloat` are computed in single precision and rounded once more: with 24 bits of
+//! `half` and `bfloat` are computed in single precision and rounded again. With 24 bits of
 //! precision that gives the correctly rounded sum, difference, product, quotient and square root of
 //! numbers of up to 11 bits.
 
@@ -74,8 +74,9 @@ fn round(value: f64, digits: u32, bias: i32) -> u16 {
     if whole >= u64::from(top) << digits { sign | top << digits } else { sign | whole as u16 }
 }
 
-/// The bits of a result. Which NaN an operation gives is open, and machines that run this differ:
-/// it is the first operand that is one, made quiet, or else the positive one without a payload.
+/// The bits of a result. The standard leaves open which NaN an operation gives, and host machines
+/// differ. Here it is the first NaN operand, made quiet; or else the positive quiet NaN without
+/// payload.
 pub(crate) fn result(kind: FloatKind, value: f64, operands: &[u128]) -> u128 {
     if !value.is_nan() {
         return from_f64(kind, value);
@@ -190,7 +191,7 @@ pub(crate) fn scale(mut value: f64, power: i128) -> f64 {
         value *= 2f64.powi(1023);
         power -= 1023;
     }
-    // Not so far that digits are lost before the last step.
+    // Steps are limited so that no digits are lost before the last one.
     while power < -1022 {
         value *= 2f64.powi(-1022 + 53);
         power += 1022 - 53;
@@ -260,8 +261,8 @@ mod tests {
         assert_eq!(scale(1.0, -1074), f64::from_bits(1));
         assert_eq!(scale(f64::MAX, -2098), f64::from_bits(1));
         assert_eq!(scale(f64::from_bits(1), 2097), 2f64.powi(1023));
-        // Halfway between two subnormal numbers and a little more, which a step in between would
-        // have lost.
+        // A little more than halfway between two subnormal numbers; an intermediate rounding would
+        // lose that.
         assert_eq!(scale(1.5 + f64::EPSILON, -1074), f64::from_bits(2));
         assert_eq!(scale(1.0, i128::MAX), f64::INFINITY);
     }

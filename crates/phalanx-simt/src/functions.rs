@@ -1,13 +1,13 @@
-//! Who executes functions of a driver: see [`Functions`].
+//! Executes functions of a driver: see [`Functions`].
 
 use crate::{coordinates::Coordinates, fault::FaultKind, value::Value};
 
 /// Executes functions of a driver.
 pub trait Functions: Send + Sync {
-    /// What a function gives a thread that calls it; [`Value::Unit`] if it has no result.
+    /// The result of a function for the calling thread; [`Value::Unit`] if it has no result.
     ///
     /// # Errors
-    /// When the function is unknown, or the call does something that is undefined.
+    /// When the function is unknown, or the call is undefined behaviour.
     fn call(
         &self,
         name: &str,
@@ -15,7 +15,7 @@ pub trait Functions: Send + Sync {
         arguments: &[Value],
     ) -> Result<Value, FaultKind>;
 
-    /// What a convergent function gives threads of a wave that come to it together: one result for
+    /// The results of a convergent function for threads of a wave that execute it together: one for
     /// each, in their order.
     ///
     /// # Errors

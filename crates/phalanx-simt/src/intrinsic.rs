@@ -1,4 +1,4 @@
-//! Intrinsics: which there are.
+//! The intrinsics that the interpreter executes.
 
 mod library;
 mod names;
@@ -19,11 +19,11 @@ use crate::{
 /// What an intrinsic does.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Intrinsic {
-    /// Nothing, and gives nothing.
+    /// No effect and no result.
     Nothing,
-    /// An assumption, which is nothing unless the program is held to it.
+    /// An assumption: no effect, unless the program is held to its promises.
     Assume,
-    /// Orders memory, among these threads.
+    /// Orders memory among these threads.
     Fence(Reach),
     /// Gives its first argument.
     First,
@@ -31,13 +31,13 @@ pub(crate) enum Intrinsic {
     Number(u64),
     /// A function of its arguments.
     Pure(Pure),
-    /// What a thread knows of itself and of the launch.
+    /// The position of a thread, or a size of the launch.
     Place(Place),
-    /// A place among the lanes, as a ballot.
+    /// A position among the lanes, as a ballot.
     LaneMask(Place),
-    /// What is asked of a ballot.
+    /// A query about a ballot.
     OfBallot(OfBallot),
-    /// Memory that a function of a library reads or writes.
+    /// A library function that reads or writes memory.
     Access(Access),
     /// `memcpy`, `memmove`
     Copy,
@@ -51,33 +51,33 @@ pub(crate) enum Intrinsic {
     IsPrivate,
     /// Whether a generic address is in global memory.
     IsGlobal,
-    /// A time that goes on.
+    /// A time that advances.
     Clock,
-    /// Stops everything.
+    /// Stops the launch.
     Trap,
-    /// Concerns the threads converged with this one.
+    /// Communicates among the threads converged with this one.
     Collective(Collective),
     /// Waits for the workgroup.
     Barrier(Barrier),
     /// Arrives at a barrier of the workgroup or cluster, waits for it, or both.
     Split(Split),
-    /// Waits for the workgroup, and gives something of what its threads bring.
+    /// Waits for the workgroup, and combines operands of its threads.
     WorkGroup(WorkGroup),
     /// `llvm.experimental.convergence.entry`, `.anchor`, `.loop`
     Token(Token),
 }
 
-/// A barrier with a number, its first argument.
+/// A barrier whose number is the first argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Barrier {
-    /// Whether the second argument is how many threads it is for; else it is for all of the
-    /// workgroup.
+    /// Whether the second argument is the number of threads that it is for; otherwise it is for the
+    /// whole workgroup.
     pub(crate) is_counted: bool,
-    /// What it gives back of a predicate, its last argument.
+    /// What it computes from a predicate, its last argument.
     pub(crate) gives: Gives,
 }
 
-/// What a barrier gives back.
+/// The result of a barrier.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Gives {
     /// Nothing: there is no predicate.
@@ -90,7 +90,7 @@ pub(crate) enum Gives {
     Or,
 }
 
-/// How a convergence control token comes to be.
+/// Which intrinsic makes a convergence control token.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Token {
     Entry,
@@ -98,7 +98,7 @@ pub(crate) enum Token {
     Loop,
 }
 
-/// What a thread knows of itself and of the launch.
+/// A position of a thread, or a size of the launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     Thread(usize),
@@ -115,13 +115,13 @@ pub(crate) enum Place {
     InCluster(usize),
     /// Number of the workgroup in its cluster.
     ClusterRank,
-    /// Workgroups of a cluster, less this number.
+    /// Workgroups of a cluster along a dimension, minus this number.
     ClusterSize(usize, u32),
-    /// The same of all dimensions together.
+    /// Workgroups of a cluster, minus this number.
     ClusterBlocks(u32),
-    /// A place along the dimension that the first argument names.
+    /// A value for the dimension that the first argument names.
     Along(Along),
-    /// How many dimensions launches have: three, of which some may be one long.
+    /// The number of dimensions of a launch: three, some of which may have extent 1.
     Dimensions,
     /// The number of the thread in its workgroup.
     Linear,
@@ -146,7 +146,7 @@ pub(crate) enum Place {
     ImplicitArguments,
 }
 
-/// What is asked along a dimension.
+/// A query for one dimension.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Along {
     Thread,
@@ -155,7 +155,7 @@ pub(crate) enum Along {
     BlockSize,
     GridSize,
     GlobalSize,
-    /// Where the grid begins: at 0.
+    /// The start of the grid: 0.
     Offset,
 }
 

@@ -1,4 +1,4 @@
-//! A launch: geometry, arguments, and what came of it.
+//! A launch: geometry, arguments, and a report of its execution.
 
 use phalanx_graph::Reconvergence;
 
@@ -13,7 +13,7 @@ use crate::{
 pub enum Arg {
     /// A value of the parameter's type; for pointers to global memory, an address.
     Value(Value),
-    /// So many bytes of workgroup memory, for a pointer to it.
+    /// For a pointer to workgroup memory: so many bytes of it.
     Shared(u64),
 }
 
@@ -25,15 +25,15 @@ impl Arg {
     }
 }
 
-/// In which order threads advance. All are fair.
+/// The order in which threads advance. All orders are fair.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Order {
     /// One instruction each, in turn.
     #[default]
     Lockstep,
-    /// So many instructions each, in turn.
+    /// So many instructions of each thread, in turn.
     Turns(u32),
-    /// Threads and lengths of turns at random.
+    /// Random threads, for random numbers of instructions.
     Random(u64),
 }
 
@@ -44,9 +44,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a workgroup in each dimension.
     pub block: [u32; 3],
-    /// Threads of the workgroups at the far edge of the grid in each dimension, where these are
-    /// smaller; zero where they are whole. OpenCL allows that from version 2.0 on, unless a program
-    /// says that its workgroups are uniform.
+    /// The extents of the workgroups at the far edge of the grid, if these are smaller; zero if
+    /// they are whole. OpenCL allows partial workgroups from version 2.0 on, unless a program
+    /// states that its workgroups are uniform.
     pub partial: [u32; 3],
     /// Workgroups of a cluster in each dimension. The grid has whole clusters.
     pub cluster: [u32; 3],
@@ -58,22 +58,21 @@ pub struct Launch {
     pub shared: u64,
     /// How many instructions all threads together may execute.
     pub fuel: u64,
-    /// How many blocks a thread may execute, calls apart; then it ends where it is. What came
-    /// before is an execution like any other, since who converges with whom depends on the past
-    /// alone.
+    /// How many blocks a thread may execute, not counting calls; then it ends where it is. What was
+    /// executed until then is a valid execution, since convergence depends on the past alone.
     pub blocks: Option<u32>,
     /// In which order threads advance.
     pub order: Order,
-    /// Where threads that part are together again.
+    /// The reconvergence model.
     pub reconvergence: Reconvergence,
-    /// Chooses bits of memory that nobody wrote.
+    /// Chooses the bits of unwritten memory.
     pub seed: u64,
-    /// Bits that `freeze` makes of poison, in all threads; see also
+    /// The bits that `freeze` makes of poison, in all threads; see also
     /// [`Program::set_undef`](crate::Program::set_undef).
     pub frozen: u128,
-    /// Follows what is frozen instead of choosing bits, where the program follows `undef`: see
-    /// [`unknown`](crate::unknown). The way of a branch on it follows from this number and from the
-    /// place.
+    /// Keeps frozen values unknown instead of choosing bits, if the program follows `undef`: see
+    /// [`unknown`](crate::unknown). A branch on such a value takes an edge that depends on this
+    /// number and on the place.
     pub follow_frozen: Option<u64>,
 }
 
@@ -98,18 +97,18 @@ impl Default for Launch {
     }
 }
 
-/// What a launch did.
+/// The report of a launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Instructions executed by all threads together.
     pub steps: u64,
     /// Group operations, each counted once for its group.
     pub groups: u64,
-    /// Barriers that were passed.
+    /// Barriers that threads passed.
     pub barriers: u64,
-    /// Those of them that opened before all threads had come, since others arrived more than once.
+    /// Barriers that opened before all threads had come, since others arrived more than once.
     pub early: u64,
-    /// Branches on what is frozen and followed.
+    /// Branches on unknown frozen values.
     pub guesses: u64,
 }
 
@@ -153,8 +152,8 @@ impl Geometry {
         }
     }
 
-    /// The same with workgroups of so many threads at the far edge of the grid, in each dimension;
-    /// whole ones for zero.
+    /// The same with smaller workgroups at the far edge of the grid, of this extent in each
+    /// dimension; zero means whole workgroups.
     ///
     /// # Errors
     /// They are larger than the others.
@@ -244,7 +243,7 @@ impl Geometry {
     }
 }
 
-/// Coordinates of what has a number along x, then y, then z.
+/// Splits a number along x, then y, then z.
 fn split(number: u32, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents;
     [number % x, number / x % y, number / x / y]

@@ -1,12 +1,12 @@
 //! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence, or
 //! on a machine that reconverges at post-dominators.
 //!
-//! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread
-//! executes a block, the instance has a [`convergence`] key, and two threads are converged there
-//! when their keys are equal (the closed form of LLVM's *Convergence And Uniformity* document).
-//! Operations that concern a group (ballots, shuffles, barriers) wait until no other thread can
-//! join it. So the result does not depend on how fast threads run, and every claim that an analysis
-//! makes about uniform values, uses and branches can be checked by watching ([`Observer`]).
+//! Threads run one by one; *dynamic instances* tie them together. Each time a thread executes a
+//! block, the instance has a [`convergence`] key, and two threads are converged there when their
+//! keys are equal (the closed form of LLVM's *Convergence And Uniformity* document). Operations
+//! among a group (ballots, shuffles, barriers) wait until no other thread can join it. So the
+//! result does not depend on how fast threads run. An [`Observer`] sees each value, use and branch,
+//! so every claim of an analysis about uniformity can be checked.
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,18 +14,18 @@
 //! | [`shape`] | sizes, offsets and address spaces of types |
 //! | [`memory`] | global, shared and private memory, bounds, undefined and poison bytes |
 //! | [`program`] | a module made ready to run |
-//! | [`unknown`] | what is not known of values and bytes: poison, `undef`, what is frozen |
+//! | [`unknown`] | values and bytes that are not known: poison, `undef`, frozen values |
 //! | [`fault`] | what can go wrong, and where |
-//! | [`Functions`] | who executes functions of a driver |
+//! | [`Functions`] | executes functions of a driver |
 //! | `ops`, `address`, `float`, `intrinsic`, `alone`, `built_ins`, `collective`, `sub_groups`, `library_memory` | what instructions compute |
 //! | [`thread`], `coordinates`, `world` | one thread: frames and steps; where it is; what it sees |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | `reconverge` | keys of machines that reconverge at post-dominators |
 //! | [`launch`], `run`, `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
-//! | [`versions`] | two versions of a kernel: whether groups, barriers and memory are what they were |
-//! | [`observe`], [`trace`], [`races`], [`unwritten`] | watching: the table of converged dynamic instances, data races, reads of what nobody wrote |
+//! | [`versions`] | compares two versions of a kernel: groups, barriers and memory |
+//! | [`observe`], [`trace`], [`races`], [`unwritten`] | observation: the table of converged dynamic instances, data races, reads of unwritten memory |
 //!
-//! The interpreter knows no analysis: it is what they are held against.
+//! The interpreter knows no analysis: it is the reference that analyses are checked against.
 
 mod address;
 mod alone;

@@ -9,9 +9,10 @@
 //! vloada_half3(2, p)                                      // p[8], p[9], p[10]: four apart
 //! ```
 //!
-//! An atomic is one access: no other thread comes between its load and its store. What
-//! `atomic_compare_exchange` reads and writes where its second argument points to is no part of it;
-//! races on that place are not seen. Copies and blocks are in [`copies`].
+//! An atomic is one access: no other thread comes between its load and its store. But
+//! `atomic_compare_exchange` also reads and writes the memory that its second argument points to;
+//! these accesses are not part of the atomic, and races on them are not detected. Copies and blocks
+//! are in [`copies`].
 //!
 //! Cost: O(components).
 
@@ -36,7 +37,7 @@ use operations::{Access, Atomic, Order, Rounding, Vector};
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
-/// What a function gives.
+/// The result of a function.
 pub(crate) fn perform(
     world: &mut World<'_>,
     access: Access,
@@ -52,7 +53,7 @@ pub(crate) fn perform(
         }
         Access::Vector(vector) => self::vector(world, vector, data, types, args),
         Access::Block { is_store } => copies::block(world, is_store, data, types, args, thread),
-        // The first thread copies for all of them.
+        // The first thread copies for the whole workgroup.
         Access::Copy(copy) => {
             if thread.thread == [0; 3] {
                 copies::copy(world, copy, types, args)?;
@@ -77,7 +78,7 @@ fn arg(args: &[Value], at: usize) -> Value {
     args.get(at).cloned().unwrap_or(Value::Poison)
 }
 
-/// How an access is ordered, and among which threads; none if it is no atomic one.
+/// How an access is ordered, and among which threads; none if it is not atomic.
 fn ordering(atomic: Atomic, order: Order, args: &[Value]) -> Option<(Ordering, Reach)> {
     let first = match order {
         Order::Plain => return None,
@@ -89,7 +90,7 @@ fn ordering(atomic: Atomic, order: Order, args: &[Value]) -> Option<(Ordering, R
         },
     };
     let number = |at: usize| args.get(at).and_then(Value::bits);
-    // As clang numbers them: those of C11, and the scopes of OpenCL.
+    // Numbered as in clang: the orderings of C11, and the scopes of OpenCL.
     let ordering = match number(first) {
         Some(0) => Ordering::Monotonic,
         Some(1 | 2) => Ordering::Acquire,
@@ -250,7 +251,7 @@ fn to_half(value: f64, rounding: Rounding) -> u128 {
     if value.is_nan() || found == value || (found > value) == wants_more {
         return nearest;
     }
-    // The next one on the other side: halves of one sign are in the order of their bits.
+    // The neighbour on the other side: halves of one sign are ordered like their bits.
     let is_negative = nearest >> 15 == 1;
     let next = if is_negative == wants_more { nearest.wrapping_sub(1) } else { nearest + 1 };
     next & mask(16)
@@ -267,7 +268,7 @@ mod tests {
                 .map(|rounding| to_half(value, rounding))
         };
         assert_eq!(all(1.0), [0x3c00; 4]);
-        // One and a quarter of the last place.
+        // One and a quarter units in the last place.
         let step = 2f64.powi(-10);
         assert_eq!(all(1.0 + step / 4.0), [0x3c00, 0x3c00, 0x3c01, 0x3c00]);
         assert_eq!(all(1.0 + step * 0.75), [0x3c01, 0x3c00, 0x3c01, 0x3c00]);

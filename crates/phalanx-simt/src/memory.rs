@@ -2,12 +2,12 @@
 //!
 //! A [`Segment`] is a range of addresses with allocations in it; an access must lie inside one of
 //! them. Bytes that were never written hold bits that depend on the seed of the segment: reading
-//! them is reading `undef`, for which any bits may be chosen. Poison is remembered byte by byte,
-//! and so is `undef` where a program follows it.
+//! them is reading `undef`, for which any bits may be chosen. Poison is tracked byte by byte, and
+//! so is `undef` if the program follows it.
 //!
 //! Generic addresses reach all three: shared and private memory appear in *apertures*, ranges of
-//! the generic space that no global address lies in. A pointer that moves between a specific and
-//! the generic space changes its number, so memory that aliases does alias.
+//! the generic space that no global address lies in. A cast between a specific and the generic
+//! space changes the number of the address, so addresses of one byte alias in both spaces.
 
 use phalanx_target::{
     Architecture,
@@ -22,16 +22,16 @@ use crate::{
 };
 use phalanx_ir::Type;
 
-/// Where an address leads.
+/// The memory that an address refers to.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Region {
-    /// All threads.
+    /// Shared by all threads.
     Global,
-    /// The threads of a workgroup.
+    /// Shared by the threads of a workgroup.
     Shared,
-    /// A thread.
+    /// Private to a thread.
     Private,
-    /// Any of these, by the address.
+    /// Any of these, depending on the address.
     Generic,
 }
 
@@ -41,20 +41,20 @@ impl Region {
     pub fn of(architecture: Architecture, space: u32) -> Option<Region> {
         Some(match AddressSpace::of(architecture, space).kind() {
             SpaceKind::Generic => Region::Generic,
-            // What the pipeline feeds to a thread is set in global memory for it.
+            // Inputs of the pipeline are placed in global memory for each thread.
             SpaceKind::Global | SpaceKind::Constant | SpaceKind::Parameter | SpaceKind::Input => {
                 Region::Global
             }
             SpaceKind::Workgroup | SpaceKind::Cluster => Region::Shared,
             SpaceKind::Private => Region::Private,
             SpaceKind::Region | SpaceKind::Buffer | SpaceKind::Unknown => {
-                // Without a target there is one memory.
+                // Without a target there is only one memory.
                 return (space == 0).then_some(Region::Generic);
             }
         })
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -72,16 +72,16 @@ pub struct Apertures {
     shared: u64,
     private: u64,
     size: u64,
-    /// What generic null becomes in shared and in private memory, where it is not 0.
+    /// The value of generic null in shared and in private memory, if that is not 0.
     null: Option<[u64; 2]>,
 }
 
 impl Apertures {
-    /// For generic pointers of this many bits on an architecture.
+    /// Apertures for generic pointers of this many bits on an architecture.
     ///
-    /// On AMD GPUs address 0 of shared and private memory is an address like others, and -1 is what
-    /// generic null is cast to and from (LLVM, *User Guide for AMDGPU Backend*, address spaces). On
-    /// NVIDIA's a cast adds or takes off where the memory begins, null or not (PTX, `cvta`).
+    /// On AMD GPUs address 0 of shared and private memory is an ordinary address, and generic null
+    /// is cast to -1 and back (LLVM, *User Guide for AMDGPU Backend*, address spaces). On NVIDIA
+    /// GPUs a cast adds or subtracts the start of the memory, for null too (PTX, `cvta`).
     #[must_use]
     pub fn new(bits: u32, architecture: Architecture) -> Apertures {
         let (shared, private, size) = match bits {
@@ -122,7 +122,7 @@ impl Apertures {
         }
     }
 
-    /// Where a generic address leads.
+    /// The region and address that a generic address refers to.
     #[must_use]
     pub fn resolve(self, address: u64) -> (Region, u64) {
         for (region, start) in [(Region::Shared, self.shared), (Region::Private, self.private)] {
@@ -147,22 +147,22 @@ pub struct Segment {
     region: Region,
     bytes: Vec<u8>,
     states: Vec<State>,
-    /// The first address that can be in an allocation.
+    /// The lowest address of an allocation.
     first: u64,
-    /// What bytes are that nobody wrote.
+    /// The state of unwritten bytes.
     fresh: State,
     /// By address.
     allocations: Vec<Allocation>,
-    /// Some are gone, and addresses may be of these.
+    /// Whether allocations were freed, to which addresses may still refer.
     has_released: bool,
     seed: u64,
 }
 
-/// Addresses below are in no allocation, so that null and small offsets from it are caught. Not so
-/// of [memory that begins at 0](Segment::from_zero).
+/// No allocation lies below, so that null and small offsets from it are caught; except in [memory
+/// that begins at 0](Segment::from_zero).
 const FIRST: u64 = 64;
 
-/// More than this in one segment is refused.
+/// A larger segment is refused.
 const LIMIT: u64 = 1 << 31;
 
 impl Segment {
@@ -181,22 +181,21 @@ impl Segment {
         }
     }
 
-    /// An empty segment in which 0 is an address like others, as it is in the workgroup memory of
-    /// GPUs: null of a space that is not 0 is an address (LLVM, `NullPointerIsDefined`), and the
-    /// first variable is there.
+    /// An empty segment in which 0 is an ordinary address, as in the workgroup memory of GPUs: null
+    /// of a non-zero address space is an address (LLVM, `NullPointerIsDefined`), and the first
+    /// variable is there.
     #[must_use]
     pub fn from_zero(region: Region, seed: u64) -> Segment {
         Segment { first: 0, ..Segment::new(region, seed) }
     }
 
-    /// Bytes that nobody wrote are `undef` rather than bits that the seed says, those that are
-    /// there included.
+    /// Makes unwritten bytes `undef` instead of bits of the seed, in existing allocations too.
     pub(crate) fn follow_undef(&mut self) {
         self.fresh = State::Undef;
         self.states.fill(State::Undef);
     }
 
-    /// Makes room; the address of the first byte. A gap follows, so that overruns are caught.
+    /// Allocates memory, and returns its address. A gap follows, so that overruns are caught.
     ///
     /// # Errors
     /// The segment would grow too large.
@@ -268,8 +267,8 @@ impl Segment {
         }
     }
 
-    /// Whether two addresses are in one allocation, or at its end; true where an allocation that is
-    /// gone may be meant.
+    /// Whether two addresses are in one allocation, or at its end; true if they may refer to a
+    /// freed allocation.
     fn in_one_object(&self, one: u64, other: u64) -> bool {
         let after = self.allocations.partition_point(|a| a.start <= one);
         let found = after.checked_sub(1).map(|i| self.allocations[i]);
@@ -277,7 +276,7 @@ impl Segment {
         self.has_released || found.is_some_and(has_both)
     }
 
-    /// Bytes, and what is known of them.
+    /// Bytes, and the state of each.
     ///
     /// # Errors
     /// They are not all in one allocation.
@@ -311,7 +310,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Writes bytes with what is known of them.
+    /// Writes bytes with their states.
     ///
     /// # Errors
     /// As [`Segment::write`].
@@ -328,7 +327,7 @@ impl Segment {
     }
 }
 
-/// Bits for a byte that nobody wrote.
+/// Bits for an unwritten byte.
 fn undefined(seed: u64, at: u64) -> u8 {
     let x = (seed ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x >> 56) as u8
@@ -374,7 +373,7 @@ impl Memory {
     }
 
     /// Copies bytes into memory from outside, as a host does between launches. Constant memory may
-    /// be set too.
+    /// be written too.
     ///
     /// # Errors
     /// There is no such memory.
@@ -390,7 +389,7 @@ impl Memory {
         Ok(self.global.read("read", address, size)?.0)
     }
 
-    /// What is known of the bytes of a buffer.
+    /// The states of the bytes of a buffer.
     ///
     /// # Errors
     /// There is no such memory.
@@ -399,10 +398,10 @@ impl Memory {
     }
 }
 
-/// Bytes that an instruction reads or writes.
+/// Bytes that an instruction accesses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Touched {
-    /// Where they really are: not generic.
+    /// The actual region: not generic.
     pub region: Region,
     /// The address of the first.
     pub address: u64,
@@ -410,7 +409,7 @@ pub struct Touched {
     pub size: u64,
     /// Whether they are written.
     pub is_store: bool,
-    /// Whether other bytes are there then than before.
+    /// Whether the write changes the bytes.
     pub changes: bool,
 }
 
@@ -421,12 +420,12 @@ pub struct View<'a> {
     pub(crate) shared: &'a mut Segment,
     pub(crate) private: &'a mut Segment,
     pub(crate) apertures: Apertures,
-    /// What was touched, if somebody wants to know.
+    /// Accesses so far, if an observer asks for them.
     pub(crate) touched: Option<Vec<Touched>>,
 }
 
 impl View<'_> {
-    /// The region that an address really is in, and the address there.
+    /// The actual region of an address, and the address there.
     pub(crate) fn resolve(&self, region: Region, address: u64) -> (Region, u64) {
         match region {
             Region::Generic => self.apertures.resolve(address),
@@ -445,14 +444,14 @@ impl View<'_> {
         region == also && segment.in_one_object(one, other)
     }
 
-    /// Notes that memory was read or written that other threads may reach.
+    /// Records an access of memory that other threads may reach.
     pub(crate) fn touch(&mut self, (region, address): (Region, u64), size: u64, is_store: bool) {
         if let (Some(touched), true) = (&mut self.touched, region != Region::Private) {
             touched.push(Touched { region, address, size, is_store, changes: is_store });
         }
     }
 
-    /// Notes that bytes are about to be written.
+    /// Records a store that is about to be made.
     fn touch_store(&mut self, (region, address): (Region, u64), bytes: &[u8]) {
         if self.touched.is_none() || region == Region::Private {
             return;
@@ -601,7 +600,7 @@ pub(crate) fn encode(
                 for i in 0..len.min(128 / bits.max(1)) {
                     match value.element(i as usize) {
                         Value::Bits(lane) => all |= lane << (i * bits),
-                        // A lane is a part of a byte: no lane makes better what another one did.
+                        // A lane is a part of a byte: the byte has the worst state of its lanes.
                         other => {
                             let state = State::of(&other).unwrap_or(State::Poison);
                             states.iter_mut().for_each(|byte| *byte = state.max(*byte));

@@ -1,4 +1,4 @@
-//! Watching a launch.
+//! The interface for observing a launch.
 
 use phalanx_ir::{BlockId, InstId, inst::Ordering};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Where and when something happened.
 #[derive(Copy, Clone, Debug)]
 pub struct Moment<'a> {
-    /// Who.
+    /// The thread.
     pub thread: &'a Coordinates,
     /// Number of the function in the program.
     pub function: usize,
@@ -24,22 +24,22 @@ pub struct Moment<'a> {
     pub key: Key,
 }
 
-/// An instruction reads or writes memory that other threads can reach.
+/// An access of memory that other threads can reach.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Where it is: global or shared.
+    /// The region: global or shared.
     pub region: Region,
     /// The address of the first byte.
     pub address: u64,
     /// How many bytes.
     pub size: u64,
-    /// Reads, writes, or one of them after the other as one.
+    /// Whether it reads, writes, or does both as one access.
     pub kind: AccessKind,
     /// [`Ordering::NotAtomic`] if it is not atomic.
     pub ordering: Ordering,
-    /// Among which threads it is atomic and orders.
+    /// The threads among which it is atomic and orders memory.
     pub reach: Reach,
-    /// Whether a write leaves other bytes there than it finds.
+    /// Whether a write changes the bytes.
     pub changes: bool,
 }
 
@@ -54,10 +54,10 @@ pub enum AccessKind {
     Modify,
 }
 
-/// A phase of a barrier at which threads arrive before they wait for it.
+/// A phase of a split barrier.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phase {
-    /// Whether the barrier is that of a cluster, else that of a workgroup.
+    /// Whether it is the barrier of a cluster or of a workgroup.
     pub is_cluster: bool,
     /// The number of the cluster or workgroup.
     pub instance: u32,
@@ -65,24 +65,25 @@ pub struct Phase {
     pub number: u64,
 }
 
-/// What is told of a launch as it happens. Every method does nothing unless it is given a body.
+/// Receives the events of a launch as they happen. Methods do nothing by default.
 pub trait Observer {
-    /// A thread begins to execute a block; `from` it comes, unless it is called.
+    /// A thread begins to execute a block; `from` is the block that it comes from, unless it is
+    /// called.
     fn block(&mut self, _at: Moment<'_>, _block: BlockId, _from: Option<BlockId>) {}
 
-    /// An instruction gave a value.
+    /// An instruction has computed a value.
     fn value(&mut self, _at: Moment<'_>, _value: &Value) {}
 
-    /// A terminator is about to go this way; told before [`Observer::block`].
+    /// A terminator is about to take this edge; reported before [`Observer::block`].
     fn branch(&mut self, _at: Moment<'_>, _to: BlockId) {}
 
-    /// Whether [`Observer::operand`] is wanted.
+    /// Whether to report [`Observer::operand`].
     fn wants_operands(&self) -> bool {
         false
     }
 
-    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`],
-    /// [`Observer::pass`], [`Observer::apart`] and [`Observer::masked`] are wanted.
+    /// Whether to report [`Observer::access`], [`Observer::fence`], [`Observer::meet`],
+    /// [`Observer::arrive`], [`Observer::pass`], [`Observer::apart`] and [`Observer::masked`].
     fn wants_accesses(&self) -> bool {
         false
     }
@@ -96,25 +97,25 @@ pub trait Observer {
     /// Threads, by number in the launch, pass a barrier together, of a workgroup or a wave.
     fn meet(&mut self, _threads: &[u32]) {}
 
-    /// A thread, by number in the launch, has arrived at a barrier, so that what it did comes
-    /// before what those do who wait for it.
+    /// A thread, by number in the launch, has arrived at a barrier. Its earlier actions happen
+    /// before later actions of threads that wait for the phase.
     fn arrive(&mut self, _thread: u32, _phase: Phase) {}
 
     /// A thread has waited for those that arrived in a phase.
     fn pass(&mut self, _thread: u32, _phase: Phase) {}
 
-    /// Two threads, by number in the launch, pass one barrier at which they wait at two places.
+    /// Two threads, by number in the launch, pass one barrier although they wait at two places.
     fn apart(&mut self, _one: (u32, Place), _other: (u32, Place)) {}
 
-    /// Lanes execute an operation with masks; `absent` are threads of the wave, each with its lane,
-    /// that have not ended and do not.
+    /// Lanes execute an operation with masks. `absent` are live threads of the wave, each with its
+    /// lane, that do not execute it.
     fn masked(&mut self, _place: Place, _lanes: &[MaskedLane], _absent: &[(u32, u32)]) {}
 
     /// An instruction reads the result of another.
     fn operand(&mut self, _at: Moment<'_>, _position: usize, _of: InstId, _value: &Value) {}
 }
 
-/// Watches nothing.
+/// Observes nothing.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Silent;
 

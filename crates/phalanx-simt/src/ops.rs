@@ -1,8 +1,8 @@
-//! What the operations on numbers compute, lane by lane.
+//! Evaluates the operations on numbers, lane by lane.
 //!
-//! The meaning is that of LLVM 22's Language Reference: an operation whose flags or ranges are
-//! broken gives poison, poison operands give poison, and a division that cannot be done is
-//! undefined behaviour.
+//! The meaning is that of LLVM 22's Language Reference: an operation that violates its flags or
+//! ranges gives poison, poison operands give poison, and an impossible division is undefined
+//! behaviour.
 
 use phalanx_ir::{
     InstData, InstFlags, Opcode, Type,
@@ -80,7 +80,8 @@ pub(crate) fn int_bits(shapes: &Shapes, ty: Type) -> Result<u32> {
     }
 }
 
-/// Poison where a result could be poison for some bits of what is not known; lane by lane.
+/// Replaces a value by poison if it could be poison for some bits of an unknown operand; lane by
+/// lane.
 pub(crate) fn poisoned(value: Value) -> Value {
     match value {
         Value::Undef | Value::Frozen => Value::Poison,
@@ -89,7 +90,7 @@ pub(crate) fn poisoned(value: Value) -> Value {
     }
 }
 
-/// What an integer operation makes of a lane where one operand is not known and the other one
+/// The result of an integer operation on a lane if one operand is unknown but the other one
 /// decides.
 fn decided(opcode: Opcode, bits: u32, a: &Value, b: &Value) -> Option<Value> {
     let known = match (a, b) {
@@ -105,7 +106,7 @@ fn decided(opcode: Opcode, bits: u32, a: &Value, b: &Value) -> Option<Value> {
     decides.then_some(Value::Bits(known))
 }
 
-/// An operation with two operands of the result's type, one of which at least is followed.
+/// An operation with two operands of the result's type, at least one of which is unknown.
 fn binary_followed(opcode: Opcode, bits: u32, a: &Value, b: &Value, result: Value) -> Value {
     match (a, b, result) {
         (Value::Many(left), Value::Many(right), Value::Many(results)) => {
@@ -145,14 +146,14 @@ fn binary_of_known(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> Re
         }
         opcode => {
             let bits = int_bits(shapes, data.ty)?;
-            // Poison divided is poison; dividing by poison is undefined.
+            // A poison dividend gives poison; a poison divisor is undefined behaviour.
             if matches!(opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem)
                 && (b.has_poison() || is_followed(b))
             {
                 let what = if b.has_poison() { "poison" } else { "undef, or by what is frozen" };
                 return Err(FaultKind::undefined(format!("division by {what}")));
             }
-            // One of them overflows.
+            // One of the possible dividends overflows.
             if matches!(opcode, Opcode::SDiv | Opcode::SRem) && is_followed(a) {
                 let is_minus_one = |lane: &Value| lane.bits() == Some(mask(bits));
                 if b.elements().unwrap_or(std::slice::from_ref(b)).iter().any(is_minus_one) {
@@ -164,7 +165,7 @@ fn binary_of_known(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> Re
     }
 }
 
-/// Whether fast-math flags promise what is not so of one of these numbers.
+/// Whether one of these numbers violates fast-math flags.
 pub(crate) fn breaks(kind: FloatKind, flags: InstFlags, numbers: &[u128]) -> bool {
     if !flags.contains(InstFlags::NNAN) && !flags.contains(InstFlags::NINF) {
         return false;
@@ -176,7 +177,7 @@ pub(crate) fn breaks(kind: FloatKind, flags: InstFlags, numbers: &[u128]) -> boo
     })
 }
 
-/// Poison where fast-math flags promise what is not so.
+/// The number, or poison if it violates fast-math flags.
 pub(crate) fn checked_float(
     kind: FloatKind,
     flags: InstFlags,
@@ -188,8 +189,8 @@ pub(crate) fn checked_float(
     if is_broken { Value::Poison } else { result }
 }
 
-/// The result of an instruction that may be of any type, with poison in each lane of which
-/// fast-math flags promise what is not so.
+/// The result of an instruction of any type, with poison in each lane that violates fast-math
+/// flags.
 pub(crate) fn as_promised(shapes: &Shapes, data: &InstData, result: Value) -> Value {
     let Shape::Float(kind) = *shapes.of(lane(shapes, data.ty)) else { return result };
     let checked =
@@ -199,7 +200,7 @@ pub(crate) fn as_promised(shapes: &Shapes, data: &InstData, result: Value) -> Va
     if promises { poisoned(checked) } else { checked }
 }
 
-/// As [`as_promised`], of a call: its arguments are looked at as well, lane by lane.
+/// As [`as_promised`], for a call: its arguments are checked as well, lane by lane.
 pub(crate) fn as_promised_of(
     shapes: &Shapes,
     data: &InstData,
@@ -241,7 +242,7 @@ pub(crate) fn integer(
 ) -> Result<Value> {
     let (all, least) = (mask(bits), 1u128 << (bits - 1));
     let (sa, sb) = (signed(a, bits), signed(b, bits));
-    // The exact result fits 128 bits with its sign unless the operands have as many.
+    // The exact result fits in 128 bits with its sign, unless the operands have 128 bits.
     let fits = |exact: Option<i128>| exact.is_some_and(|r| signed(r as u128 & all, bits) == r);
     let (nuw, nsw) = (flags.contains(InstFlags::NUW), flags.contains(InstFlags::NSW));
     let exact = flags.contains(InstFlags::EXACT);
@@ -291,7 +292,7 @@ pub(crate) fn compare(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> b
     predicate.holds(a.cmp(&b), signed(a, bits).cmp(&signed(b, bits)))
 }
 
-/// A conversion between numbers. Addresses are the caller's business.
+/// A conversion between numbers. The caller handles addresses.
 pub(crate) fn convert(shapes: &Shapes, data: &InstData, from: Type, a: &Value) -> Result<Value> {
     let result = convert_known(shapes, data, from, a)?;
     let may_be_poison =
@@ -450,7 +451,7 @@ pub(crate) fn bitcast(shapes: &Shapes, from: Type, to: Type, a: &Value) -> Resul
         Value::Many(lanes) => lanes.to_vec(),
         other => vec![other.clone()],
     };
-    // A lane where it has no bits: what has a bit of it has none either.
+    // For a lane without bits, what it is instead: any lane that takes a bit of it is the same.
     let mut bits: Vec<std::result::Result<bool, &Value>> = Vec::new();
     for lane in &lanes {
         let value = lane.bits().ok_or(lane);

@@ -1,8 +1,8 @@
-//! A module made ready to run.
+//! A module that is ready to be executed.
 //!
-//! Constants are evaluated once, variables get their addresses, callees are resolved to functions
-//! and intrinsics, and each function gets its graph and cycle hierarchy. What cannot be interpreted
-//! is an error only when a thread reaches it.
+//! Constants are evaluated once, variables get addresses, callees are resolved to functions and
+//! intrinsics, and each function gets its graph and cycle hierarchy. Code that cannot be
+//! interpreted is an error only when a thread reaches it.
 
 mod build;
 mod callees;
@@ -32,7 +32,7 @@ use crate::{
     value::Value,
 };
 
-/// A module made ready to run.
+/// A module that is ready to be executed.
 pub struct Program<'m> {
     pub(crate) module: &'m Module,
     pub(crate) shapes: Shapes,
@@ -42,37 +42,37 @@ pub struct Program<'m> {
     pub(crate) functions: Vec<Code<'m>>,
     pub(crate) by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
-    /// Bits of `undef`: any will do. None where it is followed.
+    /// The bits of `undef`: any choice is valid. None if the program follows `undef`.
     undef: Option<u128>,
-    /// Addresses of variables, generic for functions.
+    /// Addresses of variables (specific to their space) and functions.
     addresses: FxHashMap<GlobalName, u64>,
     /// Variables in workgroup memory.
     pub(crate) shared: Segment,
-    /// Where workgroup memory goes that a launch sizes.
+    /// Start of the workgroup memory whose size a launch states.
     dynamic: u64,
     global_variables: Vec<usize>,
-    /// Functions that the driver knows.
+    /// Functions that the driver describes.
     extension: Extension,
-    /// Who executes them.
+    /// Executes these functions.
     pub(crate) driver: Option<Arc<dyn Functions>>,
-    /// Those of these that tell a thread where it is.
+    /// Variables that hold the position of a thread.
     built_ins: Vec<BuiltIn>,
 }
 
-/// A function made ready to run.
+/// A function that is ready to be executed.
 pub(crate) struct Code<'m> {
     pub(crate) function: &'m Function,
     pub(crate) cfg: Option<Cfg>,
     pub(crate) cycles: Option<Cycles>,
     /// By instruction number.
     pub(crate) callees: FxHashMap<InstId, Callee>,
-    /// What an intrinsic is given, where that is not what its call is given.
+    /// The operands of an intrinsic, if they differ from those of its call.
     pub(crate) given: FxHashMap<InstId, Vec<Given>>,
-    /// Convergence control tokens are used.
+    /// Whether convergence control tokens are used.
     pub(crate) is_controlled: bool,
 }
 
-/// An argument of an intrinsic that is not called by its name.
+/// An operand of an intrinsic that is not called by its name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Given {
     /// An argument of the call, by position.
@@ -81,7 +81,7 @@ pub(crate) enum Given {
     Number(u32),
 }
 
-/// A variable that tells a thread where it is: its address, its type, and what it says.
+/// A variable that holds the position of a thread: its address, type and meaning.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) address: u64,
@@ -101,20 +101,20 @@ impl BuiltIn {
     }
 }
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Callee {
     Function(usize),
     Intrinsic(Intrinsic),
-    /// The function of this number, which the driver executes.
+    /// The function with this number, which the driver executes.
     Driver(u32),
-    /// Empty inline assembly: nothing happens.
+    /// Empty inline assembly: no effect.
     Nothing,
     Indirect,
     Unknown,
 }
 
-/// Addresses of functions start here, so that they are in no memory.
+/// Addresses of functions start here, outside of all memory.
 const CODE: u64 = 0x7f00_0000_0000;
 
 /// Addresses of blocks start here, by their entry in the module's table.
@@ -142,12 +142,12 @@ impl<'m> Program<'m> {
         Some((self.addresses[&variable.name], self.shapes.store_size(variable.ty)))
     }
 
-    /// Variables that all threads share and that a kernel may write, or those of a workgroup:
+    /// Variables that a kernel may write and that all threads, or those of a workgroup, share:
     /// region, address, size in bytes, name.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (Region, u64, u64, String)> + '_ {
         self.module.variables.iter().filter_map(|variable| {
             let region = Region::of(self.architecture, variable.address_space)?;
-            // Without a target there is one memory, and variables are in the global part of it.
+            // Without a target there is only one memory; variables are in its global part.
             let region = if region == Region::Generic { Region::Global } else { region };
             let address = *self.addresses.get(&variable.name)?;
             if self.built_ins.iter().any(|of_thread| of_thread.address == address) {
@@ -183,7 +183,7 @@ impl<'m> Program<'m> {
         self.by_name.get(&GlobalName::Named(symbol)).copied()
     }
 
-    /// The number of a function that is called so.
+    /// The number of the function with this name.
     pub(crate) fn number_of(&self, name: GlobalName) -> Option<usize> {
         self.by_name.get(&name).copied()
     }
@@ -201,8 +201,8 @@ impl<'m> Program<'m> {
         Some((code.cfg.as_ref()?, code.cycles.as_ref()?))
     }
 
-    /// Replaces the cycle hierarchy under which threads of a function converge; it has to be one of
-    /// its graph.
+    /// Replaces the cycle hierarchy that determines convergence in a function; it must be a
+    /// hierarchy of its graph.
     pub fn set_hierarchy(&mut self, number: usize, cycles: Cycles) {
         self.functions[number].cycles = Some(cycles);
     }
@@ -211,8 +211,8 @@ impl<'m> Program<'m> {
         &self.module.context
     }
 
-    /// The variable of workgroup memory that has an address, and how far in it that is. None for
-    /// what a launch sizes.
+    /// The variable of workgroup memory at an address, and the offset in it. None for memory whose
+    /// size a launch states.
     #[must_use]
     pub fn workgroup_variable(&self, address: u64) -> Option<(GlobalName, u64)> {
         let shared = self.module.variables.iter().filter(|variable| {
@@ -224,7 +224,7 @@ impl<'m> Program<'m> {
         })
     }
 
-    /// Workgroup memory for a launch that asks for so many bytes beyond the variables.
+    /// Workgroup memory for a launch that requests this many bytes beyond the variables.
     pub(crate) fn workgroup_memory(&self, dynamic: u64) -> Result<Segment, FaultKind> {
         let mut shared = self.shared.clone();
         if self.follows_undef() {
@@ -256,7 +256,7 @@ impl<'m> Program<'m> {
         (taken.function == function.header.name).then_some(taken.block)
     }
 
-    /// The memory that pointers of a type (or lanes of it) lead to.
+    /// The region that pointers of a type (or lanes of it) refer to.
     pub(crate) fn region(&self, ty: Type) -> Result<Region, FaultKind> {
         match *self.shapes.of(ops::lane(&self.shapes, ty)) {
             Shape::Ptr { space, .. } => Region::of(self.architecture, space)
@@ -265,12 +265,12 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// How far an atomic access or a fence with this scope reaches.
+    /// The reach of an atomic access or a fence with this scope.
     pub(crate) fn reach(&self, scope: SyncScope) -> Reach {
         Reach::of_scope(self.context().bytes(scope.0), self.architecture)
     }
 
-    /// Whether an atomic access or a fence reaches less than all of a launch.
+    /// Whether any atomic access or fence reaches less than the whole launch.
     #[must_use]
     pub fn has_narrow_scopes(&self) -> bool {
         let is_narrow = |data: &InstData| match data.opcode {

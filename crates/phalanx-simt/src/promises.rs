@@ -1,5 +1,5 @@
-//! What programs promise of values besides the flags of operations: attributes of parameters and
-//! results, and what is attached to loads and calls.
+//! Checks promises about values besides the flags of operations: attributes of parameters and
+//! results, and metadata of loads and calls.
 //!
 //! | promise | where | broken |
 //! |---|---|---|
@@ -12,10 +12,10 @@
 //! is poison, so no pass may move it to where that can be. Source: LLVM 22, *Language Reference*,
 //! parameter attributes and metadata.
 //!
-//! Only programs that follow `undef` are held to it ([`Program::follow_undef`]), others run on.
-//! Where a promise is about null, address spaces with another null than zero are left out.
+//! Only programs that follow `undef` are checked ([`Program::follow_undef`]). Promises about null
+//! are not checked in address spaces whose null is not zero.
 //!
-//! Invariant: a value is never made better.
+//! Invariant: a check never makes a value more defined.
 
 use phalanx_ir::{
     Const, Function, InstId, Type,
@@ -35,7 +35,7 @@ use crate::{
 type Result<T> = std::result::Result<T, FaultKind>;
 
 impl Program<'_> {
-    /// An argument of a call, held to what the call and the callee promise of it.
+    /// An argument of a call, checked against the promises of the call and the callee.
     pub(crate) fn promised_argument(
         &self,
         caller: &Function,
@@ -55,7 +55,8 @@ impl Program<'_> {
         Ok(value)
     }
 
-    /// The result of a load or call, held to what the instruction and the callee promise of it.
+    /// The result of a load or call, checked against the promises of the instruction and the
+    /// callee.
     pub(crate) fn promised_result(
         &self,
         function: &Function,
@@ -119,7 +120,7 @@ impl Program<'_> {
     }
 
     fn not_null(&self, ty: Type, value: Value) -> Value {
-        // Address 0 of shared and private memory of AMD GPUs is one like others.
+        // Address 0 of shared and private memory of AMD GPUs is an ordinary address.
         let has_zero = |region: Region| self.apertures.null(region) == 0;
         match value {
             Value::Bits(0) if self.region(ty).is_ok_and(has_zero) => Value::Poison,
@@ -128,8 +129,8 @@ impl Program<'_> {
         }
     }
 
-    /// A value, poison in lanes that are in none of the ranges. A range that ends where it begins
-    /// is all numbers.
+    /// A value, with poison in lanes outside of all ranges. A range that ends where it begins
+    /// contains all numbers.
     fn in_ranges(&self, ranges: &[(Const, Const)], value: Value) -> Result<Value> {
         let mut known = Vec::new();
         for &(low, high) in ranges {

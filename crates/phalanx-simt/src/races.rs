@@ -5,32 +5,33 @@
 //! is the usual closure of
 //!
 //! - the order within a thread;
-//! - barriers of workgroups and waves: all that their threads did before comes before all that they
-//!   do after; of split ones, what comes before the arrivals of a phase comes before what follows
-//!   the waits for it;
-//! - an atomic access that reads, with acquire ordering or before an acquire fence of its thread,
-//!   what an atomic access wrote with release ordering or after a release fence of its thread, or
-//!   what atomic read-modify-writes made of that (C++ memory model, "release sequence").
+//! - barriers of workgroups and waves: everything their threads did before happens before
+//!   everything they do after. For split barriers, actions before the arrivals of a phase happen
+//!   before actions behind the waits for it;
+//! - an atomic read that acquires (by its ordering, or by a later acquire fence of its thread). It
+//!   is ordered after the atomic write that it reads from if that write releases (by its ordering,
+//!   or by an earlier release fence). Atomic read-modify-writes in between pass the release on (C++
+//!   memory model, "release sequence").
 //!
-//! Two atomic accesses race all the same if they do not [include](crate::reach) each other, and one
-//! orders after another only what includes it: of a fence and the access behind it what counts is
-//! the narrower one.
+//! Two atomic accesses race, too, if their scopes do not [include](crate::reach) each other, and
+//! one synchronises only with operations that it includes. Of a fence and the access that belongs
+//! to it, the narrower scope counts.
 //!
-//! An execution is watched in the order in which the interpreter runs it, which is sequentially
-//! consistent, and races are those of that execution: another schedule may have others.
+//! The watch sees one execution, in the order in which the interpreter runs it, which is
+//! sequentially consistent. It reports the races of that execution; another schedule may have
+//! others.
 //!
-//! The algorithm is that of vector clocks after Mattern and Fidge, with accesses as *epochs*
-//! (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI 2009): a
-//! thread numbers its stretches between releases, and knows of each thread up to which stretch all
-//! happened before now. For each byte the accesses are kept that something later may race with. One
-//! is dropped when a later one covers it: whatever races with the first then races with the second.
-//! So an access is found to race exactly if it does; of the earlier accesses it races with, some
-//! are named.
+//! The algorithm uses vector clocks after Mattern and Fidge, with accesses as *epochs* (Flanagan
+//! and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI 2009). Each thread
+//! divides its execution at releases into numbered stretches. Its clock holds, for each thread, the
+//! last stretch that happened before now. For each byte, the watch keeps the accesses that a later
+//! access may race with. It drops an access when a later one covers it: any access that races with
+//! the first then also races with the second. So the watch reports an access as racing exactly if
+//! it races, but names only some of its partners.
 //!
-//! Cost: O(accesses kept of the byte) per byte accessed, one unless accesses are atomic or race or
-//! only read; O(threads) per release. Clocks are shared until a thread acquires something of its
-//! own. Where scopes are heeded, more is kept apart: O(threads) clocks for each place that is
-//! released to.
+//! Cost: O(accesses kept for the byte) per accessed byte. That is one, unless accesses are atomic,
+//! race, or only read. O(threads) per release. Threads share clocks until they acquire something of
+//! their own. With scopes, O(threads) clocks are kept for each place that is released to.
 
 use std::rc::Rc;
 
@@ -74,48 +75,47 @@ pub struct Race {
     pub count: u64,
 }
 
-/// Watches a launch for races. Launches on the same memory are ordered: each has a watch of its
-/// own.
+/// Watches a launch for races. Launches on the same memory are ordered, so each launch needs its
+/// own watch.
 #[derive(Debug, Default)]
 pub struct Races {
     threads: Vec<Thread>,
-    /// Whether scopes are heeded; else all are as wide as the launch.
+    /// Whether scopes count; otherwise every operation reaches the whole launch.
     has_scopes: bool,
-    /// Only memory of workgroups is watched, and writes of one value there do not race.
+    /// Whether only memory of workgroups is watched; there, two writes of one value do not race.
     is_of_workgroups: bool,
     bytes: FxHashMap<(Space, u64), Accesses>,
-    /// What an acquire of the value at an address is ordered after.
+    /// What an acquire of the value at an address synchronises with.
     released: FxHashMap<(Space, u64), Releases>,
-    /// What those who wait at a split barrier are ordered after: of each barrier the last two
+    /// What threads that wait at a split barrier synchronise with: for each barrier, the last two
     /// phases.
     arrived: FxHashMap<(bool, u32, u64), (u64, Clock)>,
     found: Vec<Race>,
-    /// Of the two instructions, functions included.
+    /// Races by their two instructions and functions.
     by_place: FxHashMap<[(usize, InstId); 2], usize>,
 }
 
 /// Global memory, or the memory of a workgroup.
 type Space = u32;
 
-/// By thread, the last stretch that happened before; none where it is too short.
+/// For each thread, the last stretch that happened before; threads beyond the end have none.
 type Clock = Rc<Vec<u32>>;
 
 #[derive(Clone, Debug)]
 struct Thread {
-    /// The stretch that it is in, from 1.
+    /// Its current stretch, from 1.
     stretch: u32,
     home: Home,
-    /// What happened before, itself apart.
+    /// What happened before, not counting the thread itself.
     before: Clock,
-    /// What the last release fences released, each with how far it reaches.
+    /// What the last release fences released, and the reach of each.
     fences: SmallVec<[(Reach, Clock); 1]>,
-    /// Releases that relaxed reads have seen and a later acquire fence acquires, by the reach of
-    /// the read.
+    /// Releases that relaxed reads have seen, by the reach of the read; a later acquire fence
+    /// acquires them.
     pending: SmallVec<[(Reach, Releases); 1]>,
 }
 
-/// What was released to a place, kept apart by who did and how far that reaches, where scopes are
-/// heeded.
+/// Releases to a place. With scopes, they are kept apart by thread and reach.
 #[derive(Clone, Debug, Default)]
 struct Releases(SmallVec<[Release; 1]>);
 
@@ -127,7 +127,7 @@ struct Release {
 }
 
 impl Releases {
-    /// Adds one. A later one of the same thread has all that an earlier one has.
+    /// Adds a release. A later release of the same thread includes its earlier ones.
     fn add(&mut self, new: Release) {
         let same = |old: &&mut Release| old.home == new.home && old.reach == new.reach;
         match self.0.iter_mut().find(same) {
@@ -136,7 +136,7 @@ impl Releases {
         }
     }
 
-    /// What one acquires that reaches so far.
+    /// What an acquire with this reach synchronises with.
     fn acquired(&self, home: &Home, reach: Reach) -> Clock {
         let mut all = Clock::default();
         for release in &self.0 {
@@ -148,7 +148,7 @@ impl Releases {
     }
 }
 
-/// Accesses of a byte that a later one may race with.
+/// Accesses of a byte that later ones may race with.
 #[derive(Clone, Debug, Default)]
 struct Accesses(SmallVec<[Kept; 2]>);
 
@@ -165,7 +165,7 @@ impl Thread {
         self.before.get(thread as usize).is_some_and(|&seen| stretch <= seen)
     }
 
-    /// Ends a stretch: what is ordered after it.
+    /// Ends a stretch, and returns what synchronises with its end.
     fn release(&mut self, number: u32) -> Clock {
         let mut all = Vec::clone(&self.before);
         raise(&mut all, number, self.stretch);
@@ -204,13 +204,13 @@ fn releases(ordering: Ordering) -> bool {
 }
 
 impl Races {
-    /// A watch that has seen nothing, and takes all scopes to be as wide as the launch.
+    /// A watch for one launch, in which every operation reaches the whole launch.
     #[must_use]
     pub fn new() -> Races {
         Races::default()
     }
 
-    /// A watch that has seen nothing, and heeds scopes.
+    /// A watch for one launch that takes scopes into account.
     #[must_use]
     pub fn with_scopes() -> Races {
         Races { has_scopes: true, ..Races::default() }
@@ -218,8 +218,8 @@ impl Races {
 
     /// The same for memory of workgroups alone, where two writes of one value are no race.
     ///
-    /// Atomic accesses of global memory are heeded for what they order. Cheaper where kernels
-    /// access more global memory than memory of workgroups.
+    /// Atomic accesses of global memory still synchronise. Cheaper if kernels mostly access global
+    /// memory.
     #[must_use]
     pub fn of_workgroups(self) -> Races {
         Races { is_of_workgroups: true, ..self }
@@ -231,12 +231,13 @@ impl Races {
         &self.found
     }
 
-    /// The stretch that a thread is in now, to ask [`Races::is_before`] about later.
+    /// The current stretch of a thread, for a later [`Races::is_before`].
     pub fn stretch(&mut self, thread: u32) -> u32 {
         self.thread(thread).stretch
     }
 
-    /// Whether what a thread did in a stretch happens before what another, or it, does now.
+    /// Whether the actions of a thread in a stretch happen before the current actions of another
+    /// thread, or its own.
     #[must_use]
     pub fn is_before(&self, thread: u32, stretch: u32, now: u32) -> bool {
         let seen = || self.threads.get(now as usize).is_some_and(|at| at.saw(stretch, thread));
@@ -259,7 +260,7 @@ impl Races {
         &mut self.threads[number]
     }
 
-    /// An access; whether it races with an earlier one.
+    /// Records an access; returns whether it races with an earlier one.
     fn record(&mut self, party: Party, space: Space, access: &Access) -> bool {
         let place = (space, access.address);
         let reach = self.reach(access.reach);
@@ -293,7 +294,7 @@ impl Races {
         if self.has_scopes { reach } else { Reach::Device }
     }
 
-    /// What an acquire of the value that is written now is ordered after.
+    /// What an acquire of the value that is now written synchronises with.
     fn publish(&mut self, party: Party, place: (Space, u64), access: &Access, reach: Reach) {
         let thread = self.thread(party.thread);
         let home = thread.home;
@@ -302,12 +303,12 @@ impl Races {
             true => thread.fences.clone(),
             false => SmallVec::new(),
         };
-        // What modifies a value passes on what it was released with.
+        // A read-modify-write passes on the releases of the value.
         let continues = party.is_atomic && access.kind == AccessKind::Modify;
         if !continues {
             self.released.remove(&place);
         }
-        // Who releases makes no difference where everything reaches everybody.
+        // If every operation reaches every thread, the releasing thread does not matter.
         let home = if self.has_scopes { home } else { Home::default() };
         for (of_fence, clock) in own {
             let new = Release { home, reach: reach.min(of_fence), clock };
@@ -339,8 +340,9 @@ impl Races {
             if conflicts && !is_ordered {
                 raced.push(earlier);
             }
-            // Later accesses that race with the earlier one race with this one. Of two that are
-            // atomic, who does not include the earlier one has to not include this one either.
+            // Later accesses that race with the earlier one also race with this one. If both are
+            // atomic, a thread that does not include the earlier one must not include this one
+            // either.
             let reaches_no_further =
                 !self.has_scopes || earlier.thread == party.thread && new.reach <= kept.reach;
             let is_covered = is_ordered
@@ -373,14 +375,14 @@ impl Races {
                 let acquired = pending.acquired(&thread.home, reach.min(*of_access));
                 join(&mut thread.before, &acquired);
             }
-            // A fence that reaches further may follow, and acquire more.
+            // A fence with a wider reach may follow, and acquire more.
             if reach == Reach::Device {
                 thread.pending.clear();
             }
         }
         if releases(ordering) {
             let clock = thread.release(number);
-            // One that reaches as far or further says all that this one is asked about.
+            // The new fence replaces those with the same or a narrower reach.
             thread.fences.retain(|(of, _)| *of > reach);
             thread.fences.push((reach, clock));
         }
@@ -442,7 +444,7 @@ impl Observer for Races {
 
     fn arrive(&mut self, number: u32, phase: Phase) {
         let own = self.thread(number).release(number);
-        // Who waits for a phase has done so before the next but one begins.
+        // A thread waits for a phase before the next but one begins.
         let slot = (phase.is_cluster, phase.instance, phase.number % 2);
         let arrived = self.arrived.entry(slot).or_default();
         if arrived.0 != phase.number {

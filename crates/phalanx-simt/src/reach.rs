@@ -1,4 +1,4 @@
-//! How far an atomic access or a fence reaches: among which threads it synchronises.
+//! The reach of an atomic access or a fence: the threads among which it synchronises.
 //!
 //! LLVM names the threads in `syncscope("...")`, and each target has names of its own:
 //!
@@ -10,9 +10,9 @@
 //! | the cluster | `cluster` | `cluster` | |
 //! | the device | `agent`, none | `device`, none | `device`, none |
 //!
-//! AMDGPU's names with `-one-as` order accesses of one address space only; they are taken for those
-//! without. A name that is not known is taken for the device: a race may be missed then, none is
-//! made up. There is one device in a launch, so "system" is the same.
+//! AMDGPU's names with `-one-as` order accesses of one address space only; they are treated like
+//! those without the suffix. An unknown name means the device: then a race may be missed, but no
+//! false race is reported. There is one device in a launch, so "system" is the same.
 //!
 //! Two operations *include* each other if each one's thread is among the threads that the other
 //! reaches (PTX ISA 8.x, "Scope" and "Morally strong operations"; HSA PRM 1.2, 6.2.1).
@@ -38,7 +38,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// By the name of LLVM's scope; empty for the default one.
+    /// The reach for the name of an LLVM scope; an empty name is the default scope.
     #[must_use]
     pub fn of_scope(name: &[u8], architecture: Architecture) -> Reach {
         let name = name

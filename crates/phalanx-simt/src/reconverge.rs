@@ -2,11 +2,11 @@
 //!
 //! # What
 //!
-//! Threads of a wave that are together go one *path*. Where some of them go another way than the
-//! others, at the end of block `B`, each side is a path of its own until it comes to `join(B)`, the
-//! immediate post-dominator of `B` ([`Joins`]); there the sides are one path again. A branch whose
-//! sides do not join in the function joins where the call returns. Paths of a wave run one at a
-//! time: a side runs, with all that it parts into, before the next one begins.
+//! Threads of a wave that are together follow one *path*. If they take different edges at the end
+//! of block `B`, each side becomes a path of its own until it reaches `join(B)`, the immediate
+//! post-dominator of `B` ([`Joins`]). There the sides become one path again. If the sides do not
+//! join in the function, they join where the call returns. Paths of a wave run one at a time: a
+//! side and all paths that it separates into run before the next side begins.
 //!
 //! ```text
 //!      D        threads 0 and 1 part at D. 0 runs A and waits at J; 1 runs B; then both run J.
@@ -19,27 +19,28 @@
 //!
 //! # The key of an instance
 //!
-//! As under maximal convergence ([`crate::convergence`]), a thread's past alone says with whom it
-//! is together. A branch execution `b` is *open* until its thread comes to `join(b)`. With `P` the
-//! execution of the block before,
+//! As under maximal convergence ([`crate::convergence`]), the past of a thread determines which
+//! threads it is together with. A branch execution `b` is *open* until its thread reaches
+//! `join(b)`. With `P` the previous block execution,
 //!
 //! ```text
-//! key(X) = (X, key(b))   if X = join(b) for open branch executions, b the first of them
+//! key(X) = (X, key(b))   if X = join(b) for open branch executions; b is the first of them
 //! key(X) = (X, key(P))   otherwise; (X, the call) if there is no P
 //! ```
 //!
-//! and threads of a wave are together where their keys are equal. A branch that all take the same
-//! way may count as open: no other path has its keys. Keys are the nodes of a tree; what is open at
-//! a node follows from the node, so the stack of a thread is a list through the tree.
+//! and threads of a wave are together if their keys are equal. A branch that all threads take to
+//! one side may count as open: no other path has its keys. Keys are the nodes of a tree. A node
+//! determines its open branches, so the stack of a thread is a list through the tree.
 //!
-//! # Who waits for whom
+//! # Which threads wait
 //!
-//! A thread *can reach* an instance if it stands in an instance from which the key descends, or if
-//! the key descends from the join of one of its open branches. A thread at an instance that another
-//! one can reach waits: sides wait at their join, calls for all who made them. Of the instances
-//! that nobody else can reach, the first one in the order in which sides were found runs.
+//! A thread *can reach* an instance if the key of the instance descends from the thread's current
+//! instance, or from the join of one of its open branches. A thread waits at an instance that
+//! another thread can reach: sides wait at their join, and calls wait for all threads that made
+//! them. Of the instances that no other thread can reach, the first one in the order in which sides
+//! were found runs.
 //!
-//! Cost: O(log depth) per question, with a pointer from each key to an ancestor far away (Myers,
+//! Cost: O(log depth) per query, with a pointer from each key to a distant ancestor (Myers,
 //! *An applicative random-access stack*, 1983).
 
 use phalanx_graph::{Joins, Node};
@@ -56,9 +57,9 @@ use crate::{
 struct Place {
     depth: u32,
     parent: Key,
-    /// An ancestor far away.
+    /// A distant ancestor.
     far: Key,
-    /// The innermost open branch when the instance begins: where it joins, and its key.
+    /// The innermost open branch when the instance begins: its join, and its key.
     open: Option<(Node, Key)>,
 }
 
@@ -67,7 +68,7 @@ struct Place {
 pub(crate) struct Paths {
     /// By number of the key; none for keys of tokens.
     places: Vec<Option<Place>>,
-    /// By function, as they are asked for.
+    /// By function, computed on demand.
     joins: Vec<Option<Joins>>,
 }
 
@@ -77,7 +78,7 @@ impl Paths {
         self.places.get(key.number() as usize).copied().flatten().unwrap_or(root)
     }
 
-    /// Puts a key into the tree, below another one; once.
+    /// Adds a key to the tree, below its parent; once.
     fn insert(&mut self, key: Key, parent: Key, open: Option<(Node, Key)>) {
         let at = key.number() as usize;
         if self.places.len() <= at {
@@ -92,7 +93,7 @@ impl Paths {
         }
     }
 
-    /// The ancestor of a key that is so deep, or the key itself; none if that is less deep.
+    /// The ancestor of a key at this depth, or the key itself; none if the key is less deep.
     fn ancestor(&self, mut key: Key, depth: u32) -> Option<Key> {
         loop {
             let place = self.place(key);
@@ -120,8 +121,7 @@ impl Paths {
         self.joins[function].as_ref()?.of(branch)
     }
 
-    /// A thread enters the block in which its innermost frame stands, from another one or by a
-    /// call.
+    /// Sets the key of a thread that enters a block, from another one or by a call.
     pub(crate) fn enter(
         &mut self,
         program: &Program<'_>,
@@ -136,7 +136,7 @@ impl Paths {
             open = self.place(parent).open;
             let is_branch = program.graph(function).is_some_and(|(cfg, _)| cfg.is_branch(from));
             let join = if is_branch { self.join(program, function, from) } else { None };
-            // Who joins at the same block as those of a branch before joins with those.
+            // A branch that joins at the same block as an open one before it joins with that one.
             if let Some(join) = join
                 && open.is_none_or(|(at, _)| at != join)
             {
@@ -152,7 +152,7 @@ impl Paths {
         frame.now = key;
     }
 
-    /// The call that a thread's latest frame is in, made by the frame below it.
+    /// The key of the call that made a thread's innermost frame.
     pub(crate) fn enter_call(
         &mut self,
         program: &Program<'_>,
@@ -192,7 +192,7 @@ impl Paths {
                     Some(_) => None,
                 };
                 let Some(wanted) = wanted else { return true };
-                // A frame below the top is in the middle of its instruction.
+                // A frame below the top is in the middle of a call instruction.
                 let body = &program.code(frame.code).body;
                 let is_top = position + 1 == thread.frames.len();
                 let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
@@ -214,14 +214,14 @@ impl Paths {
         })
     }
 
-    /// The instance whose threads run, of the threads of a wave that have not ended.
+    /// The instance that runs, of the live threads of a wave.
     pub(crate) fn running<'t>(
         &self,
         program: &Program<'_>,
         keys: &Keys,
         threads: impl Iterator<Item = &'t Thread>,
     ) -> Option<Key> {
-        // One for each instance: others there can reach what it can.
+        // One thread for each instance: the others can reach the same instances.
         let mut places: Vec<(&Thread, (Key, InstId))> = Vec::new();
         for thread in threads {
             if let Some(top) = thread.top()
@@ -238,7 +238,7 @@ impl Paths {
         first.map(|(key, _)| key).reduce(|a, b| if self.is_before(b, a) { b } else { a })
     }
 
-    /// Whether a key comes first, side by side in the order in which sides were found.
+    /// Whether a key comes first, in the order in which sides were found.
     fn is_before(&self, a: Key, b: Key) -> bool {
         let depth = self.place(a).depth.min(self.place(b).depth);
         let (Some(mut one), Some(mut other)) = (self.ancestor(a, depth), self.ancestor(b, depth))

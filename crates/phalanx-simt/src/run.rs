@@ -17,8 +17,7 @@ use crate::{
 /// Runs a kernel to its end.
 ///
 /// # Errors
-/// A thread cannot go on, threads hang at barriers, the fuel is spent, or the launch makes no
-/// sense.
+/// A thread cannot continue, threads hang at barriers, the fuel is spent, or the launch is invalid.
 pub fn run(
     program: &Program<'_>,
     function: &str,
@@ -57,8 +56,7 @@ pub fn run(
                 Value::Bits(shared.allocate(*size, 16).map_err(setup)?.into())
             }
             Arg::Value(value) => {
-                // What the caller points to is passed by value: it lies in memory that all threads
-                // read.
+                // The argument is passed by value: it lies in memory that all threads read.
                 match attributes.type_of(AttrKind::ByVal).or(attributes.type_of(AttrKind::ByRef)) {
                     Some(inner) if value.elements().is_some() => {
                         let size = program.shapes.store_size(inner);
@@ -85,10 +83,11 @@ pub fn run(
     schedule::run(program, code, launch, geometry, &args, &shared, packets, memory, observer)
 }
 
-/// The dispatch packet and the implicit arguments of AMDGPU kernels, where extents are read from.
+/// The dispatch packet and the implicit arguments of AMDGPU kernels, from which kernels read
+/// extents.
 ///
-/// Up to version 4 of code objects the implicit arguments begin with the offsets of the grid, which
-/// are 0, and have no extents.
+/// Up to code object version 4, the implicit arguments begin with the offsets of the grid, which
+/// are 0, and contain no extents.
 fn packets(
     program: &Program<'_>,
     geometry: &Geometry,
@@ -113,8 +112,7 @@ fn packets(
         packet[4 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
         let (is_whole, threads) = (last[d] == block[d], (grid[d] - 1) * block[d] + last[d]);
         packet[12 + 4 * d..][..4].copy_from_slice(&threads.to_le_bytes());
-        // Workgroups that are whole, their extent, and the extent of one that is not, if there is
-        // one.
+        // The number of whole workgroups, and the extent of a partial one, if there is any.
         let (count, remainder) = if is_whole { (grid[d], 0) } else { (grid[d] - 1, last[d]) };
         implicit[4 * d..][..4].copy_from_slice(&count.to_le_bytes());
         implicit[12 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());

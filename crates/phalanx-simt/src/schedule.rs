@@ -1,19 +1,20 @@
-//! Who advances when, which groups are complete, and which barriers are satisfied.
+//! Schedules a launch: which thread advances, which groups are complete, and which barriers open.
 //!
-//! Threads advance in turns until they stand before an operation that concerns others. The threads
-//! of a wave that stand before the same operation in the same converged execution are a *group*; it
-//! is complete, and performs the operation, when no other live thread of the wave can still come
-//! there ([`Keys::can_reach`]). What happens before what in terms of convergence has no cycles, so
+//! Threads advance in turns until they stand before an operation that involves other threads. The
+//! threads of a wave that stand before the same operation in the same converged execution are a
+//! *group*. The group is complete, and performs the operation, when no other live thread of the
+//! wave can reach it ([`Keys::can_reach`]). The order of converged executions has no cycles, so
 //! some group is complete unless threads wait for a barrier.
 //!
-//! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number,
-//! wherever it stands in the code; with a count, when waves of so many threads have come to it. Of
-//! the barriers that count arrivals see `split`. When nobody can advance and no group is complete,
-//! threads hang.
+//! A barrier opens when all threads of the workgroup that have not ended wait at a barrier of the
+//! same number, wherever it stands in the code. A barrier with a count opens when waves with that
+//! many threads have come to it. Barriers that count arrivals are in `split`. If no thread can
+//! advance and no group is complete, threads hang.
 //!
 //! On a machine that reconverges at post-dominators ([`crate::reconverge`]) groups have other keys,
-//! and one path of a wave runs at a time. Barriers still wait for all threads, so one that part of
-//! a wave comes to hangs: the path that waits keeps the others of its wave from running.
+//! and one path of a wave runs at a time. Barriers still wait for all threads. So a barrier that
+//! only a part of a wave reaches hangs: the waiting path keeps the other paths of its wave from
+//! running.
 
 use phalanx_graph::Reconvergence;
 use phalanx_ir::{BlockId, InstFlags, InstId, Opcode, ValueKind, inst::Ordering};
@@ -43,7 +44,7 @@ mod barriers;
 mod work_groups;
 
 mod rand_like {
-    //! A sequence of numbers that looks random (splitmix64).
+    //! A pseudorandom sequence of numbers (splitmix64).
 
     #[derive(Clone, Debug)]
     pub(super) struct Sequence(pub(super) u64);
@@ -63,7 +64,7 @@ mod rand_like {
 #[derive(Clone, Debug)]
 enum State {
     Running,
-    /// Stands before an operation.
+    /// It stands before a group operation.
     Waiting {
         group: Group,
         key: Key,
@@ -78,15 +79,15 @@ struct Seat {
     private: Segment,
     /// How many more blocks it may execute, this one included.
     blocks: Option<u32>,
-    /// Whether it went to another block, call or state since groups were looked at: only that
-    /// changes what it can still reach.
+    /// Whether it entered another block, call or state since groups were checked: only that changes
+    /// which instances it can reach.
     has_moved: bool,
 }
 
 struct Run<'a, 'o> {
     program: &'a Program<'a>,
     keys: Keys,
-    /// Where threads reconverge at post-dominators.
+    /// The paths of waves, if threads reconverge at post-dominators.
     paths: Option<Paths>,
     memory: &'a mut Memory,
     observer: &'o mut dyn Observer,
@@ -98,7 +99,7 @@ struct Run<'a, 'o> {
     frozen: Frozen,
     geometry: Geometry,
     splits: Splits,
-    /// Where each thread stood when it came to a barrier that counts arrivals: calls, then the
+    /// The place of each thread when it came to a barrier that counts arrivals: calls, then the
     /// barrier.
     arrived: FxHashMap<u32, Vec<Place>>,
 }
@@ -171,7 +172,7 @@ pub(crate) fn run(
             let before = run.report;
             run.turn(seats, shared, launch, &mut random)?;
             run.release(seats, launch.wave as usize)?;
-            // Others may have opened it, whose turn came later.
+            // Threads with a later turn may have opened it.
             progress |= run.release_splits(seats)? || run.report != before;
             live |= seats.iter().any(|seat| !matches!(seat.state, State::Ended));
         }
@@ -190,7 +191,7 @@ impl Run<'_, '_> {
         self.tell_block(seat, None);
     }
 
-    /// A thread enters the block in which it stands.
+    /// Records that a thread enters the block in which it stands.
     fn enter(&mut self, thread: &mut Thread, from: Option<BlockId>) {
         let Some(frame) = thread.frames.last_mut() else { return };
         match &mut self.paths {
@@ -207,7 +208,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The instance of each wave whose threads run; none where all may.
+    /// The instance of each wave that may run; none if all may.
     fn running(&self, seats: &[Seat], wave: usize) -> Vec<Option<Key>> {
         let Some(paths) = &self.paths else { return Vec::new() };
         let of = |seats: &[Seat]| {
@@ -353,7 +354,7 @@ impl Run<'_, '_> {
             }
             Step::Group(group) => {
                 let token = self.control_token(&seat.thread).map_err(fault)?;
-                // Machines with a stack know nothing of tokens.
+                // A machine with a stack of masks ignores tokens.
                 let token = token.filter(|_| self.paths.is_none());
                 let key = token.and_then(|token| self.keys.of_token(&token)).unwrap_or(key);
                 seat.state = State::Waiting { group, key, inst };
@@ -392,11 +393,11 @@ impl Run<'_, '_> {
             (_, Some((_, reach))) => reach,
             _ => self.program.reach(data.mem().scope()),
         };
-        // The two of an access that is told as one touch the same bytes.
+        // A read-modify-write is reported as one access: both parts touch the same bytes.
         for touched in if kind.is_some() { &touched[..touched.len().min(1)] } else { touched } {
             let &Touched { region, address, size, is_store, changes } = touched;
             let kind = kind.unwrap_or(if is_store { AccessKind::Store } else { AccessKind::Load });
-            // PTX: a volatile access is a relaxed one of all the system.
+            // PTX: a volatile access is a relaxed one with system scope.
             let is_relaxed = self.program.architecture == Architecture::Nvptx
                 && matches!(data.opcode, Opcode::Load | Opcode::Store)
                 && data.flags.contains(InstFlags::VOLATILE)
@@ -431,7 +432,7 @@ impl Run<'_, '_> {
         self.token_in(thread.top())
     }
 
-    /// The same of the call that began the innermost frame.
+    /// The same for the call that began the innermost frame.
     fn call_token(&self, thread: &Thread) -> Result<Option<Value>, FaultKind> {
         self.token_in(thread.frames.iter().rev().nth(1))
     }
@@ -465,7 +466,7 @@ impl Run<'_, '_> {
         self.observer.meet(&threads);
     }
 
-    /// Tells with which masks lanes come, and which live lanes of their wave do not come.
+    /// Reports the masks of lanes, and the live lanes of their wave that are absent.
     fn tell_masks(
         &mut self,
         seats: &[Seat],
@@ -513,7 +514,7 @@ impl Run<'_, '_> {
             return Ok(());
         }
         seats.iter_mut().for_each(|seat| seat.has_moved = false);
-        // By execution and instruction, in order, so that results do not depend on hashing.
+        // Sorted by execution and instruction, so that results do not depend on hashing.
         let mut groups: Vec<((Key, InstId), Vec<usize>)> = Vec::new();
         for (index, seat) in seats.iter().enumerate() {
             let State::Waiting { group: Group::Collective(_), key, inst } = seat.state else {
@@ -576,9 +577,9 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// A thread that waited goes on with what it waited for.
+    /// Lets a waiting thread continue with the result.
     fn resume(&mut self, seat: &mut Seat, result: Value) {
-        // Of an operation with a token, its group is the converged execution.
+        // For an operation with a token, the group is the converged execution.
         let State::Waiting { key, .. } = seat.state else { return };
         seat.state = State::Running;
         seat.has_moved = true;
@@ -589,7 +590,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Who waits where, in order.
+/// The waiting threads by place, in order.
 fn hanging(program: &Program<'_>, groups: &[(Vec<Seat>, Segment)]) -> Vec<Waiting> {
     let mut out: Vec<(Site, Vec<u32>)> = Vec::new();
     for seat in groups.iter().flat_map(|(seats, _)| seats) {

@@ -1,9 +1,9 @@
 //! Sizes, offsets and address spaces of types.
 //!
-//! Sizes follow LLVM's data layout: a type's store size is its bits in bytes, its allocation size
-//! that rounded up to its alignment; members of a structure stand at the next multiple of their
-//! alignment unless it is packed. Vectors are held without padding between lanes. O(types inside),
-//! each looked at once.
+//! Sizes follow LLVM's data layout. The store size of a type is its bits rounded up to bytes; its
+//! allocation size is the store size rounded up to the alignment. Members of a structure start at
+//! the next multiple of their alignment unless it is packed. Vectors have no padding between lanes.
+//! O(types inside), each visited once.
 
 use phalanx_ir::{
     Context, Module, Type, TypeKind,
@@ -13,7 +13,7 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashMap;
 
-/// What a value of a type looks like.
+/// The structure of the values of a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// An integer of this many bits.
@@ -86,7 +86,7 @@ impl FloatKind {
         }
     }
 
-    /// How far the number after one is from one.
+    /// The distance from one to the next greater number.
     #[must_use]
     pub fn epsilon(self) -> f64 {
         match self {
@@ -136,7 +136,8 @@ impl Shapes {
         let mut entries: Vec<Option<Entry>> = vec![None; count];
         let mut is_waiting = vec![false; count];
         for number in 0..count {
-            // What a type holds comes first; a stack, since types nest as deep as the text says.
+            // The parts of a type come first; with an explicit stack, since types may nest
+            // arbitrarily deep.
             let mut stack = vec![Type::from_raw(number as u32)];
             while let Some(&ty) = stack.last() {
                 if entries[ty.raw() as usize].is_some() {
@@ -262,7 +263,7 @@ fn describe(
             Some(StructBody::Fields { packed, fields }) => members(*packed, fields),
             _ => (Shape::None, 0),
         },
-        // Nothing computes with these; where they are in memory is known for those with a size.
+        // No operation computes with these; those with a size still have a place in memory.
         _ => scalar(Shape::None),
     };
     // A structure is padded to its alignment; what is smaller than its alignment is not.

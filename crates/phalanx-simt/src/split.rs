@@ -1,22 +1,22 @@
-//! Barriers that count arrivals, so that arriving and waiting are two operations.
+//! Split barriers, which count arrivals: arriving and waiting are two operations.
 //!
-//! AMD's `s_barrier_signal` and `s_barrier_wait` with the number of the workgroup's barrier, of
-//! which `s_barrier` is both, and PTX's `barrier.cluster.arrive` and `.wait`.
+//! AMD's `s_barrier_signal` and `s_barrier_wait` with the number of the workgroup's barrier
+//! (`s_barrier` does both), and PTX's `barrier.cluster.arrive` and `.wait`.
 //!
-//! **Meaning.** A barrier goes through *phases*. An arrival is counted in the phase that it comes
-//! in. When as many are counted as there are threads, those apart that have ended without arriving,
-//! the phase is over, the count is zero, and the next one begins. Who waits has a *ticket*: the
-//! phase of its last arrival, or if it has not arrived since it waited last, the phase in which it
-//! begins to wait. It goes on when that phase is over.
+//! **Meaning.** A barrier goes through *phases*. An arrival is counted in the current phase. A
+//! phase is over when the count equals the number of threads, not counting threads that ended
+//! without arriving. Then the count is reset and the next phase begins. A waiting thread has a
+//! *ticket*: the phase of its last arrival. If it has not arrived since its last wait, the ticket
+//! is the phase in which it begins to wait. It continues when that phase is over.
 //!
-//! So if each thread alternates between arriving and waiting, no thread goes on before all have
+//! So if each thread alternates between arriving and waiting, no thread continues before all have
 //! arrived. If a thread does not alternate, its extra arrivals are counted in place of those of
 //! other threads, as in hardware. PTX calls that undefined. A phase that ends *early*, before all
-//! threads have arrived, is reported. Who waits without having arrived waits for others to arrive
-//! without it.
+//! threads have arrived, is reported. A thread that waits without having arrived waits until enough
+//! others arrive without it.
 //!
-//! Threads are counted, not waves: like other barriers here, one is not passed for those of a wave
-//! that have gone elsewhere.
+//! The barrier counts threads, not waves. As with other barriers here, arriving threads do not
+//! stand in for threads of their wave that took another path.
 //!
 //! Source: AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_SIGNAL`, `S_BARRIER_WAIT`; *PTX
 //! ISA*, `barrier.cluster`.
@@ -27,13 +27,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::observe::Phase;
 
-/// What an operation does.
+/// A half of the barrier, or both.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Half {
-    /// Arrives. Unless it is relaxed, what the thread did before comes before what others do who
-    /// wait.
+    /// Arrives. Unless it is relaxed, earlier actions of the thread happen before later actions of
+    /// threads that wait.
     Arrive { relaxed: bool },
-    /// Arrives, and says whether the wave is the first of the phase.
+    /// Arrives, and returns whether the wave is the first of the phase.
     ArriveFirst,
     /// Waits.
     Wait,
@@ -41,12 +41,12 @@ pub(crate) enum Half {
     Both,
 }
 
-/// Whose barrier it is.
+/// The threads of the barrier.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
-    /// The workgroup's, of a call without arguments or of one whose first is -1.
+    /// The workgroup: a call without arguments, or with -1 as the first.
     Workgroup,
-    /// The cluster's.
+    /// The cluster.
     Cluster,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Extent {
 pub(crate) struct Split {
     pub(crate) extent: Extent,
     pub(crate) half: Half,
-    /// Whether the first argument, if there is one, says which barrier it is.
+    /// Whether the first argument, if there is one, is the number of the barrier.
     pub(crate) has_number: bool,
 }
 
@@ -69,43 +69,43 @@ struct Barrier {
     phase: u64,
     count: u32,
     arrived: FxHashSet<u32>,
-    /// Who arrived by [`Half::Both`].
+    /// Threads that arrived by [`Half::Both`].
     whole: FxHashSet<u32>,
     /// The wave that came first: workgroup and number.
     first: Option<(u32, u32)>,
-    /// Who has ended.
+    /// Threads that have ended.
     ended: FxHashSet<u32>,
 }
 
-/// Why a thread may go on.
+/// The condition for a waiting thread to continue.
 #[derive(Copy, Clone, Debug)]
 struct Ticket {
     phase: u64,
-    /// Whether the others of the phase have been told as those who meet.
+    /// Whether the phase was already reported by [`meet`](crate::observe::Observer::meet).
     has_met: bool,
 }
 
 /// A phase is over.
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
-    /// Threads that had not come, and have not ended.
+    /// Threads that had neither arrived nor ended.
     pub(crate) missing: u32,
-    /// Those who waited, if all did; else nobody.
+    /// The waiting threads, if all waited; otherwise empty.
     pub(crate) meeting: Vec<u32>,
-    /// Those of them who waited, if others did not.
+    /// The waiting threads, if some did not wait.
     pub(crate) waited: Vec<u32>,
-    /// Which phase.
+    /// The phase.
     pub(crate) phase: Phase,
 }
 
 /// An arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// Whether no other wave came before.
+    /// Whether no other wave arrived earlier.
     pub(crate) is_first: bool,
-    /// In which phase.
+    /// Its phase.
     pub(crate) phase: Phase,
-    /// Whether the phase is over.
+    /// Set if it completes the phase.
     pub(crate) opened: Option<Opened>,
 }
 
@@ -139,13 +139,13 @@ impl Splits {
         Arrival { is_first, phase: told(name, phase), opened }
     }
 
-    /// A thread has ended, of the workgroup or cluster that this is the barrier of.
+    /// Records that a thread of the barrier's workgroup or cluster has ended.
     pub(crate) fn end(&mut self, name: Name, number: u32, threads: u32) -> Option<Opened> {
         self.barriers.entry(name).or_default().ended.insert(number);
         self.open(name, threads)
     }
 
-    /// Begins the next phase if all have come.
+    /// Begins the next phase if all threads have arrived.
     fn open(&mut self, name: Name, threads: u32) -> Option<Opened> {
         let barrier = self.barriers.get_mut(&name)?;
         let ended = barrier.ended.len() as u32;
@@ -174,14 +174,14 @@ impl Splits {
         Some(Opened { missing, meeting, waited, phase })
     }
 
-    /// A thread begins to wait.
+    /// Records that a thread begins to wait.
     pub(crate) fn wait(&mut self, name: Name, number: u32) {
         let phase = self.barriers.entry(name).or_default().phase;
         self.tickets.entry((name, number)).or_insert(Ticket { phase, has_met: false });
     }
 
-    /// Whether a thread that waits goes on; and if the others have not been told as those who meet,
-    /// whom it goes on after.
+    /// Whether a waiting thread continues; and the phase that it synchronises with, unless that was
+    /// reported as a meeting.
     pub(crate) fn pass(&mut self, name: Name, number: u32) -> Option<Option<Phase>> {
         let ticket = *self.tickets.get(&(name, number))?;
         let barrier = self.barriers.get(&name)?;

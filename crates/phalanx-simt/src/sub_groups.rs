@@ -1,17 +1,18 @@
-//! Sub-group functions of OpenCL C: what each lane gets from what all lanes bring.
+//! Sub-group functions of OpenCL C: computes the result of each lane from the operands of all
+//! lanes.
 //!
 //! ```text
-//! sub_group_scan_exclusive_add(x)       // the sum of what lanes below bring
-//! sub_group_clustered_reduce_max(x, 4)  // the maximum of each four lanes
-//! sub_group_shuffle_xor(x, 1)           // what the neighbour brings
+//! sub_group_scan_exclusive_add(x)       // the sum over lower lanes
+//! sub_group_clustered_reduce_max(x, 4)  // the maximum over each four lanes
+//! sub_group_shuffle_xor(x, 1)           // the operand of the neighbour
 //! ```
 //!
-//! Lanes are those that execute the function together, as for other
-//! [collective](crate::collective) operations. Where the specification leaves a result open, since
-//! a lane that is read is not there, the reader gets what it brought itself.
+//! The lanes are those that execute the function together, as for other
+//! [collective](crate::collective) operations. If the specification leaves a result open, because
+//! the lane to read is inactive, the reader gets its own operand.
 //!
-//! A ballot is four numbers of 32 bits, the first lanes first. What is asked of one
-//! ([`OfBallot`]) concerns one thread alone.
+//! A ballot is four 32-bit numbers, the first lanes first. A query about a ballot ([`OfBallot`])
+//! involves one thread only.
 //!
 //! Cost: O(lanes²) for scans and clusters, O(lanes) for the others.
 
@@ -27,16 +28,16 @@ use crate::{
     value::{Value, mask},
 };
 
-/// What the threads of a workgroup do together.
+/// An operation among the threads of a workgroup.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum WorkGroup {
-    /// What lanes do with the sub-group function of that name.
+    /// The sub-group function of that name, with threads as lanes.
     As(SubGroup),
-    /// The value of the thread whose local ids the other arguments are.
+    /// The operand of the thread whose local ids are the other arguments.
     Broadcast,
 }
 
-/// What lanes do together.
+/// An operation among lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SubGroup {
     /// Whether all numbers are not 0.
@@ -47,24 +48,24 @@ pub(crate) enum SubGroup {
     AllEqual,
     /// Whether this is the first lane.
     Elect,
-    /// Which lanes bring a number that is not 0.
+    /// The lanes whose number is not 0.
     Ballot,
-    /// Values of several lanes as one.
+    /// Combines the values of several lanes.
     Combine(Combine),
     /// The value of another lane.
     Read(From),
 }
 
-/// Values of several lanes as one.
+/// Combines the values of several lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Combine {
     pub(crate) op: Reduce,
-    /// Whether it counts only if numbers are not 0.
+    /// Whether numbers count as truth values: not 0 is true.
     pub(crate) is_logical: bool,
     pub(crate) over: Over,
 }
 
-/// Whose values.
+/// The lanes that are combined.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Over {
     All,
@@ -72,11 +73,11 @@ pub(crate) enum Over {
     Before,
     /// Lanes below, and the lane itself.
     UpTo,
-    /// Lanes of a cluster, of so many as the second argument says.
+    /// Lanes of a cluster; the second argument is its size.
     Cluster,
 }
 
-/// Which lane is read.
+/// The lane that is read.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum From {
     /// The one that the second argument names.
@@ -84,17 +85,17 @@ pub(crate) enum From {
     Xor,
     Up,
     Down,
-    /// The one so far behind, after the last one the first.
+    /// The lane at this distance above, wrapping round.
     Rotate,
-    /// The same in each cluster, of so many lanes as the third argument says.
+    /// The same within each cluster; the third argument is its size.
     RotateCluster,
-    /// Lanes of two values, one behind the other: `intel_sub_group_shuffle_up`.
+    /// Lanes of two values, one after the other: `intel_sub_group_shuffle_up`.
     UpOfTwo,
     /// `intel_sub_group_shuffle_down`
     DownOfTwo,
 }
 
-/// What is asked of a ballot.
+/// A query about a ballot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum OfBallot {
     /// The bit of the lane itself.
@@ -102,7 +103,7 @@ pub(crate) enum OfBallot {
     /// The bit that the second argument names.
     Extract,
     Count,
-    /// How many lanes up to this one, and below it.
+    /// The number of lanes up to this one, and below it.
     Inclusive,
     Exclusive,
     /// The first and the last lane.
@@ -110,7 +111,7 @@ pub(crate) enum OfBallot {
     Last,
 }
 
-/// What each lane gets, in the order of `lanes`, which is by number.
+/// The results of the lanes, in the order of `lanes`, which are sorted by number.
 pub(crate) fn perform(
     kind: SubGroup,
     shapes: &Shapes,
@@ -184,7 +185,7 @@ pub(crate) fn perform(
     }
 }
 
-/// The lane that is read of two values one behind the other, and of which of them.
+/// Which lane of which of two values is read, if they stand one after the other.
 fn own_or_next(from: From, own: u32, by: u32, width: u32) -> (u32, usize) {
     match from {
         From::UpOfTwo => match own.checked_sub(by) {
@@ -198,7 +199,7 @@ fn own_or_next(from: From, own: u32, by: u32, width: u32) -> (u32, usize) {
     }
 }
 
-/// What one lane gets of a combination.
+/// The result of a combination for one lane.
 fn combine(
     Combine { op, is_logical, over }: Combine,
     shapes: &Shapes,
@@ -232,7 +233,7 @@ fn combine(
     }
 }
 
-/// What changes nothing.
+/// The neutral element of an operation.
 fn identity(op: Reduce, shapes: &Shapes, ty: Type) -> Result<Value, FaultKind> {
     if let Shape::Float(kind) = *shapes.of(ty) {
         return Ok(Value::Bits(float::from_f64(
@@ -261,7 +262,7 @@ pub(crate) fn four(bits: u128) -> Value {
     Value::Many([0, 1, 2, 3].map(part).into())
 }
 
-/// What a thread gets that asks a ballot.
+/// The result of a query about a ballot, for one thread.
 pub(crate) fn of_ballot(asked: OfBallot, lane: u32, width: u32, args: &[Value]) -> Value {
     let parts = args.first().and_then(Value::elements).unwrap_or_default();
     let parts: Option<Vec<u128>> = parts.iter().map(Value::bits).collect();

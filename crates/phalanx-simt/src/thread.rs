@@ -1,8 +1,7 @@
 //! One thread: its frames, and what a step does.
 //!
-//! A step executes one instruction, except where the instruction concerns other threads: then
-//! [`Thread::step`] says so and changes nothing, and [`Thread::finish`] completes it with what the
-//! group computed.
+//! A step executes one instruction. If the instruction involves other threads, [`Thread::step`]
+//! says so and changes nothing; [`Thread::finish`] completes it with the result of the group.
 
 mod calls;
 pub(crate) mod state;
@@ -32,7 +31,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, FaultKind>;
 
-/// What a step did.
+/// The effect of a step.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Step {
     /// Executed an instruction whose result, if any, is in the frame.
@@ -43,13 +42,13 @@ pub(crate) enum Step {
     Call,
     /// Ended a call; the caller's instruction has its result.
     Return { call: InstId, from: Option<BlockId> },
-    /// Stands before an operation that concerns others.
+    /// Stands before an operation that involves other threads.
     Group(Group),
     /// The outermost function returned.
     Exit,
 }
 
-/// An operation that concerns others.
+/// An operation that involves other threads.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Group {
     Collective(crate::collective::Collective),
@@ -122,7 +121,7 @@ impl Thread {
         true
     }
 
-    /// Where the thread is: the innermost place.
+    /// The innermost place of the thread.
     pub(crate) fn site(&self, program: &Program<'_>) -> Option<Site> {
         let frame = self.frames.last()?;
         let function = program.functions[frame.code].function.header.name;
@@ -291,8 +290,8 @@ impl Thread {
                 let is_entry = function.flow.entry() == Some(frame.block);
                 let is_static =
                     |inst: InstId| is_entry && function.body.operands(inst)[0].as_const().is_some();
-                // Static allocas of the entry block are placed before the first dynamic one, so
-                // that they are at one address in all threads, whatever its size is in each.
+                // Static allocas of the entry block are placed before the first dynamic one. So
+                // they have the same address in all threads, even if dynamic sizes differ.
                 let reserved = &frame.values[inst.into_raw().into_u32() as usize];
                 if is_static(inst) && *reserved != Value::Unit {
                     reserved.clone()
@@ -371,7 +370,7 @@ impl Frame {
         &self.values[number(inst)]
     }
 
-    /// The result of the instruction, held to what is promised of it where the program is.
+    /// The result of the instruction, checked against its promises if the program is held to them.
     fn promised(&self, program: &Program<'_>, value: Value) -> Result<Value> {
         match program.follows_undef() {
             true => {
@@ -424,7 +423,7 @@ impl Frame {
     }
 }
 
-/// Where a branch goes on a value that has no bits, if it may be branched on.
+/// The successor that a branch on an unknown frozen value takes, if branching on it is allowed.
 fn guess(
     world: &mut World<'_>,
     frame: &Frame,

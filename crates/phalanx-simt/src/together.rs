@@ -1,4 +1,4 @@
-//! Rules of operations that threads execute together, and launches that break them.
+//! Rules for operations that threads execute together, and the launches that break them.
 //!
 //! ```text
 //! if (t & 1) __syncthreads(); else __syncthreads();      threads wait at different barriers
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The interpreter gives each of these a meaning, and so do some devices; CUDA and OpenCL leave
-//! them undefined. A lane that a mask names may have ended: it is not waited for. So a lane that
-//! stays away is put down, and reported when it executes another operation together with others.
-//! One that comes to the same operation later is no case of this.
+//! them undefined. An operation does not wait for a lane of its mask that has ended. So a lane that
+//! is absent is recorded, and reported only when it executes another operation together with
+//! others. A lane that comes to the same operation later is not reported.
 //!
 //! O(lanes) for each operation.
 
@@ -26,35 +26,36 @@ pub struct MaskedLane {
     pub thread: u32,
     /// Its lane.
     pub lane: u32,
-    /// The lanes that it names.
+    /// The mask that it passes.
     pub mask: u128,
 }
 
-/// Which rule is broken.
+/// The rule that is broken.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Rule {
     /// All threads of a workgroup wait at one barrier.
     OneBarrier,
     /// A lane is in its own mask.
     OwnMask,
-    /// Lanes that a mask names come with the same mask.
+    /// Lanes that a mask names execute the operation with the same mask.
     OneMask,
-    /// Lanes that a mask names come, or have ended.
+    /// Lanes that a mask names execute the operation, or have ended.
     NamedLanes,
 }
 
-/// Where a launch breaks a rule.
+/// A place where a launch breaks a rule.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
     /// Which rule.
     pub rule: Rule,
     /// The operation.
     pub place: Place,
-    /// The other barrier, where there are two.
+    /// The other barrier, if there are two.
     pub other: Option<Place>,
-    /// A thread that executes it, and the other one that it is about, which may be the same.
+    /// A thread that executes it, and another thread that the report is about, which may be the
+    /// same.
     pub threads: [u32; 2],
-    /// The masks that they come with.
+    /// The masks of these threads.
     pub masks: [u128; 2],
 }
 
@@ -63,7 +64,7 @@ pub struct Broken {
 pub struct Together {
     found: Vec<Broken>,
     known: FxHashSet<(Rule, Place, Option<Place>)>,
-    /// Named lanes that have stayed away, by their threads.
+    /// Named lanes that were absent, by their threads.
     away: FxHashMap<u32, Vec<Broken>>,
 }
 
@@ -81,7 +82,7 @@ impl Together {
         }
     }
 
-    /// Threads of a workgroup pass a barrier at which they wait at two places.
+    /// Threads of a workgroup pass a barrier although they wait at two places.
     pub fn apart(&mut self, one: (u32, Place), other: (u32, Place)) {
         let rule = Rule::OneBarrier;
         let (threads, masks) = ([one.0, other.0], [0; 2]);
@@ -92,7 +93,7 @@ impl Together {
     /// each with its lane, that do not.
     pub fn masked(&mut self, place: Place, lanes: &[MaskedLane], absent: &[(u32, u32)]) {
         for lane in lanes {
-            // One that comes later, or again, is none that stays away.
+            // A lane that comes later, or again, is not absent.
             self.away.entry(lane.thread).or_default().retain(|broken| broken.place != place);
             self.comes(lane.thread);
         }
@@ -121,7 +122,7 @@ impl Together {
         }
     }
 
-    /// A thread executes something together with others.
+    /// A thread executes an operation together with others.
     pub fn comes(&mut self, thread: u32) {
         for broken in self.away.remove(&thread).unwrap_or_default() {
             self.report(broken);

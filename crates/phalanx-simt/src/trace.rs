@@ -1,9 +1,9 @@
 //! The table of converged dynamic instances: threads as rows, one column for each converged
 //! execution of a block.
 //!
-//! As in LLVM's *Convergence And Uniformity* document. Columns are ordered so that every thread
-//! executes its blocks from left to right; where the order is open, what was executed first stands
-//! first.
+//! The format follows LLVM's *Convergence And Uniformity* document. Columns are ordered so that
+//! every thread executes its blocks from left to right; where that leaves a choice, the earlier
+//! execution comes first.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ struct Column {
 }
 
 impl Trace {
-    /// A trace of at most so many columns; what comes later is left out.
+    /// A trace of at most so many columns; later executions are left out.
     #[must_use]
     pub fn new(limit: usize) -> Trace {
         Trace { limit, ..Trace::default() }

@@ -1,49 +1,48 @@
-//! What is not known of values and of bytes: poison, `undef`, and what was frozen of them.
+//! Unknown values and bytes: poison, `undef`, and values frozen from them.
 //!
-//! A launch can be an *example* or a *bound*. As an example, which is what `phalanx run` does,
-//! `undef`, memory that nobody wrote and frozen poison are bits that somebody chose; poison alone
-//! is followed. As a bound, after [`Program::follow_undef`](crate::Program::follow_undef), they are
-//! followed as well, so that one launch says what all examples have in common. Then a value is one
-//! of these, from the best to the worst:
+//! A launch can be an *example* or a *bound*. As an example, which is what `phalanx run` does, the
+//! interpreter chooses bits for `undef`, unwritten memory and frozen poison, and tracks only
+//! poison. As a bound, after [`Program::follow_undef`](crate::Program::follow_undef), it tracks
+//! these as well, so that one launch says what all examples have in common. Then a value is one of
+//! these, from the best to the worst:
 //!
 //! | value | stands for | to branch on it |
 //! |---|---|---|
-//! | `Bits` | these bits | goes one way |
-//! | `Frozen` | some bits, the same at each use | goes some way |
+//! | `Bits` | these bits | takes one edge |
+//! | `Frozen` | some bits, the same at each use | takes some edge |
 //! | `Undef` | any bits, others at each use | is undefined behaviour |
 //! | `Poison` | poison | is undefined behaviour |
 //!
-//! What an operation makes of such operands is as bad as the worst of them, unless the other
-//! operand decides (`and i32 %u, 0` is 0), and poison where it could be poison for some bits: `shl
-//! i32 1, undef` is poison. So a value is never better than in an example, and an example that
-//! differs from what is known here is none of that program. What is lost is how values hang
-//! together: `and i32 undef, 1` may be 7 here.
+//! The result of an operation is as bad as its worst operand, unless the other operand decides
+//! (`and i32 %u, 0` is 0). It is poison if it could be poison for some bits: `shl i32 1, undef` is
+//! poison. So a value is never better than in an example: an example that contradicts a value known
+//! here cannot occur. What is lost is how values depend on each other: `and i32 undef, 1` may be 7
+//! here.
 //!
 //! `Frozen` needs [`Launch::follow_frozen`](crate::Launch::follow_frozen); otherwise freezing
-//! chooses bits. A branch on it goes a way that the launch chooses, place by place, so one launch
-//! is a bound of some examples only.
+//! chooses bits. A branch on a frozen value takes an edge that the launch chooses, place by place,
+//! so one launch is a bound of only some examples.
 //!
-//! Invariant: programs that follow nothing have neither `Undef` nor `Frozen`, in values or in
-//! memory.
+//! Invariant: without `follow_undef`, neither values nor memory contain `Undef` or `Frozen`.
 
 use crate::value::Value;
 
-/// What is known of a byte in memory, from the best to the worst.
+/// The state of a byte in memory, from the best to the worst.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum State {
-    /// It is the byte that is there.
+    /// The byte is known.
     #[default]
     Defined,
-    /// It is a part of what was frozen.
+    /// A part of a frozen value.
     Frozen,
-    /// It is any byte, another each time it is read.
+    /// Any byte, another one at each read.
     Undef,
     /// It is poison.
     Poison,
 }
 
 impl State {
-    /// What the bytes of a value are of which nothing is known; none for other values.
+    /// The state of the bytes of an unknown value; none for other values.
     pub(crate) fn of(value: &Value) -> Option<State> {
         match value {
             Value::Frozen => Some(State::Frozen),
@@ -53,7 +52,7 @@ impl State {
         }
     }
 
-    /// The value of a number that has these bytes, if it is not known.
+    /// The unknown value with these bytes; none if all are known.
     #[inline]
     pub(crate) fn of_all(states: &[State]) -> Option<Value> {
         match states.iter().max() {
@@ -64,26 +63,27 @@ impl State {
         }
     }
 
-    /// Whether a byte that was this may become that: bits stay, and what is frozen stays no worse.
+    /// Whether a byte may change from this state to that: a known byte stays known, and a frozen
+    /// one gets no worse.
     ///
-    /// Bytes that are both defined have to be equal, which is the caller's business.
+    /// If both are known, the caller has to check that the bytes are equal.
     #[must_use]
     pub fn may_become(self, after: State) -> bool {
         after <= self
     }
 }
 
-/// What becomes of poison and `undef` that are frozen.
+/// The result of freezing poison and `undef`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Frozen {
     /// These bits, cut to the type.
     Bits(u128),
-    /// Something that is followed; branches on it go ways that follow from this number.
+    /// An unknown value; branches on it take edges that depend on this number.
     Followed(u64),
 }
 
-/// One of so many ways, which follows from a number and a place. The first numbers give one and the
-/// same everywhere.
+/// One of `ways` edges, chosen by a number and a place. The first numbers choose the same edge
+/// everywhere.
 pub(crate) fn way(seed: u64, place: u64, ways: u64) -> u64 {
     if seed < 4 {
         return seed % ways;
@@ -93,7 +93,7 @@ pub(crate) fn way(seed: u64, place: u64, ways: u64) -> u64 {
     (mixed >> 33) % ways
 }
 
-/// What an operation makes of operands, not all of which are bits, where nothing better is known.
+/// The result of an operation with unknown operands, if nothing better is known.
 pub(crate) fn worst<'v>(operands: impl IntoIterator<Item = &'v Value>) -> Value {
     let mut found = State::Defined;
     let mut pending: Vec<&Value> = operands.into_iter().collect();
@@ -142,9 +142,9 @@ pub(crate) fn is_undefined(value: &Value) -> bool {
     false
 }
 
-/// One of two values, which are equal or of which nobody knows which one it is.
+/// One of two values, if they are equal or it is unknown which one it is.
 ///
-/// `condition` is what it hangs on: `undef` chooses anew at each use.
+/// `condition` decides between them: an `undef` condition chooses anew at each use.
 pub(crate) fn either(condition: &Value, yes: &Value, no: &Value) -> Value {
     match (yes, no) {
         (Value::Many(left), Value::Many(right)) if left.len() == right.len() => {

@@ -1,16 +1,16 @@
 //! Reads of workgroup memory that no thread has written.
 //!
-//! Workgroup memory holds anything when a workgroup begins. A kernel that reads what none of its
-//! threads has written computes with that:
+//! Workgroup memory holds arbitrary bits when a workgroup begins. A kernel that reads bytes that
+//! none of its threads has written computes with these bits:
 //!
 //! ```text
 //! if (t > 0) tile[t] = in[t];
 //! barrier
-//! out[t] = tile[t];               thread 0 reads tile[0], which nobody has written
+//! out[t] = tile[t];               thread 0 reads tile[0], which was never written
 //! ```
 //!
-//! A read is one of these if none of its bytes was written before. A read of some that were is
-//! none: structures have gaps. What an atomic reads that also writes is taken for written.
+//! A read is reported if none of its bytes was written before. A read of partly written bytes is
+//! not, since structures have gaps. An atomic read-modify-write counts as a write, not as a read.
 //!
 //! O(bytes) for each access, and a `bool` for each byte of workgroup memory.
 
@@ -22,10 +22,10 @@ use crate::{
     observe::{Access, AccessKind, Moment},
 };
 
-/// An instruction that reads what nobody has written.
+/// An instruction that reads unwritten memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnwrittenRead {
-    /// The first thread that did, by number in the launch.
+    /// The first thread that executed it so, by number in the launch.
     pub thread: u32,
     /// Number of the function in the program.
     pub function: usize,
@@ -33,11 +33,11 @@ pub struct UnwrittenRead {
     pub inst: InstId,
     /// Where in the memory of the workgroup.
     pub address: u64,
-    /// How many times the instruction did.
+    /// How many times the instruction did so.
     pub count: u64,
 }
 
-/// Watches a launch for such reads.
+/// Watches a launch for reads of unwritten memory.
 #[derive(Debug, Default)]
 pub struct Unwritten {
     /// By workgroup, whether each byte was written.
@@ -47,19 +47,19 @@ pub struct Unwritten {
 }
 
 impl Unwritten {
-    /// Instructions that read what nobody has written, in the order in which they first did.
+    /// Instructions that read unwritten memory, in the order of their first such read.
     #[must_use]
     pub fn found(&self) -> &[UnwrittenRead] {
         &self.found
     }
 
-    /// An access.
+    /// Records an access.
     pub fn access(&mut self, at: Moment<'_>, access: &Access) {
         if access.region != Region::Shared {
             return;
         }
         let written = self.written.entry(at.thread.workgroup()).or_default();
-        // The interpreter has bounded addresses of memory that is there.
+        // The interpreter has checked that the addresses exist.
         let (start, end) = (access.address as usize, (access.address + access.size) as usize);
         if access.kind != AccessKind::Load {
             if written.len() < end {

@@ -1,11 +1,11 @@
-//! What a thread computes with.
+//! The values that a thread computes with.
 
 use std::{fmt, sync::Arc};
 
-/// A value of any type; what its bits mean is a matter of the type.
+/// A value of any type; the type determines the meaning of its bits.
 ///
-/// Whoever evaluates `undef` or freezes something chooses bits, which the language allows, unless a
-/// program follows what is not known: see [`unknown`](crate::unknown).
+/// By default the interpreter chooses bits for `undef` and frozen values, which the language
+/// allows. A program may instead keep them unknown: see [`unknown`](crate::unknown).
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: the result of an instruction without one, or an instruction that was not executed
@@ -14,9 +14,9 @@ pub enum Value {
     Unit,
     /// The result of an operation whose rules were broken.
     Poison,
-    /// Any bits, others at each use. Only where a program follows them.
+    /// Any bits, others at each use. Only if the program follows `undef`.
     Undef,
-    /// Some bits that nobody knows, the same at each use. Only where a program follows them.
+    /// Some unknown bits, the same at each use. Only if the program follows `undef`.
     Frozen,
     /// An integer, a floating-point number in its own format, or an address. Bits above the width
     /// are zero.

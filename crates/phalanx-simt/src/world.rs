@@ -1,4 +1,4 @@
-//! What a thread sees besides itself, and where its accesses go.
+//! The surroundings of a thread, and the places of its accesses.
 
 use phalanx_ir::{Type, inst::Ordering};
 
@@ -11,27 +11,27 @@ use crate::{
     value::Value,
 };
 
-/// How a fence or an atomic orders, and among which threads.
+/// The ordering of a fence or an atomic, and its reach.
 pub(crate) type Ordered = (Ordering, Reach);
 
-/// What a thread sees besides itself.
+/// The surroundings of a thread.
 pub(crate) struct World<'a> {
     pub(crate) program: &'a Program<'a>,
     pub(crate) view: View<'a>,
     /// The fence that was executed.
     pub(crate) fence: Option<Ordered>,
-    /// How an atomic of a library is ordered.
+    /// The ordering of a library atomic.
     pub(crate) atomic: Option<Ordered>,
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
-    /// What frozen poison is.
+    /// The result of freezing poison.
     pub(crate) frozen: Frozen,
-    /// Branches on what is frozen.
+    /// The number of branches on unknown frozen values.
     pub(crate) guesses: u64,
 }
 
-/// Where an access goes.
+/// The region and address of an access.
 pub(crate) fn place(
     program: &Program<'_>,
     ty: Type,

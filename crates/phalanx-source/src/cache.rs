@@ -1,11 +1,11 @@
-//! What came out before, by the content of everything that went in.
+//! A cache of compilation results, keyed by the content of all inputs.
 //!
 //! An entry is a file named by a digest. It holds the digests of the files that were read when it
-//! was made, then a payload, then the digest of all that: what is damaged, or cut short, or made
-//! from files that are different now, is not there. Entries are written to another name and moved,
-//! so that two programs may share a folder. Its size is bounded: the entries that were not used for
-//! the longest time go first. Nothing here can fail for a user: without a cache all is compiled
-//! again.
+//! was made, then a payload, then the digest of all that. An entry counts as absent if it is
+//! damaged or truncated, or if one of those files has changed. Entries are written under another
+//! name and then moved, so that two programs may share a folder. The size of the folder is bounded:
+//! the least recently used entries are removed first. Failures are never reported: without a cache
+//! everything is compiled again.
 //!
 //! ```text
 //! phalanx-cache 1
@@ -30,7 +30,7 @@ use crate::{Digest, FileDigests};
 const HEAD: &str = "phalanx-cache 1\n";
 /// How many characters a digest has.
 const DIGEST: usize = 32;
-/// How much a folder may hold unless another number is given.
+/// The size limit of a folder, in bytes, unless another one is given.
 const BYTES: u64 = 1 << 30;
 
 /// A folder with entries.
@@ -40,18 +40,18 @@ pub struct Cache {
     bytes: u64,
 }
 
-/// What was stored.
+/// A stored result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The files that were read, each with what it held.
+    /// The files that were read, each with the digest of its content.
     pub reads: Vec<(PathBuf, Digest)>,
-    /// What came out.
+    /// The result.
     pub payload: Vec<u8>,
 }
 
 impl Cache {
-    /// The cache in a folder, or where the system keeps such things (`XDG_CACHE_HOME`); none where
-    /// no folder can be made.
+    /// The cache in a folder, or in the system's place for caches (`XDG_CACHE_HOME`, else
+    /// `~/.cache`); none if the folder cannot be made.
     #[must_use]
     pub fn open(folder: Option<&Path>) -> Option<Cache> {
         let usual = || {
@@ -61,12 +61,12 @@ impl Cache {
         };
         let folder = folder.map(Path::to_owned).or_else(usual)?;
         fs::create_dir_all(&folder).ok()?;
-        // Names in entries and in debug information must not depend on where we are.
+        // Names in entries and in debug information must not depend on the current folder.
         let folder = fs::canonicalize(folder).ok()?;
         Some(Cache { folder, bytes: BYTES })
     }
 
-    /// The same with another bound of its size.
+    /// The same cache with another size limit.
     #[must_use]
     pub fn with_bytes(self, bytes: u64) -> Cache {
         Cache { bytes, ..self }
@@ -83,7 +83,7 @@ impl Cache {
         self.folder.join(&name[..2]).join(format!("{}.entry", &name[2..]))
     }
 
-    /// What is stored under a key, if all that it was made from is still the same.
+    /// The entry of a key, if none of its inputs has changed.
     #[must_use]
     pub fn get(&self, key: Digest, files: &FileDigests) -> Option<Entry> {
         let path = self.path(key);
@@ -92,14 +92,14 @@ impl Cache {
         if !entry.reads.iter().all(is_same) {
             return None;
         }
-        // It was used now: see `trim`.
+        // Marks the entry as used now, for `trim`.
         if let Ok(file) = fs::File::options().append(true).open(&path) {
             let _ = file.set_modified(SystemTime::now());
         }
         Some(entry)
     }
 
-    /// Stores what came out. Whether that worked makes no difference to anybody.
+    /// Stores an entry. Errors are ignored.
     pub fn put(&self, key: Digest, entry: &Entry) {
         let path = self.path(key);
         if let (Some(folder), Some(bytes)) = (path.parent(), render(entry))
@@ -109,7 +109,7 @@ impl Cache {
         }
     }
 
-    /// Removes what was not used for the longest time, until the rest is within the bound.
+    /// Removes the least recently used entries until the size is within the bound.
     pub fn trim(&self) {
         let mut all = Vec::new();
         let mut total = 0;
@@ -126,7 +126,7 @@ impl Cache {
             return;
         }
         all.sort();
-        // A little more than has to go, so that it is not done for each new entry.
+        // Removes a little more than necessary, so that not every new entry causes a removal.
         for (_, path, bytes) in all {
             if total <= self.bytes / 10 * 9 {
                 break;
@@ -172,7 +172,7 @@ fn parse(bytes: &[u8]) -> Option<Entry> {
     }
 }
 
-/// Writes a file that others see as a whole or not at all.
+/// Writes a file so that other programs see all of it or nothing.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -243,7 +243,7 @@ mod tests {
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number.into());
             file.expect("entry").set_modified(time).expect("time");
         }
-        // The oldest is used once more.
+        // The oldest entry is used once more.
         assert!(cache.get(key(0), &FileDigests::default()).is_some());
         cache.trim();
         let kept = (0..10).filter(|&n| cache.get(key(n), &FileDigests::default()).is_some());

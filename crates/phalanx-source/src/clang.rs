@@ -1,7 +1,7 @@
-//! Which clang is run: the one that is named, or the newest on PATH that is supported.
+//! Finds the clang to run: the one that is named, or the newest supported one on PATH.
 //!
-//! Debian names compilers by their version (`clang-22`), others do not; so names with a version are
-//! tried first, the newest first, then `clang`.
+//! Debian names compilers by their version (`clang-22`), others do not. So names with a version are
+//! tried first, from the newest on, then `clang`.
 
 use std::{
     env, fs,
@@ -26,10 +26,10 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler with a path, or the newest that is installed and supported.
+    /// The compiler at a path, or the newest one that is installed and supported.
     ///
     /// # Errors
-    /// If there is none, or if the one that is named is none.
+    /// If there is none, or if the named program is no supported clang.
     pub fn find(named: Option<&Path>) -> Result<Compiler, SourceError> {
         if let Some(path) = named {
             let path = match path.components().count() {
@@ -91,13 +91,13 @@ impl Compiler {
         format!("clang {}", self.version)
     }
 
-    /// What tells it from other compilers and from other builds of its version.
+    /// A digest that distinguishes it from other compilers and from other builds of its version.
     #[must_use]
     pub fn identity(&self) -> Digest {
         self.identity
     }
 
-    /// A tool of the same version: `llvm-dis-22` on PATH, or `llvm-dis` beside the compiler.
+    /// A tool of the same version: `llvm-dis` beside the compiler, or `llvm-dis-22` on PATH.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let real = fs::canonicalize(&self.path).ok();
@@ -115,7 +115,8 @@ impl Compiler {
     }
 }
 
-/// Length and time of a program are enough: nobody replaces one and sets its time back.
+/// Path, version, file size and modification time identify a program: a replaced program hardly
+/// ever has the same time.
 fn identity_of(program: &Path, version: &[u8]) -> Digest {
     let metadata = fs::metadata(program).ok();
     let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());

@@ -1,12 +1,13 @@
-//! The command that is run for a source, and what comes out.
+//! The compiler command for a source, and its result.
 //!
 //! ```text
 //! clang-22 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 … -O2 -g … -S -emit-llvm -o out.ll k.cu
 //! ```
 //!
-//! Code for the device alone, with debug information in full (variables have names then), at a
-//! level that the result states. Warnings are the build's business and left out; errors are passed
-//! on. Clang runs in the folder of the unit, so relative names stay what they are in the build.
+//! Only device code is compiled, with full debug information (so that variables have names), at an
+//! optimization level that the result states. Warnings are suppressed, since the build reports
+//! them; errors are passed on. Clang runs in the folder of the unit, so relative names mean the
+//! same as in the build.
 
 use std::{
     collections::BTreeSet,
@@ -21,25 +22,24 @@ use crate::{
     headers::Chosen,
 };
 
-/// The level unless another is asked for.
+/// The default level of optimization.
 const LEVEL: &str = "-O2";
 
-/// The bound that clang puts on workgroups of OpenCL kernels for AMD which say nothing of them, in
-/// threads.
+/// Clang's default limit of threads in a workgroup, for OpenCL kernels on AMD without an attribute.
 const USUAL_THREADS: u64 = 256;
 
-/// What a source is compiled for unless its flags say so.
+/// Settings for sources whose flags do not say otherwise.
 #[derive(Clone, Default, Debug)]
 pub struct Defaults {
     /// The processor.
     pub architecture: Option<String>,
-    /// The target triple: for OpenCL, which has no usual one.
+    /// The target triple: needed for OpenCL, which has no usual one.
     pub triple: Option<String>,
-    /// The level of optimization, over what flags say.
+    /// The level of optimization; overrides the flags.
     pub level: Option<String>,
-    /// How many threads workgroups are said to have, if that is said.
+    /// The number of threads of a workgroup, if known.
     pub threads: Option<u64>,
-    /// Whether functions of OpenCL's library stay calls, known by name: libclc is not linked.
+    /// Whether calls of OpenCL's library functions stay calls, known by name: libclc is not linked.
     pub keeps_calls: bool,
 }
 
@@ -58,21 +58,21 @@ pub struct About {
     pub headers: String,
 }
 
-/// IR, and what it was made from.
+/// The IR of a source, and its inputs.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The module as text.
     pub text: Vec<u8>,
     /// How it was compiled.
     pub about: About,
-    /// The files that were read, each with what it held.
+    /// The files that were read, each with the digest of its content.
     pub reads: Vec<(PathBuf, Digest)>,
-    /// It was in the cache.
+    /// The result is from the cache.
     pub is_cached: bool,
 }
 
 impl Compiled {
-    /// The digest of the module and of everything that it was made from.
+    /// The digest of the module and of all its inputs.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hasher = crate::Hasher::default().with(&self.text);
@@ -84,11 +84,10 @@ impl Compiled {
     }
 }
 
-/// Compiles a source, or finds what came out before.
+/// Compiles a source, or returns the result from the cache.
 ///
 /// # Errors
-/// If the compiler cannot be run or refuses the source, or if there is no toolkit where one is
-/// named.
+/// If the compiler cannot be run or refuses the source, or if a named toolkit does not exist.
 pub fn compile(
     compiler: &Compiler,
     unit: &Unit,
@@ -123,7 +122,8 @@ pub fn compile(
         headers: chosen.name.clone(),
     };
     let arguments = arguments(compiler, unit, (&architecture, &triple, level), &chosen);
-    // The bound is AMD's, and the program is for no processor that anything names.
+    // The limit is for AMD's GPUs only. It is raised if neither flags nor defaults name a processor
+    // or a triple.
     let is_for_any = flags.architecture.is_none() && defaults.architecture.is_none();
     let is_for_any = is_for_any && flags.triple.is_none() && defaults.triple.is_none();
     let threads = defaults.threads.filter(|_| is_for_any && unit.language == Language::OpenCl);
@@ -147,7 +147,7 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// A module in which clang's bound on workgroups is another.
+/// The module with clang's limit of threads in a workgroup replaced.
 fn with_bound(text: Vec<u8>, threads: u64) -> Vec<u8> {
     let bound = |threads| format!("\"amdgpu-flat-work-group-size\"=\"1,{threads}\"");
     match String::from_utf8(text) {
@@ -156,7 +156,7 @@ fn with_bound(text: Vec<u8>, threads: u64) -> Vec<u8> {
     }
 }
 
-/// Compiles a source as it would be with another text in its file, which is left as it is.
+/// Compiles a source as if its file had another text; the file does not change.
 ///
 /// The compiler is told to read the text in place of the file, so names in debug information, and
 /// headers that are relative to the file, stay what they are.
@@ -189,8 +189,8 @@ pub fn compile_changed(
     compile(compiler, &unit, defaults, headers, None)
 }
 
-/// The version of PTX that is asked for. Newer features than a device has are not used; older ones
-/// would be missed.
+/// The PTX version to compile for. A version that is too old for a device lacks features; one that
+/// is too new does no harm.
 fn ptx(compiler: &Compiler) -> &'static str {
     match compiler.major() {
         20.. => "ptx86",
@@ -216,20 +216,20 @@ fn arguments(
         Language::Hip => {
             add(&format!("--cuda-device-only --offload-arch={architecture}"));
         }
-        // NVIDIA's GPUs have an architecture for clang where others have a processor.
+        // Clang selects NVIDIA's GPUs by `-march`, other processors by `-mcpu`.
         Language::OpenCl if triple.starts_with("nvptx") => {
             let feature = ptx(compiler);
             add(&format!(
                 "-target {triple} -march={architecture} -Xclang -target-feature -Xclang +{feature}"
             ));
         }
-        // SPIR-V is for no processor.
+        // SPIR-V has no processor.
         Language::OpenCl if triple.starts_with("spir") => add(&format!("-target {triple}")),
         Language::OpenCl => add(&format!("-target {triple} -mcpu={architecture}")),
     }
-    // `-g` alone has no variables in CUDA above -O0; sources are known by their checksums.
+    // In CUDA, `-g` alone gives no variables above -O0. Sources are identified by their checksums.
     add(&format!("{level} -g -Xclang -debug-info-kind=constructor -Xclang -dwarf-version=5"));
-    // What is not optimized can be by our passes.
+    // Keeps unoptimized functions open to later passes.
     add("-w -Qn -Xclang -disable-O0-optnone -ferror-limit=20");
     words.extend(chosen.arguments.iter().cloned());
     words.extend(unit.flags.kept.iter().cloned());
@@ -266,7 +266,7 @@ fn run(
     let scratch = Scratch::new();
     let mut command = Command::new(compiler.path());
     command.args(arguments).args(["-S", "-emit-llvm", "-o"]).arg(scratch.path("ll"));
-    // `-MD` is for the host in HIP.
+    // In HIP, `-MD` is for the host.
     for word in ["-dependency-file", &scratch.name("d"), "-MT", "out", "-sys-header-deps"] {
         command.args(["-Xclang", word]);
     }
@@ -287,7 +287,7 @@ fn run(
         dependencies_of(&dependencies).map(|name| unit.folder.join(name)).collect();
     paths.extend(chosen.reads);
     paths.insert(unit.path());
-    // Headers are those of many units: each is read once.
+    // Many units share headers: each is read once.
     let own = FileDigests::default();
     let digests = digests.unwrap_or(&own);
     let digest = |path: PathBuf| match digests.of(&path) {
@@ -301,7 +301,7 @@ fn run(
     Ok(Compiled { text, about, reads: reads?, is_cached: false })
 }
 
-/// What may be the reason why a source was refused.
+/// A possible reason why a source was refused.
 fn hint(unit: &Unit, about: &About) -> String {
     match about.headers.starts_with("phalanx's own") {
         true if unit.language == Language::Cuda => {
@@ -319,7 +319,7 @@ fn hint(unit: &Unit, about: &About) -> String {
     }
 }
 
-/// The names in a rule of make: `out: k.cu a\ b.h \` over lines.
+/// The names in a make rule: `out: k.cu a\ b.h \` over several lines.
 fn dependencies_of(rule: &str) -> impl Iterator<Item = String> {
     let rule = rule.strip_prefix("out:").unwrap_or(rule);
     let mut names = vec![String::new()];
@@ -346,7 +346,7 @@ fn dependencies_of(rule: &str) -> impl Iterator<Item = String> {
     names.into_iter().filter(|name| !name.is_empty())
 }
 
-/// Names of files that are gone in the end.
+/// Names of temporary files that are removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -373,7 +373,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Bitcode as text, by the llvm-dis of the compiler's version, or by the compiler.
+/// Converts bitcode to text, by the llvm-dis of the compiler's version or by the compiler.
 ///
 /// # Errors
 /// If neither can be run, or if it refuses the file.

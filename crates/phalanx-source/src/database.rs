@@ -1,9 +1,9 @@
-//! The translation units of a `compile_commands.json`, those with code for a device.
+//! The translation units with device code of a `compile_commands.json`.
 //!
-//! CMake, Meson, Bear and others write one: an array of entries with `directory`, `file`, and
-//! `arguments` or `command`. A unit is for a device if its compiler is nvcc or hipcc, if `-x` names
-//! such a language, or if its file has the extension of one. Files of options (`@file`,
-//! `--options-file file`) are read.
+//! CMake, Meson, Bear and others write such a file: an array of entries with `directory`, `file`,
+//! and `arguments` or `command`. A unit is for a device if its compiler is nvcc or hipcc, if `-x`
+//! names a language for devices, or if its file has the extension of one. Files of options
+//! (`@file`, `--options-file file`) are read.
 
 use std::{
     fs,
@@ -17,22 +17,22 @@ use crate::{
     flags::{Dialect, Flags},
 };
 
-/// How deep files of options may name others.
+/// How deeply files of options may be nested.
 const DEPTH: usize = 8;
 
-/// What a list of commands has.
+/// The units of a list of commands.
 #[derive(Clone, Default, Debug)]
 pub struct Units {
     /// Units with code for a device, in the order of the list.
     pub units: Vec<Unit>,
-    /// How many others there are.
+    /// How many other units there are.
     pub others: usize,
 }
 
 /// Reads a list of commands; `path` is the file, or the folder that it is in.
 ///
 /// # Errors
-/// If it cannot be read, or is no such list.
+/// If it cannot be read, or is no list of commands.
 pub fn units(path: &Path) -> Result<Units, SourceError> {
     let path = match path.is_dir() {
         true => path.join("compile_commands.json"),
@@ -82,12 +82,12 @@ fn unit(file: PathBuf, folder: PathBuf, words: &[String]) -> Option<Unit> {
     let arguments = with_files(arguments, &folder, 0);
     let mut flags = Flags::of(dialect, &arguments);
     flags.files.clear();
-    // At the level that we state, not at that of the build.
+    // The defaults determine the optimization level, not the build.
     flags.level = None;
     let is_hipcc = program.ends_with("hipcc") || program.ends_with("hipcc.bin");
     let language = match (flags.language, dialect) {
         (Some(language), _) => Some(language),
-        // nvcc compiles what is not `.cu` for the host alone.
+        // nvcc compiles files other than `.cu` for the host only.
         (None, Dialect::Nvcc) => Language::of_file(&file).filter(|&l| l == Language::Cuda),
         (None, Dialect::Clang) if is_hipcc => Some(Language::Hip),
         (None, Dialect::Clang) => {
@@ -99,7 +99,7 @@ fn unit(file: PathBuf, folder: PathBuf, words: &[String]) -> Option<Unit> {
     Some(Unit { file, folder, language, flags })
 }
 
-/// Words, with those that stand in files of options.
+/// The words of a command, with those of files of options in place.
 fn with_files(words: &[String], folder: &Path, depth: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = words.iter();
@@ -118,7 +118,7 @@ fn with_files(words: &[String], folder: &Path, depth: usize) -> Vec<String> {
     out
 }
 
-/// Words of a command, as a shell has them: quotes and backslashes, no variables.
+/// Splits a command into words as a shell does: quotes and backslashes, no variables.
 fn split(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -133,7 +133,7 @@ fn split(command: &str) -> Vec<String> {
             }
             (None | Some('"'), '\\') => {
                 let next = rest.next();
-                // Within quotes a backslash stands for itself unless it escapes something.
+                // Within quotes a backslash is literal unless it escapes something.
                 if quote.is_some() && !matches!(next, Some('"' | '\\' | '$' | '`')) {
                     word.get_or_insert_default().push('\\');
                 }

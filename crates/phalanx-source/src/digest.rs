@@ -1,7 +1,7 @@
-//! Digests of 128 bits: names of cache entries, and what files held.
+//! Digests of 128 bits, for names of cache entries and for contents of files.
 //!
-//! Two runs of SipHash-1-3 with different prefixes. That is no protection against somebody who
-//! makes collisions on purpose; a cache is a folder of the user's own.
+//! A digest is two runs of SipHash-1-3 with different prefixes. It does not protect against
+//! deliberate collisions; the cache is a folder of the user's own.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use std::{
 pub struct Digest([u64; 2]);
 
 impl Digest {
-    /// That of some bytes.
+    /// The digest of some bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Digest {
         Hasher::default().with(bytes).finish()
     }
 
-    /// The digest that [`fmt::Display`] wrote.
+    /// Parses a digest that [`fmt::Display`] wrote.
     #[must_use]
     pub fn parse(text: &str) -> Option<Digest> {
         let half = |range| u64::from_str_radix(text.get(range)?, 16).ok();
@@ -36,7 +36,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Makes a digest of parts, each kept apart from the next.
+/// Makes a digest of parts. Where one part ends affects the digest.
 #[derive(Clone, Debug)]
 pub struct Hasher([DefaultHasher; 2]);
 
@@ -66,14 +66,14 @@ impl Hasher {
     }
 }
 
-/// Digests of files, each read once however many units include it.
+/// A cache of digests of files: each file is read once, however many units include it.
 #[derive(Default, Debug)]
 pub struct FileDigests {
     known: Mutex<BTreeMap<PathBuf, Option<Digest>>>,
 }
 
 impl FileDigests {
-    /// That of a file; none if it cannot be read.
+    /// The digest of a file; none if it cannot be read.
     pub fn of(&self, path: &Path) -> Option<Digest> {
         if let Ok(known) = self.known.lock()
             && let Some(digest) = known.get(path)
@@ -87,7 +87,7 @@ impl FileDigests {
         digest
     }
 
-    /// Files may have changed.
+    /// Clears the cache, since files may have changed.
     pub fn forget(&self) {
         if let Ok(mut known) = self.known.lock() {
             known.clear();

@@ -1,4 +1,4 @@
-//! What can go wrong between a source and its IR, in words for whoever called us.
+//! Errors between a source and its IR, in words for the user.
 
 use std::{io, path::PathBuf};
 
@@ -14,7 +14,7 @@ pub enum SourceError {
         /// The names that were looked for.
         looked_for: String,
     },
-    /// The program that was named is no clang, or not one that is understood.
+    /// The named program is no clang, or an unsupported one.
     #[error("{path}: {what}")]
     Compiler {
         /// The program.
@@ -36,7 +36,7 @@ pub enum SourceError {
         /// Why.
         error: io::Error,
     },
-    /// A list of compile commands that makes no sense.
+    /// An invalid list of compile commands.
     #[error("{path}: {what}")]
     Database {
         /// The file.
@@ -44,7 +44,7 @@ pub enum SourceError {
         /// What is wrong with it.
         what: String,
     },
-    /// A folder of a toolkit that is none.
+    /// A folder that is named as a toolkit but is none.
     #[error("{path}: {what}")]
     Toolkit {
         /// The folder.
@@ -52,7 +52,7 @@ pub enum SourceError {
         /// What it lacks.
         what: String,
     },
-    /// The compiler could not be started, or its result not be stored.
+    /// The compiler could not be started, or its result could not be stored.
     #[error("cannot run {program}: {error}")]
     Run {
         /// The program.
@@ -60,16 +60,16 @@ pub enum SourceError {
         /// Why.
         error: io::Error,
     },
-    /// The compiler refused the source. `diagnostics` is what it said, with files and lines.
+    /// The compiler refused the source. `diagnostics` is its output, with files and lines.
     #[error("{file} does not compile with {compiler}{hint}")]
     Refused {
         /// The source.
         file: PathBuf,
         /// The compiler's name and version.
         compiler: String,
-        /// What the compiler said.
+        /// The compiler's output.
         diagnostics: String,
-        /// What may be the reason, where that is known.
+        /// A possible reason, if known.
         hint: String,
     },
 }

@@ -1,26 +1,26 @@
-//! Command lines of compilers, as flags of clang for the device.
+//! Translates command lines of compilers to flags of clang for the device.
 //!
 //! ```text
 //! nvcc -O3 -gencode arch=compute_80,code=sm_80 -Xcompiler -Wall -Iinclude -DN=4 -c -o k.o k.cu
 //! ```
 //!
-//! becomes `-Iinclude -DN=4` for `sm_80`. Kept is what decides about the meaning of the text:
-//! macros, where headers are, the language and its version, the target. Left out is what decides
-//! about speed, warnings, output, linking and the code for the host; [`crate::compile`] has its own
-//! words for these. What is not known is kept, for clang to refuse or accept: hipcc is clang under
-//! another name, and so is half of what nvcc takes.
+//! becomes `-Iinclude -DN=4` for `sm_80`. Flags that affect the meaning of the text are kept:
+//! macros, header folders, the language and its version, the target. Flags for speed, warnings,
+//! output, linking and host code are dropped; [`crate::compile`] adds its own. Unknown flags are
+//! kept, for clang to accept or refuse: hipcc is a wrapper of clang, and nvcc shares many flags
+//! with clang.
 //!
-//! Of several architectures the highest is compiled for: code that tests `__CUDA_ARCH__` is written
-//! for new devices first.
+//! If a command names several architectures, the highest one is used: code that tests
+//! `__CUDA_ARCH__` is usually written for new devices first.
 
 use std::path::Path;
 
 use crate::Language;
 
-/// What a command line says.
+/// The parsed flags of a command line.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Flags {
-    /// Flags of clang.
+    /// Flags for clang.
     pub kept: Vec<String>,
     /// The language, where `-x` names it.
     pub language: Option<Language>,
@@ -30,27 +30,27 @@ pub struct Flags {
     pub triple: Option<String>,
     /// The level of optimization: `-O2`.
     pub level: Option<String>,
-    /// No headers of CUDA or HIP are wanted (`-nocudainc`): the source brings its own.
+    /// No headers of CUDA or HIP are wanted (`-nocudainc`): the source has its own.
     pub brings_headers: bool,
     /// The toolkit of CUDA.
     pub cuda_path: Option<String>,
     /// The folder of ROCm.
     pub rocm_path: Option<String>,
-    /// Files to be compiled.
+    /// Files to compile.
     pub files: Vec<String>,
 }
 
-/// A compiler by its program's name.
+/// The kind of a compiler, by its program's name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Dialect {
-    /// clang, hipcc, and all that take gcc's options.
+    /// clang, hipcc, and all others that take gcc's options.
     Clang,
     /// nvcc.
     Nvcc,
 }
 
 impl Dialect {
-    /// What a program takes: `/usr/local/cuda/bin/nvcc`, `hipcc`, `ccache nvcc`.
+    /// The kind of a program: `/usr/local/cuda/bin/nvcc`, `hipcc`, `ccache nvcc`.
     #[must_use]
     pub fn of_program(program: &str) -> Dialect {
         let stem = Path::new(program).file_stem().and_then(|stem| stem.to_str());
@@ -61,7 +61,7 @@ impl Dialect {
     }
 }
 
-/// Options of both kinds of compilers that stand alone, and say nothing about the meaning.
+/// Options without an argument that are dropped, of clang and nvcc alike.
 const ALONE: &[&str] = &[
     "-c",
     "-S",
@@ -95,7 +95,7 @@ const ALONE: &[&str] = &[
     "--hip-link",
 ];
 
-/// Those that have an argument, in the next word or behind `=`.
+/// Options with an argument, in the next word or behind `=`, that are dropped.
 const WITH_ARGUMENT: &[&str] = &[
     "-o",
     "-MF",
@@ -116,7 +116,7 @@ const WITH_ARGUMENT: &[&str] = &[
     "-wrapper",
 ];
 
-/// Beginnings of words that are left out.
+/// Prefixes of options that are dropped.
 const BEGINNINGS: &[&str] = &[
     "-W",
     "-g",
@@ -132,7 +132,7 @@ const BEGINNINGS: &[&str] = &[
     "-stdlib=",
 ];
 
-/// Of options that begin so those that decide about the meaning, and are kept.
+/// Options with such a prefix that affect the meaning and are kept.
 const MEANING: &[&str] = &[
     "-ffast-math",
     "-fno-fast-math",
@@ -178,7 +178,7 @@ const MEANING: &[&str] = &[
     "-fno-char8_t",
 ];
 
-/// Options whose argument is kept with them.
+/// Options that are kept with their argument.
 const KEPT_WITH_ARGUMENT: &[&str] = &[
     "-I",
     "-D",
@@ -200,7 +200,7 @@ const KEPT_WITH_ARGUMENT: &[&str] = &[
 ];
 
 impl Flags {
-    /// Flags of clang, without its name.
+    /// Parses flags of clang, without its name.
     #[must_use]
     pub fn of_clang(words: &[String]) -> Flags {
         let mut flags = Flags::default();
@@ -211,7 +211,7 @@ impl Flags {
         flags
     }
 
-    /// The arguments of a compiler.
+    /// Parses the arguments of a compiler.
     #[must_use]
     pub fn of(dialect: Dialect, words: &[String]) -> Flags {
         match dialect {
@@ -220,7 +220,7 @@ impl Flags {
         }
     }
 
-    /// Adds flags that count over these.
+    /// Adds flags that take precedence over these.
     pub fn add(&mut self, other: Flags) {
         self.kept.extend(other.kept);
         self.language = other.language.or(self.language);
@@ -239,7 +239,7 @@ impl Flags {
     }
 
     fn clang_word<'w>(&mut self, word: &'w str, rest: &mut impl Iterator<Item = &'w str>) {
-        // Linux compilers take `-option=value` and `--option value` for many of theirs.
+        // Clang accepts many options both as `-option=value` and as `--option value`.
         let value = |names: &[&str]| {
             names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('='))
         };
@@ -276,7 +276,7 @@ impl Flags {
         }
     }
 
-    /// The arguments of nvcc, without its name.
+    /// Parses the arguments of nvcc, without its name.
     #[must_use]
     pub fn of_nvcc(words: &[String]) -> Flags {
         let mut flags = Flags::default();
@@ -326,7 +326,7 @@ impl Flags {
                     }
                 }
                 "-Xcompiler" | "--compiler-options" => {
-                    // Macros and folders that the host's compiler is told count for the device too.
+                    // Macros and folders for the host compiler apply to the device too.
                     let value = value();
                     let words = value.split(',').flat_map(str::split_whitespace);
                     let kept =
@@ -337,7 +337,7 @@ impl Flags {
                     value();
                 }
                 _ if NVCC_ALONE.contains(&name) => {}
-                // What is left is clang's as well, or refused by it.
+                // Other options are clang's too, or clang refuses them.
                 _ => flags.clang_word(word, &mut rest),
             }
         }
@@ -345,9 +345,9 @@ impl Flags {
         flags
     }
 
-    /// `-D A,B` is two.
+    /// Adds an option for each value: `-D A,B` is two.
     fn each(&mut self, option: &str, values: &str) {
-        // A comma within a value is escaped or within parentheses; what has these stays whole.
+        // A comma within a value is escaped or in parentheses; such values are not split.
         match values.contains(['\\', '(']) {
             true => self.kept.push(format!("{option}{values}")),
             false => self.kept.extend(values.split(',').map(|value| format!("{option}{value}"))),
@@ -365,9 +365,9 @@ impl Flags {
         }
     }
 
-    /// The highest of several.
+    /// Keeps the highest of several architectures.
     fn architecture(&mut self, name: &str) {
-        // `gfx90a:xnack+` is one with features; `native` names none.
+        // `gfx90a:xnack+` is a processor with features; `native` names none.
         let name = name.split(':').next().unwrap_or_default();
         let known = name.starts_with("sm_") || name.starts_with("gfx");
         let old = self.architecture.as_deref();
@@ -377,7 +377,7 @@ impl Flags {
     }
 }
 
-/// nvcc's options with an argument that are left out.
+/// nvcc's options with an argument that are dropped.
 const NVCC_WITH_ARGUMENT: &[&str] = &[
     "-Xptxas",
     "--ptxas-options",
@@ -448,7 +448,7 @@ const NVCC_WITH_ARGUMENT: &[&str] = &[
     "--static-global-template-stub",
 ];
 
-/// Those without.
+/// nvcc's options without an argument that are dropped.
 const NVCC_ALONE: &[&str] = &[
     "-G",
     "--device-debug",
@@ -513,7 +513,7 @@ fn is_level(word: &str) -> bool {
     matches!(word, "-O0" | "-O1" | "-O2" | "-O3" | "-Os" | "-Oz" | "-Og" | "-O" | "-Ofast")
 }
 
-/// The number in the name of a processor, in which AMD writes letters as digits.
+/// The number in the name of a processor; AMD uses letters as digits.
 fn number(architecture: &str) -> u32 {
     let digits = architecture.trim_start_matches(|c: char| !c.is_ascii_digit());
     match architecture.starts_with("gfx") {

@@ -1,4 +1,4 @@
-//! Which headers and device libraries a source is compiled with.
+//! Chooses the headers and device libraries for a source.
 //!
 //! | language | first choice | otherwise |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | HIP | ROCm | our header |
 //! | OpenCL | clang's header, and libclc for the target | clang's header alone |
 //!
-//! A toolkit is what `--cuda-path` or `--rocm-path` names, what the variables `CUDA_PATH`,
-//! `CUDA_HOME` and `ROCM_PATH` name, what stands in the usual places, or what Python packages hold;
-//! `none` as a path asks for our header. Clang's own search of toolkits is not used: it does not
-//! know the layout of the wheels. So its arguments are made here.
+//! A toolkit is found by `--cuda-path` or `--rocm-path`, by the variables `CUDA_PATH`, `CUDA_HOME`
+//! and `ROCM_PATH`, in the usual places, or in Python packages. The path `none` selects our header.
+//! Clang's own search for toolkits is not used, since it does not know the layout of the wheels;
+//! this module makes the arguments for clang.
 
 use std::{
     env, fs,
@@ -18,23 +18,23 @@ use std::{
 
 use crate::{Compiler, Language, SourceError, flags::Flags, own};
 
-/// Where headers are looked for.
+/// Where to look for headers.
 #[derive(Clone, Default, Debug)]
 pub struct Headers {
     /// A toolkit of CUDA, or a folder with its wheels; `none` for our header.
     pub cuda_path: Option<PathBuf>,
     /// The folder of ROCm; `none` for our header.
     pub rocm_path: Option<PathBuf>,
-    /// Where our header is written; the folder of temporary files if none is named.
+    /// Where our header is written; by default the folder of temporary files.
     pub folder: Option<PathBuf>,
 }
 
-/// What is chosen for a source.
+/// The choice for a source.
 #[derive(Default)]
 pub(crate) struct Chosen {
     /// Arguments of clang.
     pub(crate) arguments: Vec<String>,
-    /// What it is, for people.
+    /// Its name, for people.
     pub(crate) name: String,
     /// Files that are read without being listed among the headers.
     pub(crate) reads: Vec<PathBuf>,
@@ -53,7 +53,7 @@ impl Chosen {
     }
 }
 
-/// Folders with headers in a toolkit, and in the packages that hold one.
+/// Header folders in a toolkit and in the packages that contain one.
 const CUDA_INCLUDE: [&str; 8] = [
     "include",
     "targets/x86_64-linux/include",
@@ -65,7 +65,7 @@ const CUDA_INCLUDE: [&str; 8] = [
     "cu13/include",
 ];
 
-/// Where libdevice may be, likewise.
+/// Places of libdevice in a toolkit and in the packages that contain one.
 const LIBDEVICE: [&str; 3] = [
     "nvvm/libdevice/libdevice.10.bc",
     "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
@@ -179,7 +179,7 @@ fn open_cl(triple: &str, compiler: &Compiler, keeps_calls: bool) -> Chosen {
         Some(library) => {
             chosen.link(&library);
             if triple.starts_with("amdgcn") {
-                // The offset of the grid is read where code objects up to version 4 have it.
+                // The offset of the grid is read from where code objects up to version 4 store it.
                 chosen.argument(&["-mcode-object-version=4"]);
             }
             chosen.name = format!("clang's OpenCL header and {}", library.display());
@@ -197,7 +197,7 @@ fn libclc(triple: &str, compiler: &Compiler) -> Option<PathBuf> {
         ["/usr/lib/clc", "/usr/share/clc", "/usr/local/share/clc"].map(PathBuf::from).into();
     folders.extend(prefix.map(|prefix| prefix.join("share/clc")));
     folders.extend(prefix.map(|prefix| prefix.join("lib/clc")));
-    // NVIDIA's has its own word for the system.
+    // The names for NVIDIA contain another word for the system.
     let names = match triple.starts_with("nvptx") {
         true => vec![format!("{triple}.bc"), "nvptx64--nvidiacl.bc".to_owned()],
         false => vec![format!("{triple}.bc")],
@@ -220,7 +220,7 @@ struct Toolkit {
 }
 
 impl Toolkit {
-    /// The toolkit in a folder: an installed one, or the packages of Python that hold one.
+    /// The toolkit in a folder: an installed one, or Python packages that contain one.
     fn at(folder: &Path) -> Option<Toolkit> {
         [folder.to_owned(), folder.join("nvidia")].into_iter().find_map(|folder| {
             let include = CUDA_INCLUDE.map(|name| folder.join(name));
@@ -234,7 +234,7 @@ impl Toolkit {
     }
 }
 
-/// Where toolkits are, the surest first.
+/// The usual places of toolkits, the most reliable one first.
 fn usual_toolkits() -> Vec<PathBuf> {
     let variables = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"].into_iter().filter_map(env::var_os);
     let mut places: Vec<PathBuf> = variables.map(PathBuf::from).collect();

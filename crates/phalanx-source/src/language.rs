@@ -1,4 +1,4 @@
-//! Which language a source file is in.
+//! The language of a source file.
 
 use std::{fs, io::Read as _, path::Path};
 
@@ -13,11 +13,11 @@ pub enum Language {
     OpenCl,
 }
 
-/// How much of a file is looked at.
+/// How many bytes of a file are searched for words of a language.
 const LOOKED_AT: u64 = 1 << 20;
 
 impl Language {
-    /// What it is called.
+    /// Its name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Language {
         }
     }
 
-    /// What clang's `-x` calls it.
+    /// Its name for clang's `-x`.
     #[must_use]
     pub const fn option(self) -> &'static str {
         match self {
@@ -58,11 +58,11 @@ impl Language {
         )
     }
 
-    /// The language of a file, by its name; for a C++ file by the words in it.
+    /// The language of a file, by its name; of a C++ file, by the words in it.
     #[must_use]
     pub fn of_file(file: &Path) -> Option<Language> {
         match file.extension()?.to_str()? {
-            // Projects for both compile one text: HIP is asked for by its own name.
+            // Projects for both compile the same file. It counts as CUDA unless HIP is named.
             "cu" | "cuh" => Some(Language::Cuda),
             "hip" => Some(Language::Hip),
             "cl" | "clcpp" => Some(Language::OpenCl),
@@ -75,7 +75,7 @@ impl Language {
         }
     }
 
-    /// The language of a text, by words that only one has.
+    /// The language of a text, by words that only one language has.
     fn of_text(text: &str) -> Option<Language> {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if has(&["hip/hip_runtime.h", "hip_runtime", "hipLaunchKernelGGL"]) {

@@ -1,4 +1,4 @@
-//! From kernels in CUDA, HIP and OpenCL C to LLVM IR text, by the clang that is installed.
+//! Compiles kernels in CUDA, HIP and OpenCL C to LLVM IR text, with the installed clang.
 //!
 //! ```no_run
 //! use phalanx_source::{Compiler, Defaults, Headers, Unit};
@@ -13,13 +13,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`Language`] | which language a file is in |
-//! | [`Compiler`] | which clang is run |
+//! | [`Language`] | the language of a file |
+//! | [`Compiler`] | the clang that is run |
 //! | [`flags`] | command lines of clang, nvcc and hipcc as flags of clang for the device |
 //! | [`units`] | the translation units of a `compile_commands.json` |
 //! | [`Headers`] | CUDA's headers, ROCm's, or ours; libraries of the device |
-//! | [`compile`] | the command that is run, and what comes out |
-//! | [`Cache`] | what came out before, by the content of everything that was read |
+//! | [`compile`] | the command that is run, and its result |
+//! | [`Cache`] | earlier results, by the content of all files that were read |
 //!
 //! This crate starts compilers and reads files. It knows neither IR nor analyses; nothing here uses
 //! the network.
@@ -54,11 +54,11 @@ use flags::Flags;
 pub struct Unit {
     /// The file, as it was named.
     pub file: PathBuf,
-    /// The folder that the compiler runs in, and that relative names are relative to.
+    /// The folder that the compiler runs in; relative names are relative to it.
     pub folder: PathBuf,
     /// The language of the file.
     pub language: Language,
-    /// What was asked of the compiler.
+    /// The flags of the compile command.
     pub flags: Flags,
 }
 

@@ -1,5 +1,5 @@
-//! Our headers for CUDA and HIP, for machines without a toolkit: they are part of the program, and
-//! are written where clang can read them.
+//! Phalanx's own headers for CUDA and HIP, for machines without a toolkit. They are part of the
+//! program and are written to a folder for clang to read.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Digest, Hasher, cache::write_atomically};
 
-/// The header that is included ahead of each source.
+/// The header that is included before each source.
 pub(crate) const MAIN: &str = "phalanx_device.h";
 
 /// Files by their names.
@@ -18,7 +18,8 @@ const FILES: [(&str, &str); 3] = [
     ("phalanx_hip.h", include_str!("../headers/phalanx_hip.h")),
 ];
 
-/// Headers that sources name: what they need of them is in ours, or nowhere.
+/// Headers that sources include. They are written without content: the main header, which is
+/// included before each source, has all that is supported of them.
 const NAMES: [&str; 13] = [
     "cuda.h",
     "cuda_runtime.h",
@@ -36,7 +37,7 @@ const NAMES: [&str; 13] = [
     "crt/sm_70_rt.hpp",
 ];
 
-/// What clang's wrapper of CUDA's headers includes, and toolkits without all their parts lack.
+/// Headers that clang's wrapper of CUDA's headers includes, and that incomplete toolkits lack.
 const OPTIONAL: [&str; 1] = ["curand_mtgp32_kernel.h"];
 
 /// The folders that were written.
@@ -63,7 +64,7 @@ pub(crate) fn write(folder: &Path) -> io::Result<Own> {
     Ok(own)
 }
 
-/// Writes a file unless it is there as it should be; somebody else may do the same.
+/// Writes a file unless it exists with this content; another process may do the same.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());

@@ -1,14 +1,14 @@
-//! Address spaces: what each number means, who shares the memory, which spaces overlap.
+//! Address spaces: what each number means, which threads share the memory, which spaces overlap.
 //!
 //! # What
 //!
 //! A pointer type carries a number that says which kind of memory it addresses. What the number
 //! means depends on the target; [`AddressSpace::of`] looks it up. Two facts matter to the analyses:
 //!
-//! * *who shares it* ([`Sharing`]): a load from one address gives all threads of a group one value
-//!   only if the memory is the same for all of them. Private memory is another memory in each
-//!   thread at equal addresses.
-//! * *what overlaps* ([`AddressSpace::contains`], [`AddressSpace::may_overlap`]): the generic space
+//! * *sharing* ([`Sharing`]): a load from one address gives all threads of a group one value only
+//!   if the memory is the same for all of them. With private memory, equal addresses are different
+//!   memory in each thread.
+//! * *overlap* ([`AddressSpace::contains`], [`AddressSpace::may_overlap`]): the generic space
 //!   contains others.
 //!
 //! Sources: LLVM's AMDGPU and NVPTX usage documents, PTX ISA (state spaces), SPIR-V's storage
@@ -18,10 +18,11 @@
 use crate::sources::Scope;
 use crate::target::Architecture;
 
-/// What an address space is for.
+/// The purpose of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpaceKind {
-    /// Contains others; which one an address is in is known at run time only. Flat, generic.
+    /// Contains other spaces; only at run time is it known which one an address is in. Flat,
+    /// generic.
     Generic,
     /// Device memory.
     Global,
@@ -45,7 +46,7 @@ pub enum SpaceKind {
     Unknown,
 }
 
-/// Who sees the same memory at the same address.
+/// Which threads see the same memory at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
     /// Every thread has its own.
@@ -76,7 +77,7 @@ impl AddressSpace {
         self.number
     }
 
-    /// What it is for, and its usual name on the target.
+    /// The purpose, and the usual name on the target.
     fn describe(self) -> (SpaceKind, &'static str) {
         use SpaceKind::{
             Buffer, Cluster, Constant, Generic, Global, Input, Parameter, Private, Region, Unknown,
@@ -129,19 +130,19 @@ impl AddressSpace {
         }
     }
 
-    /// What it is for.
+    /// The purpose.
     #[must_use]
     pub fn kind(self) -> SpaceKind {
         self.describe().0
     }
 
-    /// Its usual name on the target.
+    /// The usual name on the target.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.describe().1
     }
 
-    /// Who sees the same memory at the same address.
+    /// Which threads see the same memory at the same address.
     #[must_use]
     pub fn sharing(self) -> Sharing {
         match self.kind() {
@@ -151,7 +152,7 @@ impl AddressSpace {
             }
             SpaceKind::Workgroup => Sharing::SharedBy(Scope::Workgroup),
             SpaceKind::Cluster => Sharing::SharedBy(Scope::Cluster),
-            // Arguments of a kernel are shared, those of a call are not.
+            // Threads share the arguments of a kernel, but not those of a call.
             SpaceKind::Parameter | SpaceKind::Generic | SpaceKind::Unknown => Sharing::Depends,
         }
     }
@@ -213,10 +214,10 @@ impl AddressSpace {
         }
         match (self.kind(), other.kind()) {
             (Unknown, _) | (_, Unknown) => true,
-            // The global data share is a memory of its own.
+            // The global data share overlaps with no other space.
             (Region, kind) | (kind, Region) => kind == Region,
-            // What one descriptor or pointer names as constant another may name as global: both are
-            // device memory. NVIDIA's constant bank is separate.
+            // Memory that one descriptor or pointer calls constant can be global to another: both
+            // are device memory. NVIDIA's constant bank is separate.
             (Global | Constant | Buffer, Global | Constant | Buffer) => {
                 self.architecture != Architecture::Nvptx || self.kind() == other.kind()
             }
@@ -324,7 +325,7 @@ mod tests {
                     assert_eq!(a.may_overlap(*b), b.may_overlap(*a));
                     assert!(!a.contains(*b) || a.may_overlap(*b));
                     assert!(a == b || !(a.contains(*b) && b.contains(*a)));
-                    // A space that holds private memory cannot be known to be shared.
+                    // If a space contains private memory, it must not count as shared.
                     assert!(
                         !(a.contains(*b) && b.may_be_private(false)) || a.may_be_private(false)
                     );

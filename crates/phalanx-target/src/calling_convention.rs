@@ -3,14 +3,14 @@
 //!
 //! # What
 //!
-//! The calling convention of a function decides how threads enter it. Kernels are entered by all
-//! threads of a launch with the same arguments. Graphics shaders are entered by the hardware, with
-//! arguments marked `inreg` in scalar registers and the others per lane. Other functions are called
-//! by threads with whatever they pass.
+//! The calling convention of a function decides how threads enter it. All threads of a launch enter
+//! a kernel with the same arguments. The hardware starts graphics shaders, with arguments marked
+//! `inreg` in scalar registers and the others per lane. Other functions are called, with arguments
+//! that may differ between threads.
 //!
-//! Which arguments LLVM 22 takes for uniform is [`llvm_argument_is_uniform`]; it holds by
-//! construction of the hardware interface, except that `byval` pointers of shaders are uniform as
-//! *addresses* only.
+//! [`llvm_argument_is_uniform`] says which arguments LLVM 22 assumes to be uniform. The hardware
+//! interface guarantees this, except that `byval` pointers of shaders are uniform as *addresses*
+//! only.
 //!
 //! Names and numbers are those of LLVM IR.
 
@@ -59,7 +59,7 @@ pub fn entry(convention: CallConv, architecture: Architecture) -> Entry {
     }
 }
 
-/// Whether LLVM 22's uniformity analysis takes an argument for uniform.
+/// Whether LLVM 22's uniformity analysis assumes an argument to be uniform.
 ///
 /// * AMDGPU: arguments of kernels; `inreg` arguments of every function; `byval` arguments of
 ///   shaders and of `amdgpu_gfx` functions.
@@ -90,7 +90,8 @@ pub fn llvm_argument_is_uniform(
 /// interface: arguments of kernels (the same in the whole launch), and `inreg` arguments on AMDGPU
 /// (scalar registers: per wave).
 ///
-/// Callers of ordinary functions are not looked at; an analysis of the whole module knows more.
+/// The callers of ordinary functions are not considered; an analysis of the whole module knows
+/// more.
 #[must_use]
 pub fn argument_is_wave_uniform(
     architecture: Architecture,

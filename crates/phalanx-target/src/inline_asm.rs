@@ -1,4 +1,4 @@
-//! Constraint strings of inline assembly, and what they say about its results.
+//! Constraint strings of inline assembly, and which results are uniform because of them.
 //!
 //! # What
 //!
@@ -8,12 +8,17 @@
 //! in order, and [`output_is_scalar`] and [`llvm_output`] classify them. On other targets an
 //! assembly result is divergent.
 //!
+//! ```text
+//! asm "s_mov_b32 $0, $1", "=s,s"    a scalar register: one value per wave
+//! asm "v_mov_b32 $0, $1", "=v,v"    a vector register: may differ between lanes
+//! ```
+//!
 //! Syntax (LangRef, *Inline Asm Constraint String*): comma-separated; `=` marks an output, `~` a
 //! clobber, `!` a label; then `*` for an operand that is passed in memory, `&` and `%`; then codes:
 //! a letter, `^` and two letters, `@n` and n letters, `{register}`, or the number of an output to
 //! share a register with; `|` separates alternatives.
 //!
-//! What the instructions do is read by [`Assembly::read`].
+//! [`Assembly::read`] reads what the instructions do.
 
 mod gcn;
 mod ptx;
@@ -29,7 +34,7 @@ pub use text::{
 use crate::intrinsics::LlvmUniformity;
 use crate::target::{Architecture, Target};
 
-/// What one constraint is about.
+/// The kind of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A result, or a place to store one if indirect.
@@ -45,7 +50,7 @@ pub enum Role {
 /// One constraint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraint<'a> {
-    /// What it is about.
+    /// The kind.
     pub role: Role,
     /// The operand is an address (`*`).
     pub indirect: bool,
@@ -57,7 +62,7 @@ pub struct Constraint<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraints<'a>(Vec<Constraint<'a>>);
 
-/// A constraint string that LLVM would not read, with the constraint that is wrong.
+/// An error: LLVM would reject this constraint of the string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstraintError {
     /// The constraint.
@@ -77,7 +82,7 @@ impl<'a> Constraints<'a> {
     ///
     /// # Errors
     ///
-    /// A constraint without a code, or with unbalanced braces or a cut code.
+    /// A constraint without a code, with unbalanced braces or with a truncated code.
     pub fn parse(text: &'a str) -> Result<Constraints<'a>, ConstraintError> {
         if text.is_empty() {
             return Ok(Constraints(Vec::new()));
@@ -147,16 +152,16 @@ fn parse_constraint(text: &str) -> Option<Constraint<'_>> {
     })
 }
 
-/// How LLVM compares a scalar register with the type of the result.
+/// How the size of a scalar register must match the type of the result, for LLVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// A class: there must be one for the type.
+    /// A register class: there must be one for the type.
     Class,
-    /// `s7`: not for vectors that need several.
+    /// `s7`: one register; does not fit vectors that need several.
     One,
-    /// `s[4:7]`: exactly so many bits.
+    /// `s[4:7]`: exactly this many bits.
     Bits(u32),
-    /// Not at all.
+    /// Any size fits.
     Any,
 }
 
@@ -168,7 +173,7 @@ enum Register {
     /// One value per lane.
     Vector,
     Memory,
-    /// Something LLVM does not know.
+    /// A code that LLVM does not know.
     Other,
 }
 
@@ -262,8 +267,8 @@ pub fn output_is_scalar(architecture: Architecture, constraint: &Constraint<'_>)
 }
 
 impl Target {
-    /// Whether a result of inline assembly with these constraints is one value per wave: result
-    /// `index` of a returned struct, or without an index all results together. False for
+    /// Whether a result of inline assembly with these constraints is one value per wave. With an
+    /// index: result `index` of a returned struct; without one: all results together. False for
     /// constraints that cannot be read.
     #[must_use]
     pub fn asm_result_is_scalar(&self, constraints: &str, index: Option<usize>) -> bool {
@@ -280,11 +285,11 @@ impl Target {
 /// The type of an assembly result, as far as LLVM's choice of register depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultShape {
-    /// An integer of so many bits.
+    /// An integer of this many bits.
     Integer(u32),
-    /// A floating-point number of so many bits.
+    /// A floating-point number of this many bits.
     Float(u32),
-    /// A pointer of so many bits.
+    /// A pointer of this many bits.
     Pointer(u32),
     /// A vector.
     Vector {
@@ -298,7 +303,7 @@ pub enum ResultShape {
 }
 
 impl ResultShape {
-    /// Size in bits; aggregates have none that matters.
+    /// Size in bits; none for aggregates, whose size does not matter.
     const fn bits(self) -> Option<u32> {
         match self {
             ResultShape::Integer(bits) | ResultShape::Float(bits) | ResultShape::Pointer(bits) => {
@@ -309,8 +314,8 @@ impl ResultShape {
         }
     }
 
-    /// Whether there is a class of scalar registers for it. Vectors of 16-bit elements are packed
-    /// on GFX8 and later; older processors are not told apart.
+    /// Whether there is a class of scalar registers for the type. Vectors of 16-bit elements are
+    /// packed on GFX8 and later; older processors are not distinguished.
     const fn has_scalar_class(self) -> bool {
         match self {
             ResultShape::Integer(bits) => matches!(bits, 16 | 32 | 64 | 128),
@@ -330,11 +335,11 @@ impl ResultShape {
     }
 }
 
-/// What LLVM 22 says about the result of one output constraint on AMDGPU: always uniform if it
-/// lands in a scalar register, never uniform otherwise, also when there is no register for its
-/// type.
+/// What LLVM 22 says about the result of one output constraint on AMDGPU: always uniform if the
+/// result is in a scalar register, else never uniform. It is never uniform if there is no register
+/// for its type.
 ///
-/// LLVM looks at the first alternative only, and in it prefers memory, then the first register
+/// LLVM looks at the first alternative only. In that it prefers memory, then the first register
 /// class that it knows.
 #[must_use]
 pub fn llvm_output(constraint: &Constraint<'_>, shape: ResultShape) -> LlvmUniformity {
@@ -359,8 +364,8 @@ pub fn llvm_output(constraint: &Constraint<'_>, shape: ResultShape) -> LlvmUnifo
 }
 
 /// What LLVM 22 says about a whole call of inline assembly on AMDGPU: always uniform if all its
-/// results are; a call without results is not a source of divergence. (`callbr` is not looked at:
-/// its results follow the operands.)
+/// results are; a call without results is no source of divergence. (This does not apply to
+/// `callbr`, whose results are as uniform as its operands.)
 #[must_use]
 pub fn llvm_call(outputs: &[LlvmUniformity]) -> LlvmUniformity {
     if outputs.iter().all(|output| *output == LlvmUniformity::AlwaysUniform) {
@@ -456,7 +461,7 @@ mod tests {
             scalar("={v7},={a[4:7]},=^VA,={s106},={s[7:4]},={sgpr0},={foo},=x,=m,={s}"),
             [false; 10]
         );
-        // Another alternative might be taken, so it is not certain.
+        // The other alternative might be chosen, so the result is not certainly scalar.
         assert_eq!(scalar("=s|v,=sv,=s|r"), [false, false, true]);
         let constraints = Constraints::parse("=s").unwrap();
         assert!(!output_is_scalar(Architecture::Nvptx, &constraints.all()[0]));

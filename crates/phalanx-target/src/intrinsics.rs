@@ -1,13 +1,14 @@
-//! What every `llvm.*` intrinsic does, as far as uniformity, convergence and motion are concerned.
+//! What every `llvm.*` intrinsic does, as far as uniformity, convergence and code motion depend on
+//! it.
 //!
 //! # What
 //!
 //! [`lookup`] maps the name of a callee, overload suffix and all, to its [`IntrinsicInfo`]. There
 //! are two independent classifications of the result:
 //!
-//! * [`IntrinsicInfo::result`], a [`Transfer`]: what we hold to be true. It is sound first: an
-//!   intrinsic that may exchange values between threads or read memory, and that no rule covers, is
-//!   [`Transfer::OPAQUE`].
+//! * [`IntrinsicInfo::result`], a [`Transfer`]: what Phalanx assumes. Soundness comes first: if an
+//!   intrinsic may exchange values between threads or read memory, and no rule covers it, its
+//!   result is [`Transfer::OPAQUE`].
 //! * [`IntrinsicInfo::llvm`]: what LLVM 22's uniformity analysis for AMDGPU says, right or wrong,
 //!   so that its output can be reproduced. (For NVPTX the answer is the same for every call and
 //!   needs no table; see [`llvm_rules`](crate::llvm_rules).)
@@ -38,13 +39,13 @@ use self::table::Table;
 use crate::sources::Scope;
 use crate::transfer::Transfer;
 
-/// What LLVM's uniformity analysis takes for granted about a value.
+/// What LLVM's uniformity analysis assumes about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum LlvmUniformity {
     /// Divergent if an operand is.
     #[default]
     Default,
-    /// Uniform, even with divergent operands, and inside cycles whose threads are not synchronised.
+    /// Uniform, even with divergent operands, and inside cycles in which threads run apart.
     AlwaysUniform,
     /// Divergent, even with uniform operands.
     NeverUniform,
@@ -123,35 +124,35 @@ pub struct Barrier {
     pub phase: BarrierPhase,
     /// Undefined unless all threads of the scope that take part execute the same barrier together.
     pub aligned: bool,
-    /// Only some threads of the scope take part: a thread count or a member mask says which.
+    /// Only some threads of the scope take part; a thread count or a member mask says which.
     pub partial: bool,
 }
 
 impl Barrier {
-    /// Whether executing the barrier implies that all threads of its scope execute it together, so
-    /// that a branch deciding about it can be assumed uniform.
+    /// Whether executing the barrier implies that all threads of its scope execute it together.
+    /// Then branches that decide whether it is executed can be assumed uniform.
     #[must_use]
     pub const fn proves_uniform_control(self) -> bool {
         self.aligned && !self.partial && matches!(self.phase, BarrierPhase::Both)
     }
 }
 
-/// What an operand is that has to be the same in all threads that execute an operation together.
+/// The role of an operand that must be the same in all threads that execute an operation together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The number of a lane or thread.
     Lane,
     /// A distance between lanes.
     Distance,
-    /// What is written for all.
+    /// The value that is written for all.
     Value,
     /// A set of lanes.
     Mask,
-    /// Which of several barriers.
+    /// The number of a barrier.
     Barrier,
     /// How many threads or waves are members of a barrier.
     Members,
-    /// Where memory is accessed.
+    /// An address of memory.
     Address,
     /// A number of elements or events.
     Count,
@@ -160,7 +161,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role with its name in tables, and what messages call it.
+    /// Every role with its name in tables and its name in messages.
     const ALL: [(Role, &'static str, &'static str); 9] = [
         (Role::Lane, "lane", "lane number"),
         (Role::Distance, "distance", "distance between lanes"),
@@ -177,19 +178,19 @@ impl Role {
         Role::ALL.iter().find(|(_, of, _)| *of == name).map(|(role, ..)| *role)
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     #[must_use]
     pub fn text(self) -> &'static str {
         Role::ALL.iter().find(|(role, ..)| *role == self).map_or("", |(.., text)| *text)
     }
 }
 
-/// Operands that have to be the same in all threads that execute an operation together.
+/// Operands that must be the same in all threads that execute an operation together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SameOperands {
-    /// The threads: those of a wave or workgroup.
+    /// The threads for which this holds: those of a wave or workgroup.
     pub scope: Scope,
-    /// Positions, and what they are.
+    /// Positions and roles.
     operands: [Option<(u8, Role)>; SameOperands::MOST],
 }
 
@@ -200,7 +201,7 @@ impl SameOperands {
     pub const NONE: SameOperands =
         SameOperands { scope: Scope::Wave, operands: [None; SameOperands::MOST] };
 
-    /// Those at these positions, of which there are at most four.
+    /// Operands with these positions and roles, at most four.
     pub(crate) fn new(scope: Scope, operands: &[(u8, Role)]) -> Option<SameOperands> {
         let mut all = SameOperands { scope, ..SameOperands::NONE };
         for (at, &operand) in operands.iter().enumerate() {
@@ -209,7 +210,7 @@ impl SameOperands {
         Some(all)
     }
 
-    /// Their positions, and what they are.
+    /// Positions and roles.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Role)> + use<> {
         self.operands.into_iter().flatten().map(|(at, role)| (usize::from(at), role))
     }
@@ -221,7 +222,7 @@ impl SameOperands {
     }
 }
 
-/// Everything the tables know about an intrinsic.
+/// The properties of an intrinsic in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntrinsicInfo {
     /// It returns something other than `void`.
@@ -235,12 +236,12 @@ pub struct IntrinsicInfo {
     /// The execution barrier it is, if it is one.
     pub barrier: Option<Barrier>,
     /// The operation depends on which threads execute it together; it must not be made
-    /// control-dependent on more. Includes a few that LLVM does not mark.
+    /// control-dependent on more conditions. Includes a few intrinsics that LLVM does not mark.
     pub convergent: bool,
     /// LLVM marks it `convergent`.
     pub llvm_convergent: bool,
-    /// Operands that have to be the same in all threads that execute it together; else it is
-    /// undefined.
+    /// Operands that must be the same in all threads that execute it together; otherwise the
+    /// behaviour is undefined.
     pub same: SameOperands,
     /// It can be executed where it was not before, without undefined behaviour.
     pub speculatable: bool,
@@ -252,12 +253,12 @@ pub struct IntrinsicInfo {
     pub nosync: bool,
     /// It must not be copied.
     pub noduplicate: bool,
-    /// What LLVM's AMDGPU target says about it.
+    /// What LLVM's AMDGPU target says about its uniformity.
     pub llvm: LlvmUniformity,
 }
 
 impl IntrinsicInfo {
-    /// The information about a function of which nothing is known.
+    /// The properties of a function of which nothing is known.
     #[must_use]
     pub const fn unknown() -> IntrinsicInfo {
         IntrinsicInfo {
@@ -284,8 +285,8 @@ impl IntrinsicInfo {
         if index == 0 { &self.result } else { &self.further_results }
     }
 
-    /// Whether a call is a pure function of its operands and of the thread that executes it: in a
-    /// loop in which the operands do not change it gives each thread the same value in every
+    /// Whether a call is a pure function of its operands and of the thread that executes it. In a
+    /// loop in which the operands do not change, it then gives each thread the same value in every
     /// iteration.
     #[must_use]
     pub const fn is_invariant_with_operands(&self) -> bool {
@@ -318,7 +319,7 @@ impl Family {
     pub const ALL: [Family; 5] =
         [Family::Generic, Family::Amdgcn, Family::Nvvm, Family::Spirv, Family::R600];
 
-    /// What the names of the family start with.
+    /// The prefix of the names of the family.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -361,8 +362,8 @@ impl Family {
     }
 }
 
-/// The tables are part of the program, so a mistake in one is a bug of ours; the tests read them
-/// all.
+/// A mistake in a table is a bug of this crate, since the tables are compiled in; tests read all of
+/// them.
 fn load(text: &str) -> Table {
     Table::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -376,7 +377,7 @@ pub struct Entry {
     pub base: &'static str,
     /// Whether type suffixes follow the name.
     pub overloaded: bool,
-    /// What is known.
+    /// The properties.
     pub info: &'static IntrinsicInfo,
 }
 
@@ -387,7 +388,7 @@ pub struct Intrinsic {
     pub family: Family,
     /// The name without the family's prefix and without overload suffix: `readfirstlane`.
     pub base: &'static str,
-    /// What is known.
+    /// The properties.
     pub info: &'static IntrinsicInfo,
 }
 
@@ -402,19 +403,19 @@ const PREFIX: &[u8] = b"llvm.";
 /// The intrinsic called `name` (without the `@`), such as `llvm.amdgcn.readfirstlane.i32`.
 ///
 /// As in LLVM, the longest known name counts, and a suffix after it is allowed only on overloaded
-/// intrinsics. The suffix itself is not checked: LLVM mends a wrong one when it reads IR.
+/// intrinsics. The suffix itself is not checked: LLVM corrects a wrong one when it reads IR.
 ///
-/// Who analyses a function asks for the name of each call several times, and a program has few
-/// names: what was found last is known by the whole name, on each thread.
+/// An analysis looks up the name of each call several times, and a program has few different names.
+/// So each thread caches recent results by the whole name.
 #[must_use]
 pub fn lookup(name: impl AsRef<[u8]>) -> Option<Intrinsic> {
     let name = name.as_ref();
-    // What is no intrinsic is not remembered: of other functions a program has many.
+    // Other names are not cached, since a program can have many functions.
     is_intrinsic_name(name).then(|| known(name))?
 }
 
 fn known(name: &[u8]) -> Option<Intrinsic> {
-    /// With more names than this, which a program has that makes them up, all are forgotten.
+    /// The cache is cleared when it has this many names; only generated names can fill it.
     const KNOWN: usize = 1024;
     thread_local! {
         static FOUND: RefCell<FxHashMap<Box<[u8]>, Option<Intrinsic>>> = RefCell::default();
@@ -432,7 +433,7 @@ fn known(name: &[u8]) -> Option<Intrinsic> {
     })
 }
 
-/// As [`lookup`], in the tables.
+/// As [`lookup`], without the cache.
 fn find(name: &str) -> Option<Intrinsic> {
     let rest = name.strip_prefix("llvm.")?;
     let (family, rest) = match rest.split_once('.') {
@@ -446,8 +447,7 @@ fn find(name: &str) -> Option<Intrinsic> {
     Some(Intrinsic { family, base, info })
 }
 
-/// Whether a name is that of an intrinsic that is a convergent operation whatever its declaration
-/// says.
+/// Whether a name is that of an intrinsic that is convergent whatever its declaration says.
 #[must_use]
 pub fn is_convergent(name: &[u8]) -> bool {
     lookup(name).is_some_and(|intrinsic| intrinsic.info.llvm_convergent)

@@ -4,10 +4,9 @@
 //! [Sources](phalanx_core::sources) and [launch facts](phalanx_core::launch) themselves are defined
 //! by `phalanx-core`.
 //!
-//! Analyses of SIMT code are generic; what makes them right for AMDGPU, NVPTX or SPIR-V are facts
-//! about the target. This crate holds those facts and nothing else. It takes plain data (names,
-//! numbers, bit sets), so it knows nothing of an IR, of files or of queries, and another IR can use
-//! it as it is.
+//! Analyses of SIMT code are generic; facts about the target make them right for AMDGPU, NVPTX or
+//! SPIR-V. This crate holds those facts and nothing else. It takes plain data (names, numbers, bit
+//! sets), so it knows nothing of an IR, of files or of queries, and can be used with another IR.
 //!
 //! # Read first
 //!
@@ -15,7 +14,7 @@
 //!   apply among the threads of a wave, a workgroup, a cluster or a grid, given [`LaunchFacts`].
 //! * [`intrinsics::lookup`]: what a called intrinsic does: sources of its results, memory,
 //!   convergence, barriers.
-//! * [`Transfer`]: the rule by which the sources of a result follow from those of the operands.
+//! * [`Transfer`]: the rule that derives the sources of a result from those of the operands.
 //!
 //! ```
 //! use phalanx_target::transfer::Operand;
@@ -35,20 +34,20 @@
 //! assert!(!sources.intersects(varying(Scope::Wave, &facts)));
 //! ```
 //!
-//! # Two kinds of truth
+//! # Two kinds of answers
 //!
-//! What *is* true is in [`sources`], [`transfer`], [`intrinsics`], [`address_space`] and
-//! [`inline_asm`]: sound first, unknown means divergent. What *LLVM 22 says* is in [`llvm_rules`]
-//! and in the functions whose names begin with `llvm_`: it is reproduced exactly, also where it is
-//! coarse or wrong, so that results can be compared value by value. Both are tested against the
-//! installed LLVM.
+//! What Phalanx assumes is in [`sources`], [`transfer`], [`intrinsics`], [`address_space`] and
+//! [`inline_asm`]: soundness comes first, unknown means divergent. What *LLVM 22 says* is in
+//! [`llvm_rules`] and in the functions whose names begin with `llvm_`. It is reproduced exactly,
+//! even if coarse or wrong, so that results can be compared value by value. Both are tested against
+//! the installed LLVM.
 //!
 //! # Modules
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`sources`] | the lattice of sources, scopes |
-//! | [`launch`] | what is known of launches |
+//! | [`launch`] | what is known of a launch |
 //! | [`transfer`] | rules from operands to results |
 //! | [`intrinsics`] | the tables of all intrinsics of LLVM 22 for our targets |
 //! | [`library`] | functions of OpenCL, SPIR-V, CUDA and HIP that are known by name |
@@ -56,7 +55,7 @@
 //! | [`address_space`] | meaning, sharing, containment and overlap of address spaces |
 //! | [`calling_convention`] | kernels, shaders, uniform arguments |
 //! | [`inline_asm`] | inline assembly: constraints, registers of results, what the instructions do |
-//! | [`llvm_rules`] | what LLVM 22's uniformity analysis takes for granted |
+//! | [`llvm_rules`] | what LLVM 22's uniformity analysis assumes |
 
 pub mod address_space;
 pub mod calling_convention;

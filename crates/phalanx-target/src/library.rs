@@ -4,9 +4,8 @@
 //! # What
 //!
 //! A front end leaves calls such as `get_local_id(0)` or `barrier(1)` to a library that is linked
-//! later. [`find`] says what such a function does, in the terms in which
-//! [`intrinsics::lookup`] says it of intrinsics, so that code which reads
-//! one reads the other. The rows are in `library.tbl`.
+//! later. [`find`] says what such a function does. The answer has the same type as that of
+//! [`intrinsics::lookup`], so callers can treat both alike. The rows are in `library.tbl`.
 //!
 //! ```
 //! use phalanx_target::{Architecture, library::{self, Language}};
@@ -20,31 +19,32 @@
 //!
 //! # Names
 //!
-//! A name is written as in C, or mangled as in C++ (Itanium ABI, a `<source-name>`); only the name
-//! counts, not the types of the parameters, which demanglers do not all accept as clang writes them
-//! for OpenCL. Names within namespaces and instances of templates are nobody's but the program's.
+//! A name is written as in C, or mangled as in C++ (Itanium ABI, a `<source-name>`). Only the name
+//! counts, not the types of the parameters: clang mangles those of OpenCL in ways that not all
+//! demanglers accept. Names within namespaces and instances of templates always belong to the
+//! program.
 //!
-//! A name says what a function does only where it can be nobody else's:
+//! A name says what a function does only if no other function can have it:
 //!
 //! | names | where |
 //! |---|---|
 //! | `__spirv_*`, `__nv_*`, `__ockl_*`, `__ocml_*`, `__assertfail` .. | on GPUs: they are reserved |
 //! | `vprintf`, `malloc`, `free`, `printf` | on GPUs |
 //! | OpenCL's | in OpenCL, and in SPIR-V |
-//! | of these the mangled ones of work-items, sub-groups, workgroups, and `barrier` | on GPUs |
+//! | the mangled ones of OpenCL's work-items, sub-groups, workgroups, and `barrier` | on GPUs |
 //!
-//! Whoever asks has made sure that the program does not define the function: a definition says what
-//! it does.
+//! Call [`find`] only for functions that the program does not define: a definition takes
+//! precedence.
 //!
 //! # Functions of a driver
 //!
-//! A driver that knows more gives an [`Extension`], in the syntax of the tables
-//! (`intrinsics/table.rs`). Its rows are looked at first. It may also describe a target of the
-//! driver's own: [`machine`](crate::machine).
+//! A driver can describe further functions by an [`Extension`], in the syntax of the tables
+//! (`intrinsics/table.rs`). Its rows take precedence over the table. It may also describe a target
+//! of the driver's own: [`machine`](crate::machine).
 //!
 //! # Cost
 //!
-//! The table is expanded on the first question; a lookup is one hash.
+//! The table is expanded at the first lookup; a lookup is one hash.
 
 use std::{
     fmt,
@@ -57,7 +57,7 @@ use crate::Architecture;
 use crate::intrinsics::{self, Family, Intrinsic, table::Table};
 use crate::machine::Machine;
 
-/// What a program was written in, as far as it is known.
+/// The language of a program, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     /// OpenCL C or C++.
@@ -67,7 +67,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a module, by what named metadata nodes it has.
+    /// The language of a module, by its named metadata.
     #[must_use]
     pub fn of_metadata(has: impl Fn(&[u8]) -> bool) -> Language {
         let marks = [&b"opencl.ocl.version"[..], b"opencl.spir.version", b"opencl.cxx.version"];
@@ -78,8 +78,8 @@ impl Language {
     }
 }
 
-/// What a function of this name does that the program declares and does not define; none if nothing
-/// is known.
+/// What a function of this name does, if the program declares but does not define it; none if
+/// nothing is known.
 #[must_use]
 pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Option<Intrinsic> {
     let source = source_name(name)?;
@@ -98,7 +98,7 @@ pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Opti
     row(source)
 }
 
-/// Functions that a driver knows, besides those of the table or in their place.
+/// Functions that a driver describes; these rows take precedence over the table.
 ///
 /// ```
 /// use phalanx_target::library::Extension;
@@ -114,17 +114,17 @@ pub fn find(name: &[u8], architecture: Architecture, language: Language) -> Opti
 /// # Ok::<(), phalanx_target::library::ExtensionError>(())
 /// ```
 ///
-/// A kind (`@`) is followed by the names that behave like it. It says what the result depends on
-/// (`propagate`: on the operands; `agree`, `collective`: one value for all that come together;
-/// `opaque`: nothing is known; `-`: there is none), which memory is accessed, and more; all that
-/// can be said is listed in `intrinsics/table.rs`. A name stands for the function of that name,
-/// mangled or not; a mangled name, for that function alone.
+/// A kind (`@`) is followed by the names that behave like it. It says what the result depends on:
+/// `propagate` (the operands), `agree` and `collective` (one value for all threads that execute it
+/// together), `opaque` (unknown), `-` (no result). It also says which memory is accessed, and more;
+/// `intrinsics/table.rs` lists the full syntax. A plain name stands for the function of that name,
+/// mangled or not; a mangled name stands for that function alone.
 ///
-/// Rows are kept for the life of the process, equal texts once.
+/// Rows are kept for the life of the process; equal texts are stored once.
 #[derive(Clone, Copy, Default)]
 pub struct Extension(Option<&'static Known>);
 
-/// What was read.
+/// The content of an extension.
 #[derive(Debug)]
 struct Known {
     functions: Table,
@@ -135,7 +135,8 @@ impl Extension {
     /// Reads rows. O(length).
     ///
     /// # Errors
-    /// The first line that cannot be read, names an intrinsic, or says what cannot be.
+    /// The first line that cannot be read, or a row that describes an intrinsic or contradicts
+    /// itself.
     pub fn parse(text: &str) -> Result<Extension, ExtensionError> {
         static KNOWN: LazyLock<Mutex<FxHashMap<Box<str>, &'static Known>>> =
             LazyLock::new(Mutex::default);
@@ -172,13 +173,13 @@ impl Extension {
         Ok(Extension(Some(read)))
     }
 
-    /// The target that it describes.
+    /// The target that it describes, if any.
     #[must_use]
     pub fn machine(&self) -> Option<Machine> {
         self.0?.machine
     }
 
-    /// What is said of a function of this name.
+    /// The description of a function of this name.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<Intrinsic> {
         let table = &self.0?.functions;
@@ -191,7 +192,7 @@ impl Extension {
 }
 
 impl PartialEq for Extension {
-    /// Whether they were made of the same text.
+    /// Whether both were made of the same text.
     fn eq(&self, other: &Extension) -> bool {
         match (self.0, other.0) {
             (Some(own), Some(theirs)) => std::ptr::eq(own, theirs),
@@ -209,10 +210,10 @@ impl fmt::Debug for Extension {
     }
 }
 
-/// Why rows cannot be read.
+/// Why an extension cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtensionError {
-    /// The line, where the mistake is in one.
+    /// The line of the mistake, if it is in one.
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
@@ -236,7 +237,7 @@ pub fn row(name: &str) -> Option<Intrinsic> {
     Some(Intrinsic { family: Family::Library, base, info })
 }
 
-/// The names of all rows, without mangling, in the order of the alphabet. O(rows).
+/// The names of all rows, without mangling, in alphabetical order. O(rows).
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     let entries = Family::Library.table().entries();
@@ -245,20 +246,20 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// What SPIR-V's variable of this name tells a thread (`__spirv_BuiltInLocalInvocationId`): a
-/// constant in each thread, and not the same in all of them. None for any other variable.
+/// The meaning of a SPIR-V built-in variable (`__spirv_BuiltInLocalInvocationId`): its value is
+/// constant in each thread, but differs between threads. None for any other variable.
 #[must_use]
 pub fn built_in_variable(name: &[u8]) -> Option<Intrinsic> {
     let name = std::str::from_utf8(name).ok()?;
     row(name).filter(|_| name.starts_with("__spirv_BuiltIn"))
 }
 
-/// The name of SPIR-V's barriers, of which an argument tells the threads.
+/// The name of SPIR-V's barriers; their first argument says which threads meet.
 pub const CONTROL_BARRIER: &str = "__spirv_ControlBarrier";
 
-/// A function that was found, called with this scope as first argument, if it is a constant:
-/// SPIR-V's barriers are told apart by that. Of one of another scope nothing is known but that it
-/// may be a barrier.
+/// The properties of a found function, given its first argument, if that is constant. SPIR-V's
+/// barriers are distinguished by that scope. For another scope, only that it may be a barrier is
+/// known.
 #[must_use]
 pub fn with_scope(found: Intrinsic, scope: Option<u64>) -> Intrinsic {
     let of_scope = match scope {
@@ -269,7 +270,7 @@ pub fn with_scope(found: Intrinsic, scope: Option<u64>) -> Intrinsic {
     of_scope.filter(|_| found.base == CONTROL_BARRIER).unwrap_or(found)
 }
 
-/// Whether a name is hardly ever that of something else.
+/// Whether a name is unlikely to be used for anything else.
 fn is_distinct(name: &str) -> bool {
     const PREFIXES: [&str; 9] = [
         "get_local_",
@@ -287,7 +288,7 @@ fn is_distinct(name: &str) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The name that the source has, of a function in no namespace that is no instance of a template.
+/// The name in the source of a function that is in no namespace and no instance of a template.
 #[must_use]
 pub fn source_name(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;

@@ -1,22 +1,22 @@
-//! What LLVM 22's uniformity analysis takes for granted, instruction by instruction.
+//! What LLVM 22's uniformity analysis assumes, instruction by instruction.
 //!
 //! # What
 //!
 //! LLVM asks the target about every instruction and argument: is it *always uniform*, *never
 //! uniform*, or as uniform as its operands ([`LlvmUniformity`])? These functions give the answers
-//! of LLVM 22.1, so that its output can be reproduced. They were established by running `opt` on
-//! probes and are pinned to it by tests; they say what LLVM says, which is not always what is true.
-//! Differences from the truth that are known:
+//! of LLVM 22.1, so that its output can be reproduced. They were determined by running `opt` on
+//! probes, and tests compare them with `opt`. They say what LLVM says, which is not always true.
+//! Known differences from the truth:
 //!
 //! * `nodivergencesource` makes a call always uniform, also with divergent operands.
-//! * `read_volatile_register` and the results of `callbr` assembly are taken for as uniform as
-//!   their operands.
+//! * `read_volatile_register` and the results of `callbr` assembly count as uniform if their
+//!   operands are.
 //! * The AMDGPU rules for shifted and masked thread ids are not checked against the launch when a
-//!   workgroup has one dimension (they are sound there) and demand powers of two otherwise
-//!   (multiples of the wave width would do).
-//! * On NVPTX every call is a source of divergence, also `llvm.assume`.
+//!   workgroup has one dimension (they are sound there). Otherwise they demand powers of two,
+//!   although multiples of the wave width would do.
+//! * On NVPTX every call is a source of divergence, even `llvm.assume`.
 //!
-//! What we hold to be true is in [`transfer`](crate::transfer) and
+//! What Phalanx assumes instead is in [`transfer`](crate::transfer) and
 //! [`address_space`](crate::address_space).
 
 use crate::intrinsics::{self, Family, Intrinsic, LlvmUniformity};
@@ -49,8 +49,8 @@ pub fn call(
     call_of(architecture, callee, found.as_ref(), no_divergence_source)
 }
 
-/// As [`call`], for those who have looked the callee up in the tables of intrinsics already:
-/// `found` is what is there.
+/// As [`call`], for callers that have looked up the callee in the tables of intrinsics already:
+/// `found` is the result of the lookup.
 #[must_use]
 pub fn call_of(
     architecture: Architecture,
@@ -65,7 +65,7 @@ pub fn call_of(
         Architecture::Nvptx => LlvmUniformity::NeverUniform,
         Architecture::Amdgcn => match callee {
             Callee::Function(name) if intrinsics::is_intrinsic_name(name) => {
-                // A name that LLVM does not know is an intrinsic all the same, one without special
+                // A name that LLVM does not know still counts as an intrinsic, one without special
                 // rules.
                 found.map_or(LlvmUniformity::Default, |found| found.info.llvm)
             }
@@ -152,8 +152,8 @@ pub struct AmdgpuWorkgroup {
 }
 
 impl AmdgpuWorkgroup {
-    /// Whether a workgroup has one thread, in which case LLVM calls the whole function uniform,
-    /// arguments included.
+    /// Whether a workgroup has one thread. Then LLVM calls the whole function uniform, arguments
+    /// included.
     #[must_use]
     pub fn is_single_thread(&self) -> bool {
         match self.required {
@@ -166,8 +166,8 @@ impl AmdgpuWorkgroup {
         self.required.is_some_and(|[_, y, z]| y <= 1 && z <= 1)
     }
 
-    /// Whether aligned powers of two of the linear thread number are aligned in `x`: consecutive
-    /// lanes have consecutive `x` as far as a wave can see.
+    /// Whether consecutive lanes have consecutive `x`, so that aligned powers of two of the linear
+    /// thread number are aligned in `x`.
     fn lanes_follow_x(&self) -> bool {
         self.is_one_dimensional() || self.required.is_some_and(|[x, ..]| x.is_power_of_two())
     }
@@ -192,8 +192,8 @@ pub fn workitem_id(dimension: usize, workgroup: &AmdgpuWorkgroup) -> LlvmUniform
 }
 
 /// `lshr` or `ashr` of `llvm.amdgcn.workitem.id.x()` itself by the constant `amount`: always
-/// uniform if that removes the lane's part of the number. Amounts beyond the width of the type
-/// count as large.
+/// uniform if that removes the bits of the lane number. Amounts beyond the width of the type count
+/// as large.
 #[must_use]
 pub fn shifted_workitem_id_x(amount: u64, workgroup: &AmdgpuWorkgroup) -> LlvmUniformity {
     let lane_bits = u64::from(workgroup.wave_width.max(1).ilog2());

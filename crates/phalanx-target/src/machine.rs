@@ -2,10 +2,9 @@
 //!
 //! # What
 //!
-//! Phalanx knows AMD's and NVIDIA's GPUs and SPIR-V. A driver for something else describes it in
-//! the [`Extension`](crate::library::Extension) that it gives to a session, in lines that begin
-//! with
-//! `!`, beside the rows that say what its functions do:
+//! Phalanx knows AMD's and NVIDIA's GPUs and SPIR-V. A driver for another target describes it in
+//! the [`Extension`](crate::library::Extension) that it gives to a session. The description
+//! consists of lines that begin with `!`, beside the rows for functions:
 //!
 //! ```text
 //! ! target toygpu wave=16            its name; how many threads a wave has, if that is known
@@ -21,12 +20,12 @@
 //! Kinds of spaces are `generic`, `global`, `workgroup`, `cluster`, `region`, `constant`,
 //! `private`, `parameter`, `buffer` and `input`. A number that is not listed may be any memory.
 //!
-//! A description counts where the triple names none of the targets that Phalanx knows.
+//! A description applies when the triple names no target that Phalanx knows.
 //!
 //! # Cost
 //!
-//! Descriptions are kept for the life of the process, equal texts once. A question is a look at a
-//! list of a few entries.
+//! Descriptions are kept for the life of the process; equal texts are stored once. A query searches
+//! a list of a few entries.
 
 use std::{
     cmp::Ordering,
@@ -44,7 +43,7 @@ pub struct Machine(&'static Description);
 
 #[derive(Debug, Default)]
 struct Description {
-    /// The text that it was read from.
+    /// The text of the description.
     text: Box<str>,
     name: Box<str>,
     wave: Option<u32>,
@@ -53,7 +52,7 @@ struct Description {
 }
 
 impl Machine {
-    /// Reads lines without their `!`; none if there are none.
+    /// Parses lines without their `!`; none if there are no lines.
     pub(crate) fn parse(lines: &[(usize, &str)]) -> Result<Option<Machine>, (usize, String)> {
         let Some(&(first, _)) = lines.first() else { return Ok(None) };
         let mut read = Description::default();
@@ -74,13 +73,13 @@ impl Machine {
         &self.0.name
     }
 
-    /// Threads of a wave, if that is known.
+    /// Threads of a wave, if known.
     #[must_use]
     pub fn wave(self) -> Option<u32> {
         self.0.wave
     }
 
-    /// What an address space is for, and its name.
+    /// The purpose of an address space, and its name.
     #[must_use]
     pub fn space(self, number: u32) -> (SpaceKind, &'static str) {
         let found = self.0.spaces.iter().find(|(known, ..)| *known == number);
@@ -92,14 +91,14 @@ impl Machine {
         self.0.spaces.iter().map(|(number, ..)| *number)
     }
 
-    /// The space that contains others.
+    /// The generic space, which contains others.
     #[must_use]
     pub fn generic(self) -> Option<u32> {
         let mut spaces = self.0.spaces.iter();
         spaces.find(|(_, kind, _)| *kind == SpaceKind::Generic).map(|(number, ..)| *number)
     }
 
-    /// Whether functions of a convention are launched.
+    /// Whether functions of a convention are launched as kernels.
     #[must_use]
     pub fn is_kernel(self, convention: CallConv) -> bool {
         self.0.kernels.contains(&convention)

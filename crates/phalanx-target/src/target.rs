@@ -16,9 +16,9 @@
 //! | NVPTX | 32 |
 //! | others | unknown |
 //!
-//! An AMDGPU module without a processor is compiled for one with waves of 64. That goes for
-//! kernels: a function that they call, and that names no processor, runs in waves of theirs, and it
-//! is up to who knows the callers what is said of it.
+//! An AMDGPU module without a processor is compiled for a processor with waves of 64. This holds
+//! for kernels. Another function that names no processor runs in the waves of its callers; only an
+//! analysis that knows the callers can tell their width.
 
 use std::{fmt, sync::LazyLock};
 
@@ -37,9 +37,9 @@ pub enum Architecture {
     Nvptx,
     /// SPIR-V, and SPIR before it.
     Spirv,
-    /// Anything else. Threads are whatever the program makes of them.
+    /// Anything else: nothing is known about threads.
     Generic,
-    /// One that a driver describes.
+    /// A target that a driver describes.
     Described(Machine),
 }
 
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// The same target, as a driver describes it where the triple names none that is known.
+    /// The same target, with a driver's description if the triple names no known target.
     #[must_use]
     pub fn described(mut self, machine: Option<Machine>) -> Target {
         if let (Architecture::Generic, Some(machine)) = (self.architecture, machine) {
@@ -184,7 +184,7 @@ impl Target {
                     ),
                     _ => Some(SPIRV64),
                 },
-                // What follows may be a version.
+                // A version may follow.
                 version
                     if version.is_empty() || version.starts_with(|c: char| c.is_ascii_digit()) =>
                 {
@@ -240,9 +240,9 @@ impl Target {
         }
     }
 
-    /// Whether private memory has addresses of its own in the generic space, so that one private
-    /// address is another generic address in each lane: GFX12.5. On others a generic address of
-    /// private memory means each lane's own.
+    /// Whether each lane's private memory has its own addresses in the generic space, so that one
+    /// private address becomes another generic address in each lane: GFX12.5. On other processors
+    /// the same generic address of private memory means each lane's own.
     #[must_use]
     pub fn scratch_is_global(&self, function_processor: &str) -> bool {
         let processor =
@@ -251,8 +251,9 @@ impl Target {
             && (processor.starts_with("gfx125") || processor == "gfx12-5-generic")
     }
 
-    /// Among how many lanes `ds_bpermute` exchanges values: those of a wave on GFX8, GFX9 and
-    /// GFX12, those of its half on GFX10 and GFX11. None for processors of which that is not known.
+    /// The number of lanes among which `ds_bpermute` exchanges values: those of a wave on GFX8,
+    /// GFX9 and GFX12, those of half a wave on GFX10 and GFX11. None for processors for which that
+    /// is not known.
     #[must_use]
     pub fn permuted_lanes(&self, function_processor: &str) -> Option<u32> {
         let processor =
@@ -294,7 +295,7 @@ fn sm_version(processor: &str) -> Option<u32> {
 /// no effect.
 fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     let mut enabled = [false; 2];
-    // Lists are long: only what contains the word is looked at.
+    // Lists are long: only entries with this word are parsed.
     static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("wavefrontsize"));
     for at in WORD.find_iter(features.as_bytes()) {
         let start = features[..at].rfind(',').map_or(0, |comma| comma + 1);
@@ -317,8 +318,8 @@ fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     }
 }
 
-/// The generation of a processor that LLVM 22 knows: `gfx1030` and `gfx10-3-generic` are of the
-/// tenth. Older ones, by name or number, and unknown ones are `None`.
+/// The generation of a processor that LLVM 22 knows: 10 for `gfx1030` and `gfx10-3-generic`. `None`
+/// for unknown processors and for those before GFX10.
 fn gfx_generation(processor: &str) -> Option<u32> {
     const GENERIC: [(&str, u32); 4] = [
         ("gfx10-1-generic", 10),

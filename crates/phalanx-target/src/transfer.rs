@@ -1,4 +1,4 @@
-//! How the sources of a call's result follow from the sources of its operands.
+//! Rules that derive the sources of a call's result from the sources of its operands.
 //!
 //! # What
 //!
@@ -10,32 +10,38 @@
 //! # Rules
 //!
 //! Let `V` be the sources that vary within a wave, `Q` those that vary within a quad. Three
-//! operators on operand sets do all the work:
+//! operators on operand sets express the rules:
 //!
-//! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the
-//!   same value and the result follows it; otherwise every lane gets the same unknown value:
-//!   `(s - V) | {opaque.wave}`.
+//! * `collapse(s)`: a function of the values of *all* lanes. If `s & V` is empty, all lanes hold
+//!   the same value and the result depends on `s`; otherwise every lane gets the same unknown
+//!   value: `(s - V) | {opaque.wave}`.
 //! * `agree(s)`: the same within a quad: sources in `Q` become `{opaque.quad}`.
-//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing
-//!   happens. What varies in `V` only leaves the lanes of a quad alike,
-//!   `{opaque.wave, opaque.quad}`; of what varies in `Q` nothing is known.
+//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty, the result
+//!   is `s`. Sources that vary only between quads leave the lanes of a quad alike: they become
+//!   `{opaque.wave, opaque.quad}`. If a source varies within a quad, nothing is known.
+//!
+//! ```text
+//! x varies within a wave, block.x does not:
+//!
+//! collapse({x, block.x}) = {block.x, opaque.wave}        collapse({block.x}) = {block.x}
+//! ```
 //!
 //! All distribute over union (a source in `V` or `Q` maps to the opaque source, any other to
 //! itself), which keeps the whole analysis a graph reachability problem per source. The one
-//! exception is a shuffle by lane number, which is good when the data *or* the lane number is
-//! uniform; it is monotone, which is what a fixpoint needs.
+//! exception is a shuffle by lane number, whose result is uniform if the data *or* the lane number
+//! is uniform. It is monotone, which is what a fixpoint needs.
 //!
-//! # What is assumed
+//! # Assumptions
 //!
 //! * Convergent operations are executed together by the threads that are converged at them, as
 //!   LLVM's document *Convergence And Uniformity* defines it, within one wave.
-//! * Undefined uses are not used: a lane number given to a readlane is uniform, a PTX member mask
-//!   names exactly the lanes that take part and lanes outside it are not read.
+//! * There is no undefined behaviour: a lane number given to a readlane is uniform, a PTX member
+//!   mask names exactly the lanes that take part, and lanes outside it are not read.
 //! * Buffer descriptors and texture handles do not add the thread's number to the address by
 //!   themselves.
 //!
-//! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction
-//! sets; PTX ISA). Where they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
+//! Sources for the meaning of the operations: the ISA documents of the targets (RDNA and CDNA
+//! instruction sets; PTX ISA). If they leave a doubt, the rule is [`SourceSet::OPAQUE_THREAD`].
 
 pub use self::lanes::Pattern;
 use self::lanes::{Moves, Segments};
@@ -44,7 +50,7 @@ use crate::sources::{Scope, SourceSet, varying};
 
 mod lanes;
 
-/// What evaluation needs to know of the operands of one call.
+/// The operands of one call, as far as evaluation needs them.
 pub trait Operands {
     /// Number of operands; indices below it are valid.
     fn count(&self) -> usize;
@@ -53,8 +59,8 @@ pub trait Operands {
     /// The value of operand `index` when it is an integer constant of at most 64 bits,
     /// zero-extended.
     fn constant(&self, index: usize) -> Option<u64>;
-    /// Whether operand `index` is a pointer that can address memory of which every thread has its
-    /// own: `true` unless the address space or an analysis excludes it.
+    /// Whether operand `index` is a pointer that can address memory private to each thread: `true`
+    /// unless the address space or an analysis excludes it.
     fn may_be_private(&self, index: usize) -> bool;
 }
 
@@ -98,7 +104,7 @@ impl Operands for [Operand] {
     }
 }
 
-/// What evaluation needs to know of the place of the call. Constant over a function.
+/// The context of a call, as far as evaluation needs it. Constant over a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferContext {
     /// The sources that vary within a wave.
@@ -114,12 +120,12 @@ pub struct TransferContext {
     /// Every lane of the wave takes part: no inactive lane can be read. Known only in special
     /// places.
     pub all_lanes_active: bool,
-    /// A wave may be one of 64 lanes on a processor that permutes 32 of them at a time.
+    /// A wave may have 64 lanes, on a processor that permutes 32 of them at a time.
     pub halves: bool,
 }
 
 impl TransferContext {
-    /// The context of a call in a kernel launched as `facts` say.
+    /// The context of a call in a kernel with the launch `facts`.
     #[must_use]
     pub fn new(facts: &LaunchFacts, lockstep: bool) -> TransferContext {
         TransferContext {
@@ -132,8 +138,8 @@ impl TransferContext {
         }
     }
 
-    /// The same on a processor that [permutes](crate::Target::permuted_lanes) no more than 32 lanes
-    /// of a wave, or may not.
+    /// The context on a processor that [permutes](crate::Target::permuted_lanes) only 32 lanes of a
+    /// wave, or may do so.
     #[must_use]
     pub fn with_halves(self, facts: &LaunchFacts) -> TransferContext {
         TransferContext { halves: facts.wave_width.is_none_or(|width| width > 32), ..self }
@@ -158,7 +164,7 @@ impl TransferContext {
         spoilt
     }
 
-    /// What lanes receive that hold `data` where they are sent as `moves` says.
+    /// The sources of what lanes receive, if lanes hold `data` and read as `moves` says.
     fn moved(&self, moves: Moves, data: SourceSet) -> SourceSet {
         match moves {
             Moves::Broadcast => replace(data, self.wave, SourceSet::OPAQUE_QUAD),
@@ -167,7 +173,7 @@ impl TransferContext {
         }
     }
 
-    /// What a value read at some moment can depend on beyond its operands.
+    /// The sources of a value beyond its operands, if it depends on when it is read.
     fn moment(&self) -> SourceSet {
         if self.lockstep { SourceSet::OPAQUE_WAVE } else { UNKNOWN }
     }
@@ -177,10 +183,10 @@ impl TransferContext {
 /// where a better answer is `{opaque.wave}` or `{opaque.quad}`.
 const UNKNOWN: SourceSet = SourceSet::OPAQUE_THREAD.union(PER_QUAD);
 
-/// Nothing is known but that the lanes of a quad have the same.
+/// Nothing is known except that the lanes of a quad hold the same value.
 const PER_QUAD: SourceSet = SourceSet::OPAQUE_QUAD.union(SourceSet::OPAQUE_WAVE);
 
-/// Replaces the sources of `sources` that are in `from` by `by`.
+/// Replaces the sources that are in `from` by `by`.
 fn replace(sources: SourceSet, from: SourceSet, by: SourceSet) -> SourceSet {
     if sources.intersects(from) { (sources - from) | by } else { sources }
 }
@@ -206,11 +212,12 @@ pub enum Transfer {
     /// The coordinate along the dimension that operand 0 names.
     Coordinate(Coordinate),
     /// A plain load. With a `pointer` operand the memory may be private to the thread
-    /// ([`Operands::may_be_private`]); without one it is reached through a descriptor and is not.
+    /// ([`Operands::may_be_private`]); without one it is reached through a descriptor and is not
+    /// private.
     ///
-    /// One address read once by a converged wave gives one value; other waves read at other times,
-    /// hence `opaque.wave`, which a memory analysis may remove when it proves that the memory does
-    /// not change.
+    /// If a converged wave reads one address once, its lanes get one value. Other waves read at
+    /// other times, hence `opaque.wave`; a memory analysis may remove it by proving that the memory
+    /// does not change.
     Load {
         /// Operand that holds the address.
         pointer: Option<u8>,
@@ -218,7 +225,8 @@ pub enum Transfer {
     /// Depends on the operands and on *when* it executes: clocks, mode registers, volatile special
     /// registers, atomic loads. One value per wave only if lanes execute together.
     Momentary,
-    /// One value for all lanes that take part, made from what they hold: ballots, sums, readlane.
+    /// One value for all lanes that take part, computed from the values of all: ballots, sums,
+    /// readlane.
     Collective {
         /// Operand that names the lanes that take part; lanes with different masks form different
         /// groups.
@@ -243,10 +251,10 @@ pub enum Transfer {
     Shuffle {
         /// Operand that is exchanged.
         data: u8,
-        /// Operand that names the lane to read, when lanes with equal operands read the same lane.
+        /// Operand that names the lane to read, if lanes with equal operands read the same lane.
         lane: Option<u8>,
         /// Operand that cuts the wave into segments in the PTX encoding. Equal lane numbers name
-        /// the same lane only if it is a constant that says "one segment of 32".
+        /// the same lane only if the operand is a constant that means "one segment of 32".
         segment: Option<u8>,
         /// See [`Transfer::Collective`].
         mask: Option<u8>,
@@ -255,9 +263,9 @@ pub enum Transfer {
         /// Some processors exchange within each half of the wave ([`TransferContext::halves`]), so
         /// that a lane number names one lane in each.
         halves: bool,
-        /// Which lane each lane reads, where constants say so.
+        /// Which lane each lane reads, if constants determine it.
         pattern: Option<Pattern>,
-        /// Operand that a lane keeps for which there is no other lane to read.
+        /// Operand whose value a lane keeps if it has no other lane to read.
         old: Option<u8>,
     },
     /// As [`Transfer::Agree`], among the lanes of each quad.
@@ -265,12 +273,12 @@ pub enum Transfer {
         /// Operand that is combined.
         data: u8,
     },
-    /// One value for each cluster of as many lanes as a constant operand says.
+    /// One value for each cluster of lanes; a constant operand gives the cluster's size.
     Clustered {
         /// Operand that says how many lanes there are in a cluster.
         size: u8,
     },
-    /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit
+    /// A function of the values of neighbouring lanes: derivatives, and sampling with implicit
     /// derivatives.
     Neighbours,
     /// A barrier that all threads of the workgroup execute together and that returns one value to
@@ -298,8 +306,8 @@ impl Transfer {
     ) -> SourceSet {
         let all = || -> SourceSet { (0..operands.count()).map(|i| operands.sources(i)).collect() };
         let at = |index: u8| operands.sources(usize::from(index));
-        // Lanes with another mask form another group. One mask for all says nothing about the
-        // value.
+        // Lanes with another mask form another group. If all have one mask, the value does not
+        // depend on it.
         let participants = |mask: Option<u8>| match mask {
             Some(mask) if at(mask).intersects(context.quad) => UNKNOWN,
             Some(mask) if at(mask).intersects(context.wave) => PER_QUAD,
@@ -333,7 +341,7 @@ impl Transfer {
         }
     }
 
-    /// The sources of what lanes receive from each other in a shuffle, whichever take part.
+    /// The sources of what lanes receive from each other in a shuffle, regardless of the mask.
     fn received<O: Operands + ?Sized>(&self, operands: &O, context: &TransferContext) -> SourceSet {
         let Transfer::Shuffle { data, lane, segment, stale, halves, pattern, old, .. } = *self
         else {
@@ -344,7 +352,7 @@ impl Transfer {
         let (data, kept) = (at(data), old.map_or(SourceSet::EMPTY, at));
         let may_be_stale = stale && !context.all_lanes_active;
         let moves = pattern.and_then(|pattern| pattern.moves(operands));
-        // Each lane reads a lane, one that is there and holds what all hold.
+        // Each lane reads an existing lane, and all lanes hold the same value.
         let always_reads = match pattern {
             None => true,
             Some(pattern) => !pattern.may_skip(operands),
@@ -355,8 +363,8 @@ impl Transfer {
         let of_wave = context.collapse(data) | SourceSet::OPAQUE_WAVE;
         let segments = segment.map_or(Segments::Whole, |at| Segments::of(operands, at));
         match (moves, lane) {
-            // Lanes of a quad that read one lane find it active or not together; else each for
-            // itself.
+            // If the lanes of a quad read one lane, that lane is active for all of them or for
+            // none. Otherwise each may differ.
             (Some(moves), _) if !may_be_stale || moves == Moves::Broadcast => {
                 kept | SourceSet::OPAQUE_QUAD | context.moved(moves, data)
             }
@@ -373,8 +381,8 @@ impl Transfer {
         }
     }
 
-    /// The sources of what this gives when nothing is passed: along all dimensions, where one would
-    /// be named.
+    /// The sources of the rule when there are no operands; a coordinate is then that of all
+    /// dimensions.
     #[must_use]
     pub fn built_in(&self) -> SourceSet {
         match *self {
@@ -384,9 +392,10 @@ impl Transfer {
         }
     }
 
-    /// Whether the result is a function of the operands and of *which* thread executes: the same
-    /// call with the same operands gives one thread the same value whenever it is executed, so it
-    /// is invariant in a loop in which its operands are. Memory effects are a separate question.
+    /// Whether the result is a function of the operands and of *which* thread executes the call.
+    /// Then the same call with the same operands gives a thread the same value whenever it is
+    /// executed, and is invariant in a loop if its operands are. Memory effects are a separate
+    /// question.
     #[must_use]
     pub const fn is_timeless(&self) -> bool {
         match self {
@@ -402,7 +411,7 @@ impl Transfer {
     }
 }
 
-/// The sources of a coordinate; all three dimensions when the operand is not a constant that names
+/// The sources of a coordinate; of all three dimensions if the operand is not a constant that names
 /// one.
 fn coordinate<O: Operands + ?Sized>(kind: Coordinate, operands: &O) -> SourceSet {
     along(kind, operands.constant(0))

@@ -1,8 +1,8 @@
 //! Families of toy programs of any size, each of which stresses one thing.
 //!
-//! Regular control flow where every branch is divergent (its condition depends on the thread's id),
-//! with as many values as a small kernel of that shape would have. They are the shapes on which
-//! LLVM 22 needs quadratic time or worse, and some that are harmless.
+//! Control flow is regular and every branch is divergent: its condition depends on the thread's id.
+//! A program has as many values as a small kernel of that shape would have. LLVM 22 needs quadratic
+//! time or worse on most of these shapes; some are harmless.
 
 mod writer;
 
@@ -17,7 +17,7 @@ use writer::Writer;
 /// A family by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
     /// Makes the member of a size: repetitions of the shape.
     pub make: fn(usize) -> AbstractProgram,

@@ -1,4 +1,4 @@
-//! The reference semantics of toy programs: run them and see what diverges.
+//! The reference semantics of toy programs: runs them and observes what diverges.
 //!
 //! **Converged** (LLVM, *Convergence And Uniformity*, maximal converged-with relation, in closed
 //! form): give each dynamic instance of a block in a thread the key
@@ -9,16 +9,16 @@
 //! ```
 //!
 //! Two instances are converged exactly when their keys are equal. Keys of one thread never repeat,
-//! so a key names one converged group; and it depends on the past only, so a run that is cut short
-//! is evidence for as far as it goes.
+//! so a key identifies one converged group. A key depends on the past only, so a run that is cut
+//! short is valid evidence up to its end.
 //!
-//! Threads run one after another. What each computes and where each goes is noted under the key of
-//! the instance; a second thread that notes something else under the same key is *observed
-//! divergence*. What a use reads is noted too, for temporal divergence; for a phi, under the key
-//! and the edge.
+//! Threads run one after another. The values that a thread computes and the branches that it takes
+//! are recorded under the key of the instance. If a second thread records something else under the
+//! same key, that is *observed divergence*. The values that a use reads are recorded too, for
+//! temporal divergence; for a phi, under the key and the edge.
 //!
-//! Undef reads as zero: the freedom to choose it is not modelled, so programs for the oracle have
-//! none.
+//! Undef reads as zero. Since the freedom to choose undef is not modelled, programs for the oracle
+//! must not contain it.
 //!
 //! The hierarchy of cycles is an argument: an analysis must be right under every one of them.
 
@@ -31,7 +31,7 @@ use rand::seq::SliceRandom;
 
 use crate::abstract_program::{AbstractProgram, Operand, Operation, Terminator};
 
-/// What was seen to differ within a converged group.
+/// The differences observed within converged groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// By value number.
@@ -45,7 +45,7 @@ pub struct Observed {
 /// How much to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Runs, each with other values.
+    /// How many runs, each with other values.
     pub runs: u64,
     /// Threads per run.
     pub threads: u32,
@@ -72,10 +72,10 @@ pub fn observe(program: &AbstractProgram, cycles: &Cycles, effort: Effort) -> Ob
     Observed { values: machine.values, terminators: machine.terminators, uses }
 }
 
-/// As [`observe`], where some blocks end with a barrier of all threads. Only runs count in which
-/// all threads come to an end and use barriers rightly: all execute the same ones, in the same
-/// order; if `ended_do_not_count`, what each has executed is a beginning of one list. Also how many
-/// runs count.
+/// As [`observe`], where some blocks end with a barrier of all threads. A run counts only if all
+/// threads end and use barriers correctly: all execute the same barriers in the same order. With
+/// `ended_do_not_count`, the list of barriers of a thread may also be a prefix of the longest list.
+/// Returns how many runs count, too.
 #[must_use]
 pub fn observe_with_barriers(
     program: &AbstractProgram,
@@ -118,8 +118,8 @@ pub fn observe_with_barriers(
     (Observed { values: machine.values, terminators: machine.terminators, uses }, counted)
 }
 
-/// Cycle hierarchies of a graph: its own first, then others that random search orders lead to. One
-/// if the graph is reducible, where they all agree.
+/// Cycle hierarchies of a graph: its own first, then others that random search orders give. Only
+/// one if the graph is reducible, since all orders then agree.
 #[must_use]
 pub fn hierarchies(cfg: &Cfg, seed: u64, tries: usize) -> Vec<Cycles> {
     let mut found = vec![Cycles::new(cfg)];
@@ -171,15 +171,15 @@ fn mix(parts: &[u64]) -> u64 {
 
 const NO_KEY: u32 = u32::MAX;
 
-/// What an undefined operand holds: whatever agrees with the rest of the group. A function of it is
-/// as undefined, and a thread that branches on it has no behaviour any more. No operation computes
-/// this number.
+/// The value of an undefined operand: it agrees with whatever the rest of the group has. A function
+/// of it is undefined too, and a thread that branches on it has undefined behaviour. No operation
+/// computes this number.
 const ANY: u32 = u32::MAX;
 
 /// A converged group.
 struct Group {
     hash: u64,
-    /// Where its notes start.
+    /// The position of its first note.
     notes: usize,
 }
 
@@ -193,7 +193,7 @@ struct Machine<'a> {
     groups: Vec<Group>,
     /// Group by block and parent group.
     keys: rustc_hash::FxHashMap<(u32, u32), u32>,
-    /// `u64::MAX` for nothing yet.
+    /// The recorded values; `u64::MAX` where nothing has been recorded.
     notes: Vec<u64>,
     values: BitSet,
     terminators: BitSet,
@@ -240,14 +240,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Forgets a run, but not what was seen to differ in it.
+    /// Clears the groups of a run; the observed differences remain.
     fn reset(&mut self) {
         self.groups.clear();
         self.keys.clear();
         self.notes.clear();
     }
 
-    /// Runs a thread, and tells what blocks it enters in which groups. Whether it comes to an end.
+    /// Runs a thread and reports which blocks it enters in which groups. Returns whether the thread
+    /// ends.
     fn thread(
         &mut self,
         number: u32,
@@ -290,7 +291,7 @@ impl<'a> Machine<'a> {
         group
     }
 
-    /// Notes something about a group. True when another thread noted something else.
+    /// Records something about a group. Returns whether another thread recorded something else.
     fn note(&mut self, at: usize, what: u64) -> bool {
         if what == u64::from(ANY) {
             return false;
@@ -299,7 +300,7 @@ impl<'a> Machine<'a> {
         old != u64::MAX && old != what
     }
 
-    /// Runs a block. Where the thread goes next.
+    /// Runs a block. Returns where the thread goes next.
     fn execute(
         &mut self,
         thread: &mut Thread,
@@ -438,7 +439,7 @@ mod tests {
             ],
             6,
         );
-        // The uniform operation is executed by some threads only, all of which see the same.
+        // Only some threads execute the uniform operation, but all of them get the same value.
         assert_eq!(divergent(&observed), [0, 1, 3, 5]);
         assert_eq!(observed.terminators.iter().collect::<Vec<_>>(), [0]);
         assert_eq!(observed.uses, [(1, 0), (5, 0)]);
@@ -463,7 +464,7 @@ mod tests {
             ],
             4,
         );
-        // Equal in each round where it is computed, not where it is read after the loop.
+        // Equal in each round in which it is computed, but not where it is read after the loop.
         assert_eq!(divergent(&observed), [1, 2, 3]);
         assert_eq!(observed.uses, [(2, 0), (3, 0), (3, 1)]);
     }

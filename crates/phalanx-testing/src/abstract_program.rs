@@ -2,8 +2,8 @@
 //!
 //! A program is a control-flow graph whose blocks hold phis and operations of a few kinds: launch
 //! arguments, the thread's id, values that are fresh per converged group of threads or per thread,
-//! and uninterpreted pure functions. That is exactly what a divergence analysis without algebra
-//! knows of a real program, so running toy programs shows how good its answers can be
+//! and uninterpreted pure functions. A divergence analysis without algebra knows no more than that
+//! of a real program. So running toy programs shows how good its answers can be
 //! (`abstract_oracle`), and printing them as LLVM IR shows what LLVM answers
 //! ([`AbstractProgram::to_llvm`]).
 
@@ -14,14 +14,14 @@ use phalanx_graph::{Cfg, Node};
 /// A value: the position of its operation in the program, counting through all blocks.
 pub type ValueNumber = u32;
 
-/// What an operation reads.
+/// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operand {
     /// The result of an operation.
     Value(ValueNumber),
     /// A literal.
     Constant(u32),
-    /// Any value whatever.
+    /// Any value.
     Undef,
 }
 
@@ -36,7 +36,7 @@ pub enum Operation {
     ThreadId,
     /// A fresh value each time, the same for threads that are converged.
     Uniform,
-    /// Like `Uniform`, and known to be so whatever goes on around it.
+    /// As `Uniform`, and always uniform, even in cycles in which threads run apart.
     AlwaysUniform(Operand),
     /// A fresh value each time and for each thread.
     Divergent,
@@ -47,7 +47,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// What the operation reads.
+    /// The operands.
     pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
         let (phi, other): (&[(Node, Operand)], [Option<Operand>; 2]) = match self {
             Self::Phi(entries) => (entries, [None; 2]),
@@ -64,7 +64,7 @@ impl Operation {
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
-    /// The thread is done.
+    /// The thread ends.
     Return,
     /// To one block.
     Jump(Node),
@@ -75,7 +75,7 @@ pub enum Terminator {
 }
 
 impl Terminator {
-    /// The blocks that it may go to, in order.
+    /// The possible targets, in order.
     #[must_use]
     pub fn targets(&self) -> &[Node] {
         match self {
@@ -86,7 +86,7 @@ impl Terminator {
         }
     }
 
-    /// What decides where it goes.
+    /// The operand that decides where the thread goes.
     #[must_use]
     pub fn condition(&self) -> Option<Operand> {
         match self {
@@ -165,7 +165,7 @@ impl AbstractProgram {
     }
 }
 
-/// What printed programs need to have declared, once per module.
+/// The declarations that printed programs need, once per module.
 pub const DECLARATIONS: &str = "declare i32 @llvm.amdgcn.workitem.id.x()\ndeclare i32 @div()\n\
     declare i32 @llvm.amdgcn.readfirstlane.i32(i32)\n";
 
@@ -183,7 +183,7 @@ fn write_operation(text: &mut String, cfg: &Cfg, block: Node, op: &Operation) ->
     match op {
         Operation::Phi(entries) => {
             text.push_str("phi i32");
-            // LLVM wants an entry per edge, parallel edges repeated.
+            // LLVM needs an entry per edge, so entries of parallel edges are repeated.
             let mut first = true;
             for pred in cfg.predecessors(block) {
                 if let Some((_, value)) = entries.iter().find(|entry| entry.0 == *pred) {

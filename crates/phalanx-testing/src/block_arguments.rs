@@ -1,4 +1,4 @@
-//! Toy programs with block arguments, whose parallel edges may bring different values.
+//! Toy programs with block arguments, whose parallel edges may pass different values.
 //!
 //! ```text
 //!   b0:       v0 = thread id
@@ -6,11 +6,11 @@
 //!   b1(v1):   return
 //! ```
 //!
-//! A block may use *slots*, private variables in memory. [`promote`] makes values of them.
+//! A block may use *slots*, private variables in memory. [`promote`] replaces them by values.
 //!
-//! LLVM IR cannot say this program, so [`AbstractProgram`](crate::abstract_program) cannot either.
-//! Operations and operands are the same. [`generate`] makes random programs, [`Program::edit`]
-//! changes them, and [`run`] executes them.
+//! LLVM IR cannot express this program, so [`AbstractProgram`](crate::abstract_program) cannot
+//! either. Operations and operands are the same. [`generate`] makes random programs,
+//! [`Program::edit`] changes them, and [`run`] executes them.
 
 pub mod generate;
 pub mod promote;
@@ -36,34 +36,35 @@ pub struct Block {
     pub arguments: Vec<ValueNumber>,
     /// Its operations; none is a phi.
     pub operations: Vec<(ValueNumber, Operation)>,
-    /// What it does with slots, in order.
+    /// Its uses of slots, in order.
     pub slots: Vec<SlotUse>,
     /// Its end.
     pub end: End,
 }
 
-/// Something that a block does with a slot.
+/// A use of a slot by a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotUse {
-    /// Before the operation at this position; at their number, behind all.
+    /// The use comes before the operation at this position; if that is the number of operations,
+    /// after all of them.
     pub at: usize,
     /// The slot.
     pub slot: u32,
-    /// What is done.
+    /// The kind of use.
     pub access: Access,
 }
 
-/// What is done with a slot.
+/// The kind of use of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The operation that follows, an [`Operation::Pure`], has what the slot holds for its second
+    /// The following operation, an [`Operation::Pure`], reads the content of the slot as its second
     /// operand.
     Load,
-    /// The slot holds anything whatever.
+    /// The content of the slot becomes undefined.
     Kill,
-    /// The slot holds this.
+    /// The content of the slot becomes this operand.
     Store(Operand),
-    /// The slot holds the function [`UPDATE`] of what it held and of this.
+    /// The content of the slot becomes the function [`UPDATE`] of its old content and this operand.
     Update(Operand),
 }
 
@@ -73,9 +74,9 @@ pub const UPDATE: u32 = 99;
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct End {
-    /// What decides which edge is taken: its value modulo their number. Read if there are several.
+    /// Its value modulo the number of edges selects the edge. Read only if there are several.
     pub condition: Option<Operand>,
-    /// The edges. None: threads are done.
+    /// The edges. Without any, threads end here.
     pub edges: Vec<Edge>,
 }
 
@@ -84,12 +85,12 @@ pub struct End {
 pub struct Edge {
     /// The block that it leads to.
     pub to: usize,
-    /// What it brings to each argument of that block.
+    /// The values that it passes to the arguments of that block.
     pub arguments: Vec<Operand>,
 }
 
 impl End {
-    /// What decides which edge is taken, if that has to be decided.
+    /// The condition, if there are several edges.
     #[must_use]
     pub fn read(&self) -> Option<Operand> {
         self.condition.filter(|_| self.edges.len() > 1)
@@ -97,7 +98,7 @@ impl End {
 }
 
 impl SlotUse {
-    /// What it reads besides the slot.
+    /// The operand that it reads besides the slot.
     #[must_use]
     pub fn operand(&self) -> Option<Operand> {
         match self.access {
@@ -108,7 +109,7 @@ impl SlotUse {
 }
 
 impl Block {
-    /// What it does with slots before the operation at a position.
+    /// The uses of slots before the operation at a position.
     pub fn slots_at(&self, at: usize) -> impl Iterator<Item = &SlotUse> {
         self.slots.iter().filter(move |entry| entry.at == at)
     }
@@ -124,7 +125,7 @@ impl Program {
         Cfg::new(Node::new(0), self.blocks.iter().map(to))
     }
 
-    /// How often a block leads to another one by several edges that bring different values.
+    /// How often a block leads to another one by several edges that pass different values.
     #[must_use]
     pub fn parallel(&self) -> usize {
         let is_parallel = |edges: &[Edge], at: usize| {
@@ -151,8 +152,8 @@ impl Program {
         places
     }
 
-    /// Whether every value is computed before it is read, wherever threads can come, and edges
-    /// bring as many values as blocks want.
+    /// Whether every value is computed before it is read, in all reachable blocks, and edges pass
+    /// as many values as blocks have arguments.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let (cfg, places) = (self.cfg(), self.places());

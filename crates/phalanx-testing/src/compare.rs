@@ -1,13 +1,13 @@
-//! Printed facts, read back and compared.
+//! Parses printed facts and compares them.
 //!
-//! LLVM's printing passes and ours write the same text formats. Some orders in them are accidents
-//! (cycle blocks, frontiers, siblings of a tree), so texts are parsed into values that compare as
-//! what they mean: trees by the parent of each block, cycles and frontiers as sets, uniformity
-//! definition by definition. A difference is a value too, printed in a way that names function,
-//! block and instruction.
+//! LLVM's printing passes and ours write the same text formats. Some orders in these texts are
+//! arbitrary (cycle blocks, frontiers, siblings of a tree). So texts are parsed into values that
+//! compare by meaning: trees by the parent of each block, cycles and frontiers as sets, uniformity
+//! definition by definition. A difference is a value too; its text names function, block and
+//! instruction.
 //!
-//! [`differences`] compares any two texts of one [`Fact`]; [`uniformity`] has the value-by-value
-//! form that the classification of differences works on.
+//! [`differences`] compares any two texts of one [`Fact`]. [`uniformity`] also has a value-by-value
+//! form, which the classification of differences uses.
 
 pub mod cycles;
 pub mod frontier;
@@ -16,7 +16,7 @@ pub mod uniformity;
 
 use std::{collections::BTreeMap, fmt};
 
-/// What a printing pass prints.
+/// The fact that a printing pass prints.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fact {
     /// `print<uniformity>`
@@ -32,7 +32,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// All of them.
+    /// All facts.
     pub const ALL: [Fact; 5] =
         [Fact::Uniformity, Fact::Cycles, Fact::DomTree, Fact::PostDomTree, Fact::DomFrontier];
 
@@ -68,7 +68,7 @@ pub struct FormatError {
     pub line: usize,
     /// What was expected there.
     pub expected: &'static str,
-    /// What stands there.
+    /// What was found there.
     pub found: String,
 }
 
@@ -80,12 +80,12 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// One place where two texts tell different things.
+/// One difference between two texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The function's name.
     pub function: String,
-    /// What differs, in one line.
+    /// The difference, in one line.
     pub what: String,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Where the texts `left` and `right`, both of `fact`, differ in meaning.
+/// The differences in meaning between the texts `left` and `right`, both of `fact`.
 ///
 /// # Errors
 /// One of them is not in the format.
@@ -118,7 +118,7 @@ pub fn differences(fact: Fact, left: &str, right: &str) -> Result<Vec<Difference
     })
 }
 
-/// The facts of each function of a text, in its order.
+/// The facts of each function of a text, in the order of the text.
 pub type PerFunction<T> = Vec<(String, T)>;
 
 /// Compares function by function, by name; a function on one side only is a difference.
@@ -155,7 +155,7 @@ pub fn pair_up<T>(
     out
 }
 
-/// How the text of each fact opens a function: the name stands between the two strings.
+/// How the text of each fact begins for a function: the name stands between the two strings.
 const HEADINGS: [(Fact, &str, &str); 5] = [
     (Fact::Uniformity, "UniformityInfo for function '", "':"),
     (Fact::Cycles, "CycleInfo for function: ", ""),
@@ -164,7 +164,7 @@ const HEADINGS: [(Fact, &str, &str); 5] = [
     (Fact::DomFrontier, "DominanceFrontier for function: ", ""),
 ];
 
-/// Which fact of which function starts with this line, if any does.
+/// The fact and the function whose text starts with this line, if any.
 fn heading(line: &str) -> Option<(Fact, &str)> {
     HEADINGS.iter().find_map(|&(fact, before, after)| {
         Some((fact, line.strip_prefix(before)?.strip_suffix(after)?))
@@ -174,10 +174,10 @@ fn heading(line: &str) -> Option<(Fact, &str)> {
 /// A function's name and the lines about it, with their numbers.
 pub(crate) type Section<'a> = (String, Vec<(usize, &'a str)>);
 
-/// What a text says of one fact, function by function.
+/// The lines of a text about one fact, function by function.
 ///
-/// Several passes may have printed into the text, in turns. What stands before the first heading is
-/// no fact: warnings, as a rule.
+/// Several passes may have printed into the text, in turns. Lines before the first heading are
+/// ignored; they are usually warnings.
 pub(crate) fn sections(fact: Fact, text: &str) -> Vec<Section<'_>> {
     let mut out: Vec<Section<'_>> = Vec::new();
     let mut ours = false;

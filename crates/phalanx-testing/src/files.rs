@@ -1,9 +1,9 @@
-//! Files that tests read: whatever is wrong with one, the test says which.
+//! Reads files for tests: errors name the file.
 #![allow(clippy::disallowed_methods, reason = "this is where tests read files")]
 
 use std::{fs, ops::Range, path::Path};
 
-/// What is in a file.
+/// The content of a file.
 ///
 /// # Panics
 /// When it cannot be read.
@@ -13,7 +13,7 @@ pub fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What is in a file of text.
+/// The content of a text file.
 ///
 /// # Panics
 /// When it cannot be read or is no text.
@@ -23,13 +23,13 @@ pub fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A page has a table whose first row begins with `start`, and it is this one. With
-/// `UPDATE_EXPECT=1` in the environment the page is written instead.
+/// Checks that the table of a page whose first row begins with `start` equals `table`. With
+/// `UPDATE_EXPECT=1` in the environment, writes the table into the page instead.
 ///
-/// The table goes to the next empty line, so it is the whole of what stands there.
+/// A table ends at the next empty line; all text up to there is compared.
 ///
 /// # Panics
-/// When the page has no such table or another one, or cannot be read or written.
+/// When the page has no such table or a different one, or cannot be read or written.
 pub fn check_table(page: impl AsRef<Path>, start: &str, table: &str) {
     let path = page.as_ref();
     let page = text(path);
@@ -43,7 +43,7 @@ pub fn check_table(page: impl AsRef<Path>, start: &str, table: &str) {
     }
 }
 
-/// Where the table is.
+/// The byte range of the table.
 fn table_of(page: &str, start: &str) -> Option<Range<usize>> {
     let start = match page.starts_with(start) {
         true => 0,
@@ -71,7 +71,7 @@ mod tests {
     #[should_panic(expected = "run with UPDATE_EXPECT=1")]
     fn another_table_is_noticed() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-runs.md");
-        // Where pages are written, this one is left alone.
+        // With `UPDATE_EXPECT` set, `check_table` would overwrite the page.
         assert!(std::env::var_os("UPDATE_EXPECT").is_none(), "run with UPDATE_EXPECT=1");
         check_table(page, "| edit |", "| edit |\n");
     }

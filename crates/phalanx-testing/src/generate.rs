@@ -1,9 +1,9 @@
 //! Random toy programs.
 //!
-//! Two kinds of control flow: anything at all, where irreducible cycles are common, and nested
-//! conditionals and loops with breaks, continues, returns and the odd jump. They are filled with
-//! phis, sources of divergence, uninterpreted operations and uses across cycles, so that every rule
-//! of the analysis has something to be wrong about.
+//! There are two kinds of control flow: random graphs, where irreducible cycles are common, and
+//! nested conditionals and loops with breaks, continues, returns and an occasional jump. They are
+//! filled with phis, sources of divergence, uninterpreted operations and uses across cycles, so
+//! that errors in any rule of the analysis can show.
 //!
 //! Everything is a function of the generator's state: a seed is a complete report.
 
@@ -16,7 +16,7 @@ use crate::abstract_program::{
     AbstractProgram, Block, Operand, Operation, Terminator, ValueNumber,
 };
 
-/// What kind of control flow.
+/// The kind of control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Random successors.
@@ -25,7 +25,7 @@ pub enum Shape {
     Structured,
 }
 
-/// What programs to make.
+/// Parameters of a random program.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Kind of control flow; either if not given.
@@ -49,8 +49,8 @@ pub fn program(seed: u64, options: Options) -> AbstractProgram {
     program_from(&mut SmallRng::seed_from_u64(seed), options)
 }
 
-/// As [`program`], from any source of random bits. It has to be a source of random bits in the long
-/// run: draws that make no program are repeated.
+/// As [`program`], with any source of random bits. The source must not run out of randomness: draws
+/// that give no valid program are repeated.
 #[must_use]
 pub fn program_from(rng: &mut dyn RngCore, options: Options) -> AbstractProgram {
     loop {
@@ -83,7 +83,7 @@ fn try_program(rng: &mut dyn RngCore, shape: Shape, options: Options) -> Option<
     Some(Filler::new(rng, &lists, dials).fill())
 }
 
-/// Successor lists at random: near ones mostly, some far, sometimes none.
+/// Random successor lists: mostly near blocks, some far ones, sometimes none.
 fn random_lists(rng: &mut dyn RngCore, count: usize) -> Vec<Vec<usize>> {
     let (jump, branch) =
         *[(0.25, 0.65), (0.45, 0.5), (0.35, 0.5)].choose(rng).unwrap_or(&(0.3, 0.6));
@@ -138,8 +138,8 @@ impl Statements<'_> {
         if self.rng.random() { vec![a, b] } else { vec![b, a] }
     }
 
-    /// Appends statements to the open block `at`. The block that is open afterwards. Nests at most
-    /// five levels deep.
+    /// Appends statements to the open block `at`. Returns the block that is open afterwards. Nests
+    /// at most five levels deep.
     fn sequence(&mut self, mut at: usize, depth: u32, loops: &mut Vec<(usize, usize)>) -> usize {
         for _ in 0..self.rng.random_range(1..=3) {
             if self.lists.len() > self.limit {
@@ -217,7 +217,7 @@ impl Statements<'_> {
     }
 }
 
-/// Keeps what the first block reaches, in order.
+/// Keeps the blocks that are reachable from the first one, in order.
 fn drop_unreachable(lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut number = vec![usize::MAX; lists.len()];
     let mut stack = vec![0];
@@ -238,12 +238,12 @@ fn drop_unreachable(lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
     kept.map(|(list, _)| list.iter().map(|&to| number[to]).collect()).collect()
 }
 
-/// How often things are what.
+/// The probabilities of random choices.
 #[derive(Clone, Copy)]
 struct Dials {
     divergent: f64,
     divergent_branch: f64,
-    /// Share of the fresh uniform values that are known to be uniform.
+    /// The share of fresh uniform values that are always uniform.
     always_uniform: f64,
     undef: f64,
 }
@@ -288,7 +288,7 @@ impl<'a> Filler<'a> {
         self.next - 1
     }
 
-    /// Numbers (no booleans) that are defined whenever the end of the block is reached.
+    /// Values, except booleans, that are defined at the end of the block.
     fn available(&self, block: Node) -> Vec<ValueNumber> {
         let mut found = Vec::new();
         let mut at = Some(block);
@@ -306,7 +306,7 @@ impl<'a> Filler<'a> {
         all.choose(self.rng).map_or(Operand::Constant(1), |&value| Operand::Value(value))
     }
 
-    /// The same, but seldom the thread's id.
+    /// As `some_value`, but never the thread's id itself.
     fn mild_value(&mut self, block: Node) -> Operand {
         let mut all = self.available(block);
         all.retain(|&value| value != self.thread_id);
@@ -338,7 +338,7 @@ impl<'a> Filler<'a> {
                 conditions[block.index()] = self.condition(block);
             }
         }
-        // One use of something from far away.
+        // One use of a value from far away.
         for block in self.rpo.clone() {
             if self.rng.random_bool(0.6) {
                 let operands =
@@ -391,7 +391,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// What a branch or switch depends on.
+    /// The operand that a branch or switch depends on.
     fn condition(&mut self, block: Node) -> Operand {
         let roll: f64 = self.rng.random();
         let source = if roll < self.dials.divergent_branch {
@@ -437,7 +437,7 @@ impl<'a> Filler<'a> {
             };
             entries.push((pred, operand));
         }
-        // Often some entries agree, as when several branches leave a value alone.
+        // Often some entries agree, as when several branches do not change a value.
         if mode > 0.85 && preds.len() > 2 {
             self.agree(&mut entries);
         }

@@ -2,8 +2,8 @@
 //!
 //! Each family is one shape of control flow at any size, chosen because some algorithm of a
 //! compiler is super-linear on it: long chains, deep nests, many exits, irreducible cycles, wide
-//! switches. The text is one amdgcn kernel. In the divergent mode conditions depend on the
-//! work-item id, in the uniform mode on a kernel argument only.
+//! switches. The text is one amdgcn kernel. In the divergent mode, conditions depend on the
+//! work-item id; in the uniform mode, only on a kernel argument.
 //!
 //! The same family, size and mode give the same text.
 

@@ -1,9 +1,9 @@
-//! Families of modules that grow: `cargo xtask growth` measures every command, fact and pass on
-//! each.
+//! Families of modules of growing size: `cargo xtask growth` measures every command, fact and pass
+//! on each.
 //!
-//! A family is one shape of code at any size, chosen because something in a compiler is easily
-//! more than linear in it: stack slots, address computations, call graphs, nests of loops with
-//! memory, findings. The families of control flow are those of [`crate::giants`]; [`families`] has
+//! A family is one shape of code at any size, chosen because compilers are easily super-linear in
+//! it: stack slots, address computations, call graphs, nests of loops with memory accesses,
+//! findings. The families of control flow are those of [`crate::giants`]; [`families`] includes
 //! these, too.
 //!
 //! ```
@@ -41,13 +41,13 @@ enum Shape {
     Module(fn(&mut Text, usize)),
 }
 
-/// A family that writes a module by itself.
+/// A family with its own function that writes a module.
 const fn module(name: &'static str, write: fn(&mut Text, usize)) -> Family {
     Family { name, shape: Shape::Module(write) }
 }
 
 impl Family {
-    /// The module at a size, which is at least 1.
+    /// The module at a size of at least 1.
     #[must_use]
     pub fn text(&self, size: usize) -> String {
         match self.shape {
@@ -90,7 +90,7 @@ declare void @llvm.amdgcn.s.barrier()
 
 ";
 
-/// A module that is being written.
+/// A module under construction.
 struct Text {
     out: String,
     rng: StdRng,
@@ -118,7 +118,7 @@ impl Text {
         self.kernel("ptr addrspace(1) %p, i32 %n");
     }
 
-    /// The end of a function that returns nothing.
+    /// The end of a function that returns `void`.
     fn end(&mut self) {
         w!(self, "  ret void\n}}");
     }
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Growth that is measured in sizes is growth in text as well.
+    /// Growth in size is growth in text too.
     #[test]
     fn texts_are_linear_in_sizes() {
         for family in families() {

@@ -1,5 +1,5 @@
-//! Giants made of many small kernels, one after the other, with values that cross from one to the
-//! next: loops, loop-carried values, temporal divergence, as a compiler sees them after inlining.
+//! Large programs made of many small kernels in a row, with values that cross from one to the next:
+//! loops, loop-carried values, temporal divergence, as in code after inlining.
 
 use phalanx_graph::{Cycles, Node};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
@@ -9,7 +9,7 @@ use crate::{
     generate::{Options, Shape, program},
 };
 
-/// Random kernels in a row, of about `size` operations. Of reducible control flow.
+/// Random kernels in a row, of about `size` operations. The control flow is reducible.
 #[must_use]
 pub fn inlined(size: usize) -> AbstractProgram {
     let mut rng = SmallRng::seed_from_u64(7);
@@ -39,7 +39,7 @@ pub fn inlined(size: usize) -> AbstractProgram {
                     Operation::Phi(entries) => {
                         Operation::Phi(entries.iter().map(|e| (node(e.0), operand(e.1))).collect())
                     }
-                    // What the caller passes in.
+                    // A value that the caller passes in.
                     Operation::Argument(a) if !shared.is_empty() => {
                         let near = shared.len().saturating_sub(40);
                         let mut pick =

@@ -1,21 +1,23 @@
-//! A function that `print<uniformity>` printed, as an abstract program that can be executed.
+//! Translates a function that `print<uniformity>` printed to an abstract program that can be
+//! executed.
 //!
-//! When two analyses disagree about a value, execution decides: if lanes that execute the
-//! definition together are seen to compute different values, it is divergent. Real instructions are
-//! not interpreted. As for a divergence analysis without algebra, a pure instruction is some
-//! function of its operands; what a load or call gives is new in each converged group; and what is
-//! divergent *of itself* is different in each lane. Which instructions are sources is read off the
-//! marks of both listings:
+//! When two analyses disagree about a value, execution decides. If lanes that execute the
+//! definition together compute different values, it is divergent. Real instructions are not
+//! interpreted. As in a divergence analysis without algebra, a pure instruction is some function of
+//! its operands. The result of a load or call is new in each converged group; if it is *itself* a
+//! source of divergence, it differs in each lane. The marks of both listings say which instructions
+//! are sources:
 //!
-//! - a load, call or atomic that both mark divergent is a source: it may give any lane anything;
-//!   but not a load from memory that lanes share at a uniform address, marked in a cycle where
-//!   everything is;
-//! - an instruction with a divergent operand that the first listing leaves unmarked is uniform
+//! - A load, call or atomic that both listings mark divergent is a source: it may give any lane any
+//!   value. An exception is a load at a uniform address from memory that lanes share; it is marked
+//!   only because everything in its cycle is.
+//! - An instruction with a divergent operand that the first listing leaves unmarked is uniform
 //!   whatever its operands are (a lane mask, a value read from the first lane), since divergence
-//!   goes from operand to user otherwise;
-//! - all others are functions of their operands.
+//!   otherwise propagates from operand to user.
+//! - All others are functions of their operands.
 //!
-//! Arguments are uniform or not as the listings say; globals, literals and types are constants.
+//! Arguments are uniform or divergent as the listings say; globals, literals and types are
+//! constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,28 +29,28 @@ use crate::{
     compare::uniformity::{Item, Place, Uniformity},
 };
 
-/// Functions with more blocks are not executed: too few of them would be reached.
+/// Functions with more blocks are not executed: a run would reach too few of the blocks.
 const MAX_BLOCKS: usize = 4000;
 
-/// How branches go.
+/// How branches are decided.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Branches {
-    /// As their conditions say.
+    /// By their conditions.
     Computed,
-    /// Each time anew, by chance, but the same way for lanes that are converged and hold the same
-    /// condition. This is what an analysis assumes that knows of a condition only whether it is
-    /// divergent: no two branches are related.
+    /// By chance each time, but the same way for converged lanes that hold the same condition. This
+    /// matches an analysis that knows of a condition only whether it is divergent: no two branches
+    /// are related.
     Independent,
 }
 
-/// Runs the function and collects the places where lanes that are converged hold different values.
+/// Runs the function and collects the places where converged lanes hold different values.
 ///
-/// `base` says what the instructions are and which are sources, as far as `other`, about the same
-/// function, agrees. `runs` with other values under each cycle hierarchy that `tries` random search
-/// orders find.
+/// `base` says what the instructions are. It also says which of them are sources, if `other`, a
+/// listing of the same function, agrees. The function is executed `runs` times, with other values
+/// each time, under each cycle hierarchy that `tries` random search orders find.
 ///
 /// # Errors
-/// The listing has no blocks, or is too large, or has an instruction that is not understood.
+/// The listing has no blocks, is too large, or has an instruction that is not understood.
 pub fn observe(
     base: &Uniformity,
     other: &Uniformity,
@@ -74,7 +76,7 @@ pub fn observe(
     Ok(seen)
 }
 
-/// An abstract program and what its values are in the listing.
+/// An abstract program, and the places of its values in the listing.
 #[derive(Debug)]
 pub struct Translated {
     /// The program.
@@ -123,14 +125,14 @@ pub fn translate(base: &Uniformity, other: &Uniformity) -> Result<Translated, St
     for index in 0..base.blocks.len() {
         blocks.push(translator.block(index, &mut number)?);
     }
-    // Arguments are values of the entry block, which has no phis.
+    // Arguments become values of the entry block, which has no phis.
     blocks[0].operations.splice(0..0, translator.entry);
     let mut program = AbstractProgram { blocks, value_count: translator.count };
     one_entry_per_predecessor(&mut program);
     Ok(Translated { program, places: translator.places })
 }
 
-/// Mixes a new number into each condition.
+/// Mixes a fresh number into each condition.
 fn make_independent(program: &mut AbstractProgram) {
     for block in &mut program.blocks {
         let (Terminator::Branch(condition, _) | Terminator::Switch(condition, _)) =
@@ -173,9 +175,9 @@ struct Translator<'a> {
     names: BTreeMap<String, Definition>,
     labels: BTreeMap<String, Node>,
     divergent_arguments: BTreeSet<String>,
-    /// Names that nothing defines: arguments, and named types, which hurt nobody.
+    /// Names without a definition: arguments, and named types, which do no harm.
     arguments: BTreeMap<String, ValueNumber>,
-    /// What the entry block starts with.
+    /// The operations at the start of the entry block.
     entry: Vec<(ValueNumber, Operation)>,
     places: BTreeMap<ValueNumber, Place>,
     count: ValueNumber,
@@ -229,7 +231,8 @@ impl Translator<'_> {
         let operands = self.operands(text);
         let opaque = is_opaque(text);
         let has_divergent_operand = self.has_divergent_operand(text);
-        // In a cycle that is assumed divergent everything is marked, loads that are no sources too.
+        // In a cycle that is assumed divergent everything is marked, even loads that are no
+        // sources.
         let source = source && (has_divergent_operand || !is_shared_load(text));
         let operation = if opaque && source {
             Operation::Divergent
@@ -248,8 +251,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Some function of any number of operands: the same for instructions that differ in their
-    /// operands only.
+    /// An uninterpreted function of any number of operands. Instructions that differ only in their
+    /// operands get the same function.
     fn function(
         &mut self,
         text: &str,
@@ -284,8 +287,8 @@ impl Translator<'_> {
         let text = body(&item.text);
         let opcode = text.split_whitespace().next().unwrap_or_default();
         let targets = self.targets(text)?;
-        // The value shows when what the terminator reads differs; it is also what an invoke
-        // defines.
+        // The value differs when the operands of the terminator do; it is also the value that an
+        // invoke defines.
         let operands = self.operands(text);
         let simple = matches!(opcode, "br" | "switch" | "ret" | "unreachable" | "resume");
         let operation = if simple {
@@ -330,7 +333,7 @@ impl Translator<'_> {
         let mut rest = &text[text.find(" [ ")? + 1..];
         while rest.starts_with("[ ") {
             let end = closing_bracket(rest)?;
-            // Parts of aggregates also have commas: the block is what stands after the last.
+            // Parts of aggregates also contain commas: the block follows the last one.
             let (value, block) = rest[2..end].rsplit_once(", %")?;
             let node = *self.labels.get(&plain(&format!("%{}", block.trim())))?;
             let value = value.trim();
@@ -347,7 +350,7 @@ impl Translator<'_> {
         (!out.is_empty()).then_some(out)
     }
 
-    /// The values that a text names, in order; labels and metadata are none.
+    /// The values that a text names, in order; labels and metadata do not count.
     fn operands(&mut self, text: &str) -> Vec<Operand> {
         let mut out = Vec::new();
         for name in value_names(text) {
@@ -367,7 +370,7 @@ impl Translator<'_> {
     }
 
     fn is_divergent_argument(&self, name: &str) -> bool {
-        // Printed with its type and attributes before it: `i32 %a`.
+        // An argument is printed with its type and attributes before it: `i32 %a`.
         self.divergent_arguments.iter().any(|text| value_names(text).last() == Some(&name))
     }
 
@@ -397,7 +400,7 @@ fn defined(text: &str) -> Option<&str> {
     rest.starts_with(" = ").then_some(name)
 }
 
-/// The instruction without the name it defines and without attached metadata.
+/// The instruction without the name that it defines and without attached metadata.
 fn body(text: &str) -> &str {
     let text = match defined(text) {
         Some(name) => &text[name.len() + " = ".len()..],
@@ -406,7 +409,7 @@ fn body(text: &str) -> &str {
     text.split(", !").next().unwrap_or(text)
 }
 
-/// Does the instruction give something that its operands do not determine?
+/// Whether the operands do not determine the result of the instruction.
 fn is_opaque(text: &str) -> bool {
     let words = [
         "load",
@@ -423,7 +426,7 @@ fn is_opaque(text: &str) -> bool {
     text.split_whitespace().next().is_some_and(|opcode| words.contains(&opcode))
 }
 
-/// Is it a load from memory that all lanes share, so that one address has one content?
+/// Whether it is a load from memory that all lanes share, so that one address has one content.
 fn is_shared_load(text: &str) -> bool {
     let shared = [
         "ptr addrspace(1)",
@@ -435,19 +438,19 @@ fn is_shared_load(text: &str) -> bool {
     text.starts_with("load ") && shared.iter().any(|pointer| text.contains(pointer))
 }
 
-/// Does the call give all lanes the same, whatever they bring?
+/// Whether the call gives all lanes the same result, whatever their operands are.
 fn reads_lanes(text: &str) -> bool {
     ["@llvm.amdgcn.readfirstlane", "@llvm.amdgcn.readlane", "@llvm.amdgcn.ballot"]
         .iter()
         .any(|name| text.contains(name))
 }
 
-/// A literal as a number of its own.
+/// A literal as an identifying number.
 fn constant(text: &str) -> u32 {
     fxhash::hash32(text) | 1
 }
 
-/// `%x` or `%"x y"` at the start, and what follows.
+/// `%x` or `%"x y"` at the start, and the rest of the text.
 fn name_at_start(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('%')?;
     let length = match rest.strip_prefix('"') {
@@ -466,7 +469,7 @@ fn value_names(text: &str) -> Vec<&str> {
     let mut quoted = false;
     while let Some(at) = rest.find(['%', '"']) {
         if rest.as_bytes()[at] == b'"' {
-            // Strings of inline assembly and of attributes hold no names.
+            // Strings of inline assembly and of attributes contain no names.
             quoted = !quoted;
             rest = &rest[at + 1..];
             continue;
@@ -486,7 +489,7 @@ fn value_names(text: &str) -> Vec<&str> {
     out
 }
 
-/// The name without sigil, quotes and escapes, as a block's heading has it.
+/// The name without sigil, quotes and escapes, as in the heading of a block.
 fn plain(name: &str) -> String {
     let name = name.strip_prefix('%').unwrap_or(name);
     let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
@@ -511,7 +514,7 @@ fn plain(name: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Where the bracket closes that the text starts with.
+/// The position of the bracket that closes the one at the start of the text.
 fn closing_bracket(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! LLVM's tests, run as `lit` runs them, with another program in the place of `opt`.
+//! Runs LLVM's tests as `lit` does, with another program in place of `opt`.
 //!
 //! The commands of a test stand in its comments:
 //!
@@ -7,15 +7,14 @@
 //! ; RUN:   -disable-output 2>&1 | FileCheck %s
 //! ```
 //!
-//! A line that ends with a backslash goes on in the next `RUN:` line. `%s` is the test file, `%S`
-//! its folder, `%t` a path of its own that does not exist, `%T` a folder, `%%` a per cent sign;
-//! `%if feature %{ ... %}` is left out, since we offer no features. Commands are run by a shell
-//! with `pipefail`, in an empty folder, with a folder in front of the search path where the names
-//! the commands use (`opt`, `FileCheck`, `not`) lead to the chosen programs. All lines must
-//! succeed.
+//! A line that ends with a backslash continues in the next `RUN:` line. `%s` is the test file, `%S`
+//! its folder, `%t` a path of its own that does not exist, `%T` a folder, `%%` a per cent sign.
+//! `%if feature %{ ... %}` is left out, since no features are offered. A shell with `pipefail` runs
+//! the commands, in an empty folder. A folder in front of the search path maps the names in the
+//! commands (`opt`, `FileCheck`, `not`) to the chosen programs. All lines must succeed.
 //!
-//! LLVM's main branch spells AMD's triples `amdgpu9.00-amd-amdhsa`; LLVM 22 knows
-//! `amdgcn-amd-amdhsa` only, so [`known_triples`] turns the one into the other.
+//! LLVM's main branch spells AMD's triples `amdgpu9.00-amd-amdhsa`; LLVM 22 knows only
+//! `amdgcn-amd-amdhsa`. [`known_triples`] translates them.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 use std::{
@@ -28,10 +27,10 @@ use anyhow::Context as _;
 
 use crate::llvm_tools::{self, Outcome, Program};
 
-/// One command line of a test, with its substitutions not yet made.
+/// One command line of a test, before substitutions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunLine {
-    /// The line of the file it starts in, from 1.
+    /// The line of the file in which it starts, from 1.
     pub line: usize,
     /// The command.
     pub command: String,
@@ -43,7 +42,7 @@ pub fn run_lines(source: &str) -> Vec<RunLine> {
     let mut out: Vec<RunLine> = Vec::new();
     let mut open = false;
     for (number, line) in source.lines().enumerate() {
-        // `RUN:` after anything that is no part of a word: `; RUN:`, `// RUN:`.
+        // `RUN:` must not be the end of a longer word: `; RUN:`, `// RUN:`.
         let Some(at) = line.find("RUN:") else { continue };
         if line[..at]
             .bytes()
@@ -88,7 +87,7 @@ fn without_conditions(command: &str) -> String {
     out
 }
 
-/// The text in the next `%{ %}`, which may hold more of them, and what follows.
+/// The text in the next `%{ %}`, which may contain further ones, and the rest of the text.
 fn braced(text: &str) -> Option<(&str, &str)> {
     let start = text.find("%{")? + 2;
     let mut depth = 1;
@@ -140,14 +139,14 @@ pub fn passes(command: &str) -> Option<String> {
     Some(after[..end].to_owned())
 }
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Every command succeeded.
     Pass,
     /// A command did not.
     Fail {
-        /// Which.
+        /// The failed command.
         command: RunLine,
         /// How it ended.
         outcome: Outcome,
@@ -205,7 +204,7 @@ impl Runner {
         let test = fs::canonicalize(test)?;
         let work = tempfile::tempdir_in(self.folder.path())?;
         for (index, command) in commands.iter().enumerate() {
-            // `cd` holds until the end of the test: each command is run after the `cd`s before it.
+            // A `cd` holds until the end of the test: each command runs after all `cd`s before it.
             let moves = commands[..index].iter().filter(|c| c.command.starts_with("cd "));
             let script: Vec<String> = moves
                 .chain([command])
@@ -226,7 +225,7 @@ impl Runner {
     }
 }
 
-/// A script `name` in `folder` that becomes the program.
+/// Writes a script `name` in `folder` that executes the program.
 fn wrapper(folder: &Path, name: &str, program: &Program) -> anyhow::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let quoted =
@@ -243,7 +242,7 @@ fn wrapper(folder: &Path, name: &str, program: &Program) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The command as the shell shall see it.
+/// The command after substitutions.
 fn substitute(command: &str, test: &Path, work: &Path) -> String {
     let command = known_triples(&without_conditions(command));
     let folder = test.parent().unwrap_or(test);
@@ -263,7 +262,7 @@ fn substitute(command: &str, test: &Path, work: &Path) -> String {
         rest = &rest[at + taken..];
     }
     out.push_str(rest);
-    // Only conditional parts stood here.
+    // The command consisted of conditional parts only.
     if out.trim().is_empty() { "true".to_owned() } else { out }
 }
 

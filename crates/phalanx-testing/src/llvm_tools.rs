@@ -1,10 +1,10 @@
-//! The LLVM 22 programs, and how the tests run them and the `phalanx` binary.
+//! The LLVM 22 programs, and how tests run them and the `phalanx` binary.
 //!
-//! LLVM is the oracle of many tests but no test may depend on it being installed: [`require`] finds
-//! a program on the search path or says loudly that the test is skipped. [`Program`] is one
-//! executable with its leading arguments, so that `opt-22` and `phalanx opt` are interchangeable;
-//! every run has a time limit and ends with its whole process group, since a shell may have started
-//! others.
+//! LLVM is the oracle of many tests, but no test may depend on its installation. [`require`] finds
+//! a program on the search path, or reports on standard error that the test is skipped. [`Program`]
+//! is an executable with its leading arguments, so that `opt-22` and `phalanx opt` are
+//! interchangeable. Every run has a time limit, and ends with its whole process group, since a
+//! shell may have started other processes.
 #![allow(clippy::disallowed_methods, reason = "tests start programs")]
 
 use std::{
@@ -21,7 +21,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-/// No run may take longer unless its caller says so.
+/// The time limit of a run unless its caller sets another one.
 pub const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The path of an LLVM 22 program such as `opt`, if it is installed under its versioned name.
@@ -43,7 +43,8 @@ pub fn require(name: &str) -> Option<Program> {
     found.map(|path| Program::new(path).named(&format!("{name}-22")))
 }
 
-/// LLVM's own tests, where `PHALANX_CORPUS` says; when it does not, says so like [`require`].
+/// LLVM's own tests, in the folder that `PHALANX_CORPUS` names; if it is not set, reports that as
+/// [`require`] does.
 #[must_use]
 pub fn require_corpus() -> Option<PathBuf> {
     let folder = env::var_os("PHALANX_CORPUS").map(PathBuf::from).filter(|folder| folder.is_dir());
@@ -57,7 +58,7 @@ pub fn require_corpus() -> Option<PathBuf> {
 pub fn skipped(reason: &str) {
     let current = thread::current();
     let test = current.name().unwrap_or("a check");
-    // Not `eprintln!`: the harness shows what tests print that way only when they fail.
+    // Not `eprintln!`: the harness shows such output only when a test fails.
     let _ = writeln!(io::stderr(), "skipped: {reason} ({test})");
 }
 
@@ -69,7 +70,7 @@ pub struct Program {
     prefix: Vec<OsString>,
 }
 
-/// What a run left behind.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Exit status; `None` if a signal or the time limit ended it.
@@ -91,8 +92,8 @@ impl Outcome {
         self.status == Some(0)
     }
 
-    /// Neither success nor an orderly refusal: a signal, the time limit, or the status of a Rust
-    /// panic.
+    /// Neither success nor an orderly refusal: it ended by a signal, at the time limit, or with the
+    /// status of a Rust panic.
     #[must_use]
     pub fn crashed(&self) -> bool {
         self.timed_out || self.status.is_none() || self.status == Some(101)
@@ -104,7 +105,7 @@ impl Outcome {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 
-    /// In one line, how it ended and the first thing it complained about.
+    /// A line that says how it ended, with its first error message.
     #[must_use]
     pub fn summary(&self) -> String {
         let ended = match (self.timed_out, self.status, self.signal) {
@@ -126,21 +127,21 @@ impl Program {
         Program { name: path.display().to_string(), path, prefix: Vec::new() }
     }
 
-    /// The same under another name in messages.
+    /// The same program under another name in messages.
     #[must_use]
     pub fn named(mut self, name: &str) -> Program {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// The same with one more leading argument.
+    /// The same program with one more leading argument.
     #[must_use]
     pub fn with(mut self, argument: impl Into<OsString>) -> Program {
         self.prefix.push(argument.into());
         self
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -161,7 +162,7 @@ impl Program {
     /// Runs it to its end or to the [time limit](TIME_LIMIT).
     ///
     /// # Errors
-    /// It cannot be started. How it ends is no error but part of the outcome.
+    /// If it cannot be started. The way it ends is part of the outcome, not an error.
     pub fn run<I, S>(&self, arguments: I, input: &[u8]) -> anyhow::Result<Outcome>
     where
         I: IntoIterator<Item = S>,
@@ -212,7 +213,7 @@ fn run_command(mut command: Command, input: &[u8], limit: Duration) -> anyhow::R
             late
         });
         scope.spawn(move || {
-            // A program that does not read its input closes the pipe: no failure of ours.
+            // A program may close the pipe without reading its input; that is no error.
             if let Some(pipe) = stdin.as_mut() {
                 let _ = pipe.write_all(input);
             }
@@ -241,13 +242,13 @@ fn drain(pipe: Option<&mut impl io::Read>) -> Vec<u8> {
     bytes
 }
 
-/// The `phalanx` binary of this workspace, built by cargo in the profile of the running test or
-/// chore.
+/// The `phalanx` binary of this workspace, which cargo builds in the profile of the running program
+/// (a test or an xtask).
 ///
-/// `PHALANX_BIN` names another one.
+/// `PHALANX_BIN` names another binary.
 ///
 /// # Errors
-/// Cargo fails.
+/// When cargo fails.
 pub fn phalanx_binary() -> anyhow::Result<Program> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     if let Some(path) = env::var_os("PHALANX_BIN") {
@@ -271,8 +272,8 @@ fn build_phalanx() -> anyhow::Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     match folder.file_name().and_then(OsStr::to_str) {
-        // As a test needs it: with the features that libraries have in tests, and so from what has
-        // been built for these.
+        // Builds it as for tests: with the features that libraries have there, so that their builds
+        // are reused.
         Some("debug") => {
             command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "starts"]);
         }
@@ -317,7 +318,8 @@ mod tests {
     fn the_time_limit_ends_the_whole_group() {
         let started = std::time::Instant::now();
         let limit = Duration::from_millis(100);
-        // The child of the shell holds the pipes open: only the death of the group ends this run.
+        // The child of the shell keeps the pipes open: the run ends only when the whole group is
+        // killed.
         let outcome = shell("sleep 30 & wait").run_in(None, [""; 0], &[], limit).expect("sh");
         assert!(outcome.timed_out && outcome.crashed() && !outcome.success());
         assert!(started.elapsed() < Duration::from_secs(20));

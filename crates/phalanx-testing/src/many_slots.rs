@@ -1,5 +1,5 @@
-//! Stack slots with a few blocks of their own each: what makes a kernel large and has nothing to do
-//! with the rest of it.
+//! Stack slots with a few blocks of their own each: they make a kernel large, independently of its
+//! other code.
 
 /// The slots `%a0`, `%a1` and so on, for the entry block.
 #[must_use]
@@ -7,9 +7,9 @@ pub fn slots(count: usize) -> String {
     (0..count).map(|at| format!("  %a{at} = alloca i32\n")).collect()
 }
 
-/// The blocks that use so many slots, from `s0` on; they lead to a block `s` with the number of
-/// slots. In each slot one of the values is `stored`, in turn; all compare what they load with
-/// `%n`.
+/// The blocks that use `count` slots, from `s0` on. They end in a branch to the block `s` with the
+/// number of slots, which the caller writes. The values in `stored` are stored into the slots in
+/// turn; all slots compare what they load with `%n`.
 #[must_use]
 pub fn blocks(count: usize, stored: &[&str]) -> String {
     let blocks = (0..count).zip(stored.iter().cycle()).map(|(at, stored)| {

@@ -1,13 +1,13 @@
-//! Texts that are almost right.
+//! Mutants of texts.
 //!
-//! A mutant of a text has one small change: a line gone, doubled or moved, a word replaced by
-//! another word of the same text, a character changed, the end cut off. Of LLVM IR about half of
-//! the mutants are still accepted. They test that two readers accept the same texts, and that a
-//! reader survives all of them.
+//! A mutant of a text has one small change: a line removed, doubled or moved, a word replaced by
+//! another word of the same text, a character changed, or the end cut off. About half of the
+//! mutants of LLVM IR are still valid. Tests use them to check that two readers accept the same
+//! texts, and that a reader never crashes.
 
 use rand::{Rng, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
-/// The text with one change, which the seed chooses. The result may equal the original.
+/// The text with one change, chosen by the seed. The result may equal the original.
 #[must_use]
 pub fn mutant(source: &str, seed: u64) -> String {
     mutant_from(source, &mut StdRng::seed_from_u64(seed))
@@ -39,7 +39,7 @@ pub fn mutant_from(source: &str, rng: &mut impl Rng) -> String {
         }
         4 => lines[at] = change_character(&lines[at], rng),
         _ => {
-            // Words near by are more likely to fit.
+            // Words from nearby are more likely to fit.
             let from =
                 of_interest[of_interest.partition_point(|&line| line + 20 < at)..].choose(rng);
             let donor = lines[*from.unwrap_or(&at)].clone();

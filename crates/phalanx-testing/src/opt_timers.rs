@@ -1,15 +1,15 @@
-//! What `opt-22` takes for an analysis, by its own timers: the baseline of benches.
+//! The times of analyses in `opt-22`, by its own timers: the baseline of benches.
 
 use std::time::Duration;
 
 use crate::llvm_tools::Program;
 
-/// What computing the analyses anew takes, each in user and system time: the least of three runs.
+/// The time of recomputing each analysis, in user and system time: the least of three runs.
 ///
-/// The text is read, and the analyses run `rounds` times in one pipeline, with everything
-/// invalidated between. Times are those of one round, in the order of `analyses`, which are pairs
-/// of a name in pipelines and a name in timing reports; reading comes first. The attribute
-/// `optnone`, which makes the pass manager step over functions, is taken out.
+/// The text is read, and the analyses run `rounds` times in one pipeline, with all of them
+/// invalidated in between. Times are those of one round, in the order of `analyses`, which are
+/// pairs of a name in pipelines and a name in timing reports. The time of reading comes first. The
+/// attribute `optnone`, which makes the pass manager skip functions, is removed.
 ///
 /// # Panics
 /// If `opt` does not run, or does not accept the text.
@@ -42,11 +42,11 @@ pub fn recomputation(
     (0..3).map(|_| run()).reduce(least).unwrap_or_default()
 }
 
-/// What one run of passes over a module takes, all together, in user and system time: the least of
-/// three; none if it takes too long.
+/// The total time of one run of passes over a module, in user and system time: the least of three
+/// runs; none if `opt` fails or exceeds its time limit.
 ///
 /// `rows` are the names of the passes in timing reports. The attribute `optnone`, which makes the
-/// pass manager step over functions, is taken out.
+/// pass manager skip functions, is removed.
 ///
 /// # Panics
 /// If `opt` does not run.
@@ -73,8 +73,8 @@ fn timer(report: &str, name: &str) -> Duration {
     let row =
         report.lines().find_map(|line| line.trim_end().strip_suffix(name)).unwrap_or_default();
     let times: Vec<f64> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // The last columns are user and system together, and wall. A column of zeros is left out, and
-    // with it a tiny row's sum.
+    // The last two columns are user plus system time, and wall time. A column of zeros is left out,
+    // and so is the sum of a very short row.
     let seconds = times.len().checked_sub(2).map_or(0.0, |at| times[at]);
     Duration::from_secs_f64(seconds)
 }
@@ -90,7 +90,7 @@ mod tests {
    0.0106 ( 53.3%)   0.0003 ( 33.3%)   0.0109 ( 52.4%)   0.0110 ( 52.0%)  CycleAnalysis
    0.0093 ( 46.7%)   0.0006 ( 66.7%)   0.0099 ( 47.6%)   0.0101 ( 48.0%)  DominatorTreeAnalysis
 ";
-        // Shares are in brackets, which are no numbers.
+        // Percentages are in brackets, so they do not parse as numbers.
         assert_eq!(timer(report, "CycleAnalysis"), Duration::from_secs_f64(0.0109));
         assert_eq!(timer(report, "RegionAnalysis"), Duration::ZERO);
     }

@@ -1,25 +1,25 @@
-//! Giants full of generic pointers, as LLVM IR text for NVPTX.
+//! Large kernels full of generic pointers, as LLVM IR text for NVPTX.
 //!
-//! Each is one kernel of parts in a row, in which pointers into device, workgroup and private
-//! memory are made and used.
+//! Each is one kernel of parts in a row. A part makes and uses pointers to device, workgroup and
+//! private memory.
 
 use std::fmt::Write as _;
 
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
-/// What pointers go through.
+/// The kind of code that pointers pass through.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Through {
-    /// A loop each, and a diamond.
+    /// A loop and a diamond for each pointer.
     Loops,
     /// Stack slots, as in code that was not optimised.
     Slots,
-    /// One after the other, each made from the last: selections among two, phis.
+    /// A chain in which each pointer is made from the last: selects of two pointers, phis.
     Chain,
 }
 
 impl Through {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Through; 3] = [Through::Loops, Through::Slots, Through::Chain];
 
     /// A short name.
@@ -120,7 +120,7 @@ fn chain(size: usize) -> String {
     let parts = size / 8;
     let mut last = "%shared".to_owned();
     for at in 0..parts {
-        // Every now and then it begins anew, so that not everything leads everywhere.
+        // The chain starts anew from time to time, so that not every pointer may lead everywhere.
         if at % 64 == 0 {
             last = BASES[rng.random_range(0..3)].to_owned();
         }

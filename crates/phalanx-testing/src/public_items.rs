@@ -1,8 +1,8 @@
-//! What a crate promises: its public items, by module, as text that a test compares with a file.
+//! The public items of a crate, by module, as text that a test compares with a file.
 //!
 //! The list is made from the text of the sources: items and methods that are `pub`, in modules that
-//! are public or that a public one names in a `pub use`. Fields, variants and what a trait asks for
-//! are not in it.
+//! are public or that a public one names in a `pub use`. Fields, variants and required methods of
+//! traits are not listed.
 //!
 //! ```text
 //!   phalanx_core::analysis
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The items of a source as written, on one line each, without what is private or for tests only.
+/// The items of a source as written, on one line each, without private ones and those for tests.
 fn items(text: &str) -> Vec<String> {
     let mut items = Vec::new();
     let mut lines = text.lines().peekable();
@@ -53,7 +53,7 @@ fn is_field(line: &str) -> bool {
     !line.split_whitespace().nth(1).is_some_and(|word| ITEMS.contains(&word))
 }
 
-/// Whether all of an item's head is there.
+/// Whether the head of an item is complete.
 fn ends(item: &str) -> bool {
     let is_use = item.starts_with("pub use");
     item.ends_with(';') || item.contains(" = ") || (!is_use && item.contains('{'))

@@ -1,28 +1,30 @@
 //! Functions that call each other in rings, and a kernel that calls some of them: programs in which
-//! most is found by going through recursions.
+//! most facts are found only by analysing recursions.
 //!
-//! Functions return a number or an address, by turns, of two numbers and two addresses that they
-//! are given. They are rows of small pieces with arithmetic, addresses, a slot for a number and one
-//! for an address, branches, loops, and calls of each other. None of it is to be run.
+//! Functions take two numbers and two addresses; they alternate between returning a number and an
+//! address. They are rows of small pieces with arithmetic, addresses, a slot for a number and one
+//! for an address, branches, loops, and calls of each other. The programs are not meant to be
+//! executed.
 
 use std::fmt::Write;
 
 use rand::{Rng, RngCore, seq::IndexedRandom};
 
-/// The functions besides the kernel, if they are there.
+/// The names of the functions besides the kernel; a program has the first few of them.
 pub const NAMES: [&str; 4] = ["h0", "h1", "h2", "h3"];
 
-/// How many functions there are, and of how many pieces; each is of ten to fifteen instructions.
+/// Number and size of the functions, in pieces; a piece has ten to fifteen instructions.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Pieces of each function that the kernel may call, at most as many as [have names](NAMES).
+    /// The number of pieces of each function that the kernel may call; at most as many functions as
+    /// [have names](NAMES).
     pub pieces: Vec<usize>,
-    /// Whether some of them can be named from outside of the module.
+    /// Whether some of them are visible outside of the module.
     pub some_are_open: bool,
 }
 
 impl Options {
-    /// One to four functions, of which some are large.
+    /// One to four functions, some of them large.
     pub fn random(rng: &mut dyn RngCore) -> Self {
         let count = rng.random_range(1..=NAMES.len());
         let pieces = (0..count).map(|_| if rng.random_bool(0.6) { 30 } else { 3 }).collect();
@@ -82,7 +84,7 @@ fn function(text: &mut String, rng: &mut dyn RngCore, number: usize, options: &O
             false => "add i32 %m, 1",
         },
     );
-    // One call is of the next in the ring, the others of whomever.
+    // One call is of the next function in the ring, the others are of random functions.
     let more = rng.random_range(0..3);
     let mut calls = vec![(rng.random_range(0..pieces), (number + 1) % count)];
     calls.extend((0..more).map(|_| (rng.random_range(0..pieces), rng.random_range(0..count))));

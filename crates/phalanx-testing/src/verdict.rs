@@ -1,15 +1,16 @@
-//! What LLVM's reader thinks of a text.
+//! The verdict of LLVM's reader on a text.
 
 use crate::llvm_tools::Outcome;
 
-/// What became of a text that was given to an LLVM program on standard input, with the verifier on.
+/// The result of giving a text to an LLVM program on standard input, with the verifier on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It was read and found well-formed.
     Accepted,
-    /// The reader refused it, for a reason that every reader can know. The line of LLVM's message.
+    /// The reader refused it, for a reason that every reader can know. Holds the line of LLVM's
+    /// message.
     RefusedByReader(String),
-    /// Something else refused it: the verifier, the driver (which looks at the triple), or the
+    /// Something else refused it: the verifier, the driver (which checks the triple), or the
     /// reader's knowledge of the names of all intrinsics of all targets.
     Refused(String),
     /// The program crashed or took too long: there is no verdict.
@@ -17,7 +18,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict that a run gave.
+    /// The verdict of a run.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Verdict {
         if outcome.crashed() {
@@ -27,7 +28,7 @@ impl Verdict {
             return Verdict::Accepted;
         }
         let errors = outcome.errors();
-        // With a line number: the verifier names the file alone.
+        // Messages of the reader have a line number; the verifier names only the file.
         let has_line = |line: &str| {
             line.split_once("<stdin>:")
                 .is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()))

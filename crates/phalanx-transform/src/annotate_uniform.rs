@@ -1,19 +1,21 @@
 //! `annotate-uniform`: tells AMDGPU's backend what is uniform in the wave.
 //!
-//! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get
-//! `!amdgpu.uniform`, as LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of
-//! `divergence`. Marks that stand there and do not hold go. The mark of an address is of all loads
-//! at it: one in a loop and one behind it, where threads come with what they had in different
-//! rounds, have none. `!amdgpu.noclobber` is left alone: it needs proof that memory was not
-//! written, which [`mark-loads`](crate::mark_loads) has.
+//! Branches on which all threads of a wave agree get `!amdgpu.uniform`, and so do addresses of
+//! loads that are equal for the whole wave: the mark that LLVM's `amdgpu-annotate-uniform` gives.
+//! The facts come from `divergence`. The pass removes marks that do not hold. The mark of an
+//! address counts for all loads at it. So an address that is loaded both in a loop and behind it
+//! gets no mark if threads leave the loop in different rounds: behind the loop they hold values of
+//! different rounds. The pass leaves `!amdgpu.noclobber` alone: that mark needs proof that memory
+//! was not written, which [`mark-loads`](crate::mark_loads) has.
 //!
 //! # Machines
 //!
 //! A mark has to hold for each group of threads that the machine lets execute the instruction
 //! together. Facts of uniformity are facts about maximal convergence. They hold on a machine that
 //! reconverges at post-dominators if no branch mixes rounds
-//! ([`machines`](phalanx_core::legality::machines)). Where one does, the function gets no marks
-//! and loses those that it has, unless `machines=maximal` says that the target is no such machine.
+//! ([`machines`](phalanx_core::legality::machines)). If a branch does, the pass removes all marks
+//! of the function and adds none, unless `machines=maximal` says that the target reconverges
+//! maximally.
 //!
 //! ```text
 //! h:                                   ; threads leave the inner loop in different rounds, and a
@@ -24,8 +26,8 @@
 //!   br i1 %odd, ..                     ; no mark, but with machines=maximal
 //! ```
 //!
-//! Runs last: other passes take marks away where they may no longer hold, and put none. For other
-//! targets it does nothing.
+//! Run this pass last: other passes remove marks that may no longer hold, and add none. The pass
+//! does nothing for other targets.
 //!
 //! Cost: O(branches + loads), and one transaction that changes no instruction.
 
@@ -130,8 +132,8 @@ fn marks(
     Some((sorted(&wanted, &marked), sorted(&marked, &wanted)))
 }
 
-/// Addresses that a wave has in common at each load, and at each call that may load there, on all
-/// of these machines.
+/// Addresses that are equal for the whole wave at each load, and at each call that may load there,
+/// under all of these reconvergence models.
 pub(crate) fn uniform_addresses(
     db: &Database,
     function: FunctionInput,

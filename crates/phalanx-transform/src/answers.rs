@@ -1,7 +1,7 @@
-//! Answers about motions, by scope and for the machines that a pass works for.
+//! Caches the legality of motions per scope, for the reconvergence models that a pass works for.
 //!
-//! What has to be known of a function before the first answer costs more than an answer, so it is
-//! kept for each scope as long as the function stays as it is.
+//! Preparing the facts of a function costs more than one query about a motion. So [`Answers`] keeps
+//! them for each scope, as long as the function is not changed.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use phalanx_ir::{BlockId, flow::node_of};
 use phalanx_target::Scope;
 use smallvec::SmallVec;
 
-/// Answers by scope, as they were asked for.
+/// Legality by scope, in the order of the first request.
 type Known<'a> = SmallVec<[(Scope, Option<Legality<'a>>); 2]>;
 
 /// See the [module documentation](self).
@@ -27,7 +27,7 @@ impl<'a> Answers<'a> {
         Answers { db, function, machines, known: RefCell::default() }
     }
 
-    /// Those for what communicates within a scope.
+    /// Legality of moving operations that communicate within `scope`.
     pub(crate) fn at(&self, scope: Scope) -> Option<Legality<'a>> {
         let mut known = self.known.borrow_mut();
         if let Some(&(_, found)) = known.iter().find(|(of, _)| *of == scope) {
@@ -39,8 +39,9 @@ impl<'a> Answers<'a> {
         found
     }
 
-    /// Whether what both sides of a branch do together, at a scope, may be done above it or behind
-    /// it: threads that execute the one there together executed one of the two together.
+    /// Whether equal operations of this scope on both sides of a branch may become one, above the
+    /// branch or behind it: every group that executes the merged operation executed one of the two
+    /// together.
     pub(crate) fn can_merge(&self, scope: Scope, [one, other]: [BlockId; 2]) -> bool {
         let legality = self.at(scope);
         legality.is_some_and(|l| l.merge(node_of(one), node_of(other)).is_ok())

@@ -1,12 +1,12 @@
 //! What instructions do besides giving a value: memory, undefined behaviour, convergence.
 //!
-//! [`Code`] is a view of a function with what it calls; it can be had of the database
-//! ([`Code::of`]) and within a transaction ([`Code::in_edit`]). What is not known is taken for the
-//! worst.
+//! [`Code`] is a view of a function and the functions it calls. It is made from the database
+//! ([`Code::of`]) or within a transaction ([`Code::in_edit`]). Unknown properties are taken for the
+//! worst case.
 //!
-//! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the
-//! target's table state: each may only promise more. Operand bundles other than `convergencectrl`
-//! take all promises back.
+//! The facts of a call combine the call site, the declaration and, for an intrinsic, the target's
+//! table; each may only add promises. Operand bundles other than `convergencectrl` void all
+//! promises.
 
 use phalanx_analysis::{lower::Library, memory::effects::of_table};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -35,8 +35,8 @@ pub struct Code<'a> {
     pub body: &'a Body,
     /// Names and attachments.
     pub extras: &'a Extras,
-    /// Functions that the module declares, and that are known by name. None while a transaction is
-    /// open, since it may define them.
+    /// Library functions that the module declares and that are known by name. None while a
+    /// transaction is open, since the transaction may define them.
     pub library: &'a Library,
     callees: Callees<'a>,
 }
@@ -47,7 +47,7 @@ enum Callees<'a> {
     Edit(&'a dyn Declarations),
 }
 
-/// What a transaction knows of other functions; hides how long its store lives.
+/// Declarations of other functions as a transaction sees them; erases the lifetime of its store.
 trait Declarations {
     fn named(&self, callee: Const) -> Option<&FunctionHeader>;
     fn data_layout(&self) -> Option<Symbol>;
@@ -68,11 +68,11 @@ impl Declarations for Transaction<'_> {
 pub struct CallFacts {
     /// Which memory it accesses.
     pub memory: MemoryEffects,
-    /// It comes back.
+    /// It returns to the caller.
     pub will_return: bool,
     /// It does not unwind.
     pub no_unwind: bool,
-    /// It concerns the threads that execute it together.
+    /// It communicates among the threads that execute it together.
     pub is_convergent: bool,
     /// It has no effects and no undefined behaviour, whatever its arguments are.
     pub is_speculatable: bool,
@@ -142,7 +142,8 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Whether the first lane of a vector is the upper one of the number that the vector can be.
+    /// Whether the first lane of a vector is the most significant part when the vector is cast to
+    /// an integer.
     pub(crate) fn is_big_endian(&self) -> bool {
         let layout = match self.callees {
             Callees::Edit(edit) => edit.data_layout(),
@@ -180,8 +181,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The function of a library that a call names, where it is known that the module does not
-    /// define it.
+    /// The library function that a call names, if the module is known not to define it.
     fn of_library(&self, call: InstId) -> Option<Intrinsic> {
         let callee = self.body.const_callee(call)?;
         match self.context.const_data(callee).kind {
@@ -225,8 +225,8 @@ impl<'a> Code<'a> {
                 facts.is_speculatable = false;
             }
         } else {
-            // A function without memory is one of its arguments and of what a thread can ask about
-            // itself.
+            // A function that accesses no memory depends on its arguments only, and on what a
+            // thread can ask about itself.
             facts.is_function = facts.memory.is_none();
         }
         facts.is_speculatable &= !facts.is_convergent;
@@ -299,8 +299,8 @@ impl<'a> Code<'a> {
         data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
     }
 
-    /// Whether an instruction may be executed where it was not before: no effects, no undefined
-    /// behaviour, no group of threads. What it gives there may be poison.
+    /// Whether an instruction may be executed where it was not executed before: no effects, no
+    /// undefined behaviour, no communication among threads. Its result may be poison there.
     #[must_use]
     pub fn is_speculatable(&self, inst: InstId) -> bool {
         let data = self.body.inst(inst);
@@ -322,13 +322,14 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Whether an argument or a result of a call that is not well-defined is undefined behaviour.
+    /// Whether an ill-defined (`undef` or poison) argument or result of a call is undefined
+    /// behaviour.
     pub(crate) fn demands_defined(&self, call: InstId) -> bool {
         self.is_demanding(call, self.body.call_info(call).attributes)
             || self.is_declared_demanding(call)
     }
 
-    /// Whether it is by what the declaration says, which stays when the call is speculated.
+    /// Whether the declaration demands that; its attributes stay when the call is speculated.
     fn is_declared_demanding(&self, call: InstId) -> bool {
         let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
         declared.is_some_and(|header| self.is_demanding(call, header.attributes))
@@ -336,7 +337,8 @@ impl<'a> Code<'a> {
 
     fn is_demanding(&self, call: InstId, list: AttrList) -> bool {
         let args = self.body.call_info(call).args as usize;
-        // Without arguments it is for the place only, and goes when the call is speculated.
+        // Without arguments a demand holds for this place only, and is dropped when the call is
+        // speculated.
         if args == 0 {
             return false;
         }
@@ -353,16 +355,16 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Whether a call may be there twice: nothing says otherwise, and it does not declare a scope,
-    /// of which each copy would need another.
+    /// Whether a call may be duplicated: no attribute forbids it, and it does not declare an alias
+    /// scope, of which each copy would need its own.
     pub(crate) fn may_be_copied(&self, call: InstId) -> bool {
         let of_table = self.intrinsic(call).is_some_and(|found| found.info.noduplicate);
         let is_scope = self.callee_name(call) == Some(b"llvm.experimental.noalias.scope.decl");
         !of_table && !is_scope && !self.says(call, AttrKind::NoDuplicate)
     }
 
-    /// Whether a call may become one with another of its kind on another way: nothing says that the
-    /// two are to be told apart.
+    /// Whether a call may be merged with an equal call on another path: no attribute says that the
+    /// two must stay distinct.
     pub(crate) fn may_be_merged(&self, call: InstId) -> bool {
         !self.says(call, AttrKind::NoMerge)
     }

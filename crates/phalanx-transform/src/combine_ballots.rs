@@ -1,23 +1,23 @@
-//! `combine-ballots`: one vote does for two, or none for one.
+//! `combine-ballots`: merges two votes into one, and removes votes whose result is known.
 //!
 //! | before | after | when |
 //! |---|---|---|
 //! | `and`, `or`, `xor` of `ballot(a)` and `ballot(b)` | `ballot` of `and`, `or`, `xor` of `a` and `b` | the same threads execute both, and nothing else reads them |
 //! | the least, the greatest, `and` or `or` over the wave of `x` | `x` | `x` is uniform in the wave where it is read |
 //!
-//! Equal votes are for `early-cse`, equal votes on both sides of a branch for `move-convergent`.
+//! `early-cse` handles equal votes, `move-convergent` equal votes on both sides of a branch.
 //!
-//! The vote that stays is the later one. Which threads execute the two together is asked of
-//! [`Legality::cse`](phalanx_core::legality::Legality::cse), and no call between them may end some
-//! ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since both
-//! votes are in the same innermost cycle. A bit of a ballot is the condition of one thread, and 0
-//! where a thread does not take part, which `and`, `or` and `xor` keep: none of them makes 1 of 0
-//! and 0.
+//! The later vote stays. [`Legality::cse`](phalanx_core::legality::Legality::cse) decides whether
+//! the same threads execute both votes, and no call between them may end some threads
+//! ([`ends`](crate::ends)). Both votes are in the same innermost cycle, so both conditions of a
+//! thread belong to one execution. A bit of a ballot is the condition of one thread, and 0 where
+//! the thread does not take part. `and`, `or` and `xor` keep that 0, since each of them maps two
+//! zeros to zero.
 //!
-//! Operations that do anything besides giving a value stay: on NVPTX a vote waits for the threads
-//! of its mask.
+//! Operations with effects besides their result stay: on NVPTX a vote waits for the threads of its
+//! mask.
 //!
-//! Combined ballots may be combined again; that is repeated a bounded number of times.
+//! Combined ballots may be combined again, so the pass repeats a bounded number of times.
 //! O(instructions) per round.
 
 use std::cell::OnceCell;
@@ -40,7 +40,7 @@ use crate::{
 /// How often votes are combined again.
 const ROUNDS: usize = 8;
 
-/// Reductions that give back what all threads agree on.
+/// Reductions of a uniform value that give back that value.
 const IDEMPOTENT: [&str; 6] = [
     "wave.reduce.and",
     "wave.reduce.max",
@@ -101,7 +101,7 @@ impl Pass for CombineBallots {
     }
 }
 
-/// Reductions of what is uniform, each with that.
+/// Reductions whose operand is uniform, each with that operand.
 fn reductions(db: &Database, function: FunctionInput) -> Vec<(InstId, Value)> {
     let code = Code::of(db, function);
     let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
@@ -114,7 +114,7 @@ fn reductions(db: &Database, function: FunctionInput) -> Vec<(InstId, Value)> {
     let numbering = Numbering::new(function.header(db));
     let gone: FxHashSet<InstId> = candidates.iter().copied().collect();
     let is_uniform = |inst: InstId, data: Value| {
-        // One of two in a row goes now; the other is asked about the next time.
+        // One of two chained reductions goes now; the next round looks at the other.
         if data.as_inst().is_some_and(|read| gone.contains(&read)) {
             return false;
         }
@@ -146,7 +146,7 @@ struct Pair {
     by: InstId,
 }
 
-/// Ballots that may become one, by what the same threads execute.
+/// Pairs of ballots that may become one because the same threads execute both.
 fn pairs(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Pair> {
     let answers = Answers::new(db, function, machines);
     let code = Code::of(db, function);
@@ -190,7 +190,7 @@ fn pairs(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Pair
     pairs
 }
 
-/// Two votes of the same threads by the graph, the earlier one first.
+/// The two votes, the earlier one first, if by the graph the same threads execute both.
 fn in_order(
     answers: &Answers<'_>,
     code: &Code<'_>,
@@ -210,7 +210,8 @@ fn in_order(
     legality.cse(below, above).is_ok().then_some((other, one))
 }
 
-/// Lets the later of two ballots stand for what combines them; whether nothing else reads them.
+/// Replaces the combining instruction by the later of two ballots. Returns false if anything else
+/// reads the ballots.
 fn combine(edit: &mut Transaction<'_>, pair: Pair) -> Result<bool, PassError> {
     let Pair { earlier, later, by } = pair;
     let is_read_there = |inst: InstId| edit.uses_of(inst).all(|found| found.user == by);

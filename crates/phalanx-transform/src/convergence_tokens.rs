@@ -4,25 +4,26 @@
 //! # Inference
 //!
 //! Without tokens, operations are converged as far as the cycles of the function allow. Tokens say
-//! the same explicitly, so that a transform may change the control flow and need not keep its
+//! the same explicitly, so that a transform may change the control flow without preserving its
 //! cycles:
 //!
 //! | where | token |
 //! |---|---|
-//! | outside of cycles | of `entry` at the start of the function; of `anchor` there, where the function is not `convergent` |
-//! | in reducible cycles alone | of the heart of the innermost one: a `loop` at the start of the header, given the token of the cycle around |
-//! | in an irreducible cycle | of an `anchor` just before the operation |
+//! | outside of cycles | an `entry` at the start of the function; an `anchor` there if the function is not `convergent` |
+//! | in a cycle that is reducible, as are all cycles around it | the heart of the innermost cycle: a `loop` at the start of its header, which takes the token of the cycle around |
+//! | in an irreducible cycle | an `anchor` just before the operation |
 //!
-//! The last is the nearest that the rules allow, since a heart stands in the header of a reducible
-//! cycle: who meets in an irreducible one is for the implementation to say, with an anchor as
-//! without. A cycle gets a heart only when something in it uses the token. A function that uses
-//! tokens already is left alone.
+//! The anchor is the closest choice that the rules allow, since a heart stands in the header of a
+//! reducible cycle. Which threads meet in an irreducible cycle is up to the implementation, with an
+//! anchor as without. A cycle gets a heart only when something in it uses the token. A function
+//! that uses tokens already is left alone.
 //!
 //! # The way back
 //!
-//! Dropping takes away bundles, what makes tokens, and declarations that nothing refers to any
-//! more. A function is left alone when a token is used outside of a cycle that it is made in:
-//! threads that left the cycle in different rounds would be together there.
+//! `drop-convergence-tokens` removes the bundles, the intrinsics that make tokens, and declarations
+//! that nothing refers to any more. It leaves a function alone when a token is used outside of the
+//! cycle that makes it: without the token, threads that left the cycle in different rounds would be
+//! together there.
 //!
 //! Cost: O(instructions + blocks) and O(convergent operations) edits; dropping a declaration looks
 //! at the calls of other functions.
@@ -90,7 +91,8 @@ impl Pass for DropConvergenceTokens {
             for user in users {
                 set_token(edit, user, tag, None)?;
             }
-            // Whoever is given a token comes after what makes it, and uses it no longer.
+            // An intrinsic that takes a token comes after the one that makes it, and its use is
+            // dropped by now.
             tokens.iter().try_for_each(|&token| edit.erase(token).map_err(PassError::from))
         })?;
         drop_declarations(db, function)?;
@@ -101,20 +103,21 @@ impl Pass for DropConvergenceTokens {
 /// Which token an operation gets.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Source {
-    /// That of the function.
+    /// The token of the function.
     Whole,
-    /// That of the heart of a cycle.
+    /// The heart of a cycle.
     Heart(CycleId),
-    /// One of its own.
+    /// An anchor of its own.
     Own,
 }
 
 /// What is to be inserted.
 struct Plan {
-    /// What makes the token of the function, if it is used.
+    /// The intrinsic that makes the token of the function, if that token is used.
     whole: Option<TokenKind>,
     entry: BlockId,
-    /// Cycles that get hearts, outer ones first: where, and the token that it is given.
+    /// Cycles that get hearts, outer ones first: the block of the heart, and the token that it
+    /// takes.
     hearts: Vec<(CycleId, BlockId, Source)>,
     operations: Vec<(InstId, Source)>,
 }
@@ -143,7 +146,7 @@ impl Plan {
         };
         let operations: Vec<(InstId, Source)> =
             convergence.operations().iter().map(|o| (o.inst, source(o.cycle))).collect();
-        // Cycles with an operation that is controlled by a heart, and all around them.
+        // Cycles with an operation that a heart controls, and all cycles around them.
         let mut has_heart = vec![false; cycles.len()];
         for &(_, source) in &operations {
             let Source::Heart(cycle) = source else { continue };
@@ -218,7 +221,7 @@ impl Plan {
     }
 }
 
-/// Cycles that are reducible, as all around them are.
+/// Cycles that are reducible, and all cycles around them are reducible, too.
 fn regular(cycles: &Cycles) -> Vec<bool> {
     let mut all: Vec<CycleId> = cycles.iter().collect();
     all.sort_by_key(|&cycle| cycles.depth(cycle));
@@ -275,7 +278,7 @@ fn declared(db: &mut Database, module: ModuleInput, kind: TokenKind) -> Result<C
     Ok(Callee::indirect(address.into(), ty))
 }
 
-/// Takes away those of the intrinsics that nothing in the module refers to.
+/// Removes the declarations of token intrinsics that nothing in the module refers to.
 fn drop_declarations(db: &mut Database, function: FunctionInput) -> Result<(), PassError> {
     let module = function.module(db);
     let context = module.context(db);
@@ -286,7 +289,7 @@ fn drop_declarations(db: &mut Database, function: FunctionInput) -> Result<(), P
         let Some(symbol) = context.find_symbol(kind.name().as_bytes()) else { continue };
         let name = GlobalName::Named(symbol);
         let Some(&declaration) = queries::symbols(db, module).get(&name) else { continue };
-        // Functions are visited in order, so the next one is likely to have tokens still.
+        // The pass visits functions in order, so the next one is the likeliest to use tokens still.
         let others = entries[here..].iter().chain(&entries[..here]);
         let mut calls = others.flat_map(|entry| entry.input.mentions(db).calls());
         if !calls.any(|&(_, called)| called == name) {
@@ -296,7 +299,7 @@ fn drop_declarations(db: &mut Database, function: FunctionInput) -> Result<(), P
     if unused.is_empty() {
         return Ok(());
     }
-    // Somebody may take the address of one, against the rules; then it stays.
+    // An invalid module may take the address of an intrinsic; that declaration stays.
     let _ = db.remove_functions(module, &unused);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What passes that move convergent operations know of one.
+//! The properties of a convergent operation that decide where it may move.
 
 use phalanx_ir::{
     InstFlags, InstId, Opcode, Type,
@@ -8,10 +8,11 @@ use phalanx_target::{Scope, intrinsics::Family};
 
 use crate::code::Code;
 
-/// A convergent operation that is an intrinsic without operand bundles: what it concerns is known.
+/// A convergent operation that is an intrinsic without operand bundles, so that its scope and
+/// effects are known.
 ///
-/// An operation with a convergence token has its groups from the token; who moves it has to move by
-/// the token's rules, so there is none of these here.
+/// An operation with a convergence token has its groups from the token, and moving it needs the
+/// rules of tokens. So [`Operation::of`] gives none for it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Operation {
     /// Within which threads it communicates.
@@ -23,7 +24,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// That of an instruction.
+    /// The convergent operation that an instruction is; none if it is no such intrinsic.
     pub(crate) fn of(code: &Code<'_>, inst: InstId) -> Option<Operation> {
         let data = code.body.inst(inst);
         if data.opcode != Opcode::Call
@@ -60,8 +61,8 @@ impl Operation {
     /// Whether it may be executed before an instruction that stands before it.
     pub(crate) fn passes(&self, code: &Code<'_>, inst: InstId) -> bool {
         let data = code.body.inst(inst);
-        // Whether it accesses memory that has addresses, whether other state, and whether it comes
-        // back.
+        // Whether the other instruction accesses memory that has addresses, whether it accesses
+        // other state, and whether it returns.
         let (memory, state, comes_back) = match data.opcode {
             Opcode::Load | Opcode::Store if !code.has_order(inst) => (true, false, true),
             Opcode::Call => {
@@ -74,7 +75,8 @@ impl Operation {
             Opcode::Load | Opcode::Store => (true, true, false),
             _ => return !code.has_side_effects(inst),
         };
-        // One that may wait for ever must not do so before others can see what was done.
+        // An operation that may wait for ever must not move before an effect that other threads can
+        // see.
         if !comes_back || !self.will_return && code.has_side_effects(inst) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! What blocks have to be like to be copied, and edges that lead to copies.
+//! Which blocks can be copied, and how edges are redirected to a copy.
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction, metadata::kind};
@@ -13,7 +13,7 @@ pub(crate) enum Obstacle {
     Terminator,
     /// Its address is taken.
     Address,
-    /// An instruction may not be there twice.
+    /// This instruction may not be duplicated.
     NoDuplicate(InstId),
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn check_block(
     }
 }
 
-/// Lets all edges from a block to `old` lead to `new`, whose phis take these values for them unless
-/// they have some for such an edge.
+/// Redirects all edges from a block to `old` so that they lead to `new`. The phis of `new` take
+/// these values for them, unless they have a value for such an edge already.
 pub(crate) fn redirect(
     edit: &mut Transaction<'_>,
     from: BlockId,
@@ -59,7 +59,7 @@ pub(crate) fn redirect(
         (0..).zip(successors).filter(|&(_, &to)| to == old).map(|(at, _)| at).collect();
     for (nth, &at) in places.iter().enumerate() {
         edit.redirect_edge(from, at, new)?;
-        // Parallel edges get the value of the first by themselves.
+        // Further parallel edges get the value of the first automatically.
         if nth == 0 && !is_known {
             for &(phi, value) in values {
                 edit.add_phi_input(phi, value, from)?;
@@ -69,7 +69,7 @@ pub(crate) fn redirect(
     Ok(())
 }
 
-/// A branch that does not lead back has no loop.
+/// Removes `!llvm.loop` from a branch that no longer leads back to a header.
 pub(crate) fn unmark(edit: &mut Transaction<'_>, block: BlockId) -> Result<(), PassError> {
     let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
     if edit.extras().attachments_of(terminator).any(|a| a.kind == kind::LOOP) {

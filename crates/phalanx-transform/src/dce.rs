@@ -1,12 +1,12 @@
 //! `dce`: removes what nothing needs.
 //!
 //! An instruction is *needed* when it has side effects ([`Code::has_side_effects`]) or a needed
-//! instruction reads it. All others go, also those that read only each other: a loop counter that
-//! counts for nobody. So this is LLVM's `dce` and the part of its `adce` that leaves the flow
-//! alone.
+//! instruction reads it. The pass removes all others, also those that read only each other, such as
+//! a loop counter without another reader. So this is LLVM's `dce` and the part of its `adce` that
+//! leaves control flow alone.
 //!
-//! A convergent operation without side effects goes like any other when it is not needed: nobody
-//! else's group changes.
+//! A convergent operation without side effects is removed like any other when it is not needed:
+//! that changes the group of no other operation.
 //!
 //! Cost: O(instructions + operands), one transaction.
 
@@ -43,7 +43,7 @@ impl Pass for Dce {
     }
 }
 
-/// Instructions in blocks that no effect depends on, in order.
+/// Instructions of reachable blocks that no effect depends on, in order.
 fn unneeded(code: &Code<'_>) -> Vec<InstId> {
     let mut needed = BitSet::new(code.body.id_count());
     let mut work: Vec<InstId> = Vec::new();
@@ -65,16 +65,16 @@ fn unneeded(code: &Code<'_>) -> Vec<InstId> {
     all().filter(|&inst| !needed.contains(number(inst))).collect()
 }
 
-/// Erases instructions that at most each other read. O(instructions + operands).
+/// Erases instructions that only each other read. O(instructions + operands).
 pub(crate) fn erase_all(edit: &mut Transaction<'_>, dead: &[InstId]) -> Result<(), PassError> {
-    // Every circle of reads goes through a phi.
+    // Every cycle of reads goes through a phi, so these stop reading first.
     for &inst in dead {
         if edit.body().inst(inst).opcode == Opcode::Phi {
             forget(edit, inst)?;
         }
     }
     erase_unread(edit, dead)?;
-    // But in unreachable blocks, where anything may read anything.
+    // Except in unreachable blocks, where any instruction may read any other.
     let left: Vec<InstId> =
         dead.iter().copied().filter(|&inst| edit.body().block_of(inst).is_some()).collect();
     for &inst in &left {
@@ -83,7 +83,7 @@ pub(crate) fn erase_all(edit: &mut Transaction<'_>, dead: &[InstId]) -> Result<(
     erase_unread(edit, &left)
 }
 
-/// Lets whoever reads a dead instruction read poison.
+/// Replaces all uses of a dead instruction by poison.
 fn forget(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     let ty = edit.body().inst(inst).ty;
     if edit.is_used(inst) && ty != Type::TOKEN {
@@ -93,7 +93,7 @@ fn forget(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     Ok(())
 }
 
-/// Erases what nobody reads, and then what only that read.
+/// Erases instructions without readers, then those that only erased instructions read.
 fn erase_unread(edit: &mut Transaction<'_>, dead: &[InstId]) -> Result<(), PassError> {
     let mut is_dead = BitSet::new(edit.body().id_count());
     for &inst in dead {

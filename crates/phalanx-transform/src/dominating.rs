@@ -1,14 +1,21 @@
-//! What branches above a place show of conditions there.
+//! What a dominating branch proves about a condition.
 //!
-//! A block with one predecessor, which branches two ways, is executed where the condition of that
-//! branch held, or where it did not; so is all that it dominates. The condition then is that
-//! constant, and a comparison may follow from another ([`implied`]). Of an `and` that held both
-//! parts did, of an `or` that did not neither did, and likewise of selections.
+//! If a block has one predecessor, and that ends in a two-way branch, then the block is executed
+//! only after the condition held, or only after it did not. The same is true of all blocks that it
+//! dominates. There the condition is a constant, and it may decide another comparison
+//! ([`implied`]). If an `and` held, both operands held; if an `or` did not hold, neither operand
+//! did. Selections that stand for `and` or `or` work likewise.
 //!
-//! Every thread has taken that way itself, so nothing is asked of groups of threads. A condition
-//! that was branched on was neither poison nor `undef`, whatever its operands are.
+//! ```text
+//!   br i1 %c, label %then, label %else
+//! then:                                ; %then has one predecessor: here %c is true
+//!   %x = select i1 %c, i32 %a, i32 %b  ; %a
+//! ```
 //!
-//! Cost: O(1); only some dominators are looked at.
+//! Every thread has taken that edge itself, so groups of threads do not matter. A condition that
+//! was branched on was neither poison nor `undef`, whatever its operands are.
+//!
+//! Cost: O(1), since the number of dominators is bounded.
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{
@@ -19,12 +26,12 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{code::Code, jump_threading::implied};
 
-/// How many dominators are looked at.
+/// How many dominators the search visits at most.
 const DOMINATORS: usize = 8;
-/// How many parts of a condition are.
+/// How many operands of `and`, `or` and selections the search visits at most.
 const PARTS: usize = 8;
 
-/// What a condition is in a reachable block, if a branch above shows it.
+/// The constant that a condition is in a reachable block, if a dominating branch shows it.
 pub(crate) fn known_at(
     code: &Code<'_>,
     dom: &DomTree,
@@ -49,8 +56,8 @@ pub(crate) fn known_at(
     None
 }
 
-/// The condition of the branch of a block, and whether it holds where a block is executed that is
-/// reached by that branch alone.
+/// The condition of the branch that ends `from`, and whether it holds on the edge to `to`; none
+/// unless that edge is the only way into `to`.
 fn branch(code: &Code<'_>, from: BlockId, to: BlockId) -> Option<(Value, bool)> {
     let terminator = code.body.terminator(from)?;
     let &[yes, no] = code.flow.successors(from) else { return None };
@@ -61,7 +68,7 @@ fn branch(code: &Code<'_>, from: BlockId, to: BlockId) -> Option<(Value, bool)> 
     Some((code.body.operands(terminator)[0], yes == to))
 }
 
-/// What a condition is where another one holds or does not.
+/// What a condition is, given that another one holds or does not hold.
 fn follows(code: &Code<'_>, shown: (Value, bool), condition: Value) -> Option<bool> {
     let mut work: SmallVec<[(Value, bool); PARTS]> = smallvec![shown];
     for _ in 0..PARTS {

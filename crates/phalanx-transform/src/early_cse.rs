@@ -1,24 +1,25 @@
-//! `early-cse`: what was computed or read before is used again.
+//! `early-cse`: reuses values that were computed or loaded before.
 //!
-//! A walk down the dominator tree with a table of what is known on the way, as in LLVM:
+//! A walk down the dominator tree with a table of available values, as in LLVM:
 //!
-//! - **Pure operations** and calls without memory that give a thread the same for the same
+//! - **Pure operations** and calls that access no memory and give a thread equal results for equal
 //!   arguments. The earlier one loses the flags and promises that the later one does not have.
 //! - **Loads** of an address that was loaded or stored before, as long as nothing may have written
-//!   since: each write, each block with several predecessors starts a new *generation* of memory.
-//!   Memory that never changes has one generation. Across generations the walker of MemorySSA is
-//!   asked whether one of the writes between may be of what is loaded.
-//! - **Convergent operations** without memory and with equal operands, where the threads that are
-//!   together at the later one are those that were together at the earlier one
-//!   ([`phalanx_core::legality`]) and no call between may keep some of them from coming back. LLVM
-//!   uses such an operation again in its own block only, and there whatever is called between; but
-//!   a ballot behind `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there
-//!   is such a pair.
+//!   since. Each write and each block with several predecessors starts a new *generation* of
+//!   memory. Memory that never changes has one generation. Across generations, the walker of
+//!   MemorySSA decides whether a write in between may change what is loaded.
+//! - **Convergent operations** without memory and with equal operands. The threads that are
+//!   together at the later one must be those that were together at the earlier one
+//!   ([`phalanx_core::legality`]), and no call in between may keep some of them from returning.
+//!   LLVM reuses such an operation only within its block, and does not look at calls in between;
+//!   but a ballot behind `llvm.amdgcn.kill` differs from the one before it. The pass asks for
+//!   divergence only when there is such a pair.
 //!
-//! What other threads write counts as written at barriers, atomics and fences only; anything else
-//! is a data race.
+//! Writes of other threads count only at barriers, atomics and fences; without one of these they
+//! are a data race.
 //!
-//! Everything is found first and then replaced, in one transaction. O(instructions), expected.
+//! The pass finds all replacements first and then makes them in one transaction. O(instructions),
+//! expected.
 
 use std::cell::OnceCell;
 
@@ -52,8 +53,8 @@ pub struct EarlyCse;
 struct Replaced {
     inst: InstId,
     by: Value,
-    /// Both compute or read the same; else it is what was stored, which may be a load by itself, of
-    /// something else or a volatile one.
+    /// True if both compute or load the same value. False if the replacement is the value that was
+    /// stored; that value may itself be a load, of another address or a volatile one.
     is_twin: bool,
 }
 
@@ -86,7 +87,7 @@ fn apply(edit: &mut Transaction<'_>, replaced: Replaced) -> Result<(), PassError
     speculated::replace(edit, inst, by)
 }
 
-/// A table that forgets what was entered in a scope.
+/// A table that drops the entries of a scope when the scope ends.
 struct Scoped<K, V> {
     map: FxHashMap<K, V>,
     undo: Vec<(K, Option<V>)>,
@@ -121,7 +122,7 @@ struct Seen {
     /// Where it was loaded or stored.
     at: InstId,
     generation: u32,
-    /// A load of it, not what was stored.
+    /// Whether the value comes from a load rather than a store.
     is_load: bool,
 }
 
@@ -133,7 +134,7 @@ struct Search<'a> {
     function: FunctionInput,
     code: Code<'a>,
     dom: &'a DomTree,
-    /// What replaced instructions are, by number.
+    /// The replacement of each replaced instruction.
     by: FxHashMap<InstId, Value>,
     values: Scoped<Key, InstId>,
     memory: Known,
@@ -142,8 +143,7 @@ struct Search<'a> {
     replaced: Vec<Replaced>,
     ends: OnceCell<Ends>,
     answers: Answers<'a>,
-    /// At which place of its block an instruction stands, by number, from 1; 0 before the block is
-    /// visited.
+    /// The position of each instruction in its block, from 1; 0 before the walk visits the block.
     visited: Vec<u32>,
 }
 
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
 
     fn may_write(&self, inst: InstId) -> bool {
         match self.code.body.inst(inst).opcode {
-            // An ordered load is where others' writes are seen.
+            // An ordered load is a point where writes of other threads become visible.
             Opcode::Load
             | Opcode::Fence
             | Opcode::AtomicRmw
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
         let key = (address, self.code.body.inst(inst).ty);
         let memory = Memory::new(self.db, self.function);
         let generation = if memory.never_changes(inst) { u32::MAX } else { self.generation };
-        // What has not been visited comes after both.
+        // An instruction that the walk has not visited comes after both.
         let is_behind = |write, earlier| {
             let [write, earlier] = [write, earlier].map(|inst| self.visited[number(inst)]);
             write == 0 || write > earlier
@@ -279,7 +279,7 @@ impl<'a> Search<'a> {
         match self.memory.map.get(&key).filter(is_current) {
             Some(&seen) => {
                 self.replace(inst, seen.value, seen.is_load);
-                // What comes next need not go so far up.
+                // Later lookups then start from a nearer generation.
                 self.memory.insert(key, Seen { generation, ..seen });
             }
             None => {
@@ -303,7 +303,7 @@ impl<'a> Search<'a> {
             self.write();
         }
         let data = body.inst(inst);
-        // A thread gets the same again, or the same group of threads does.
+        // Either the thread computes the same value again, or the same group of threads does.
         let repeats =
             if facts.is_convergent { facts.intrinsic.is_some() } else { facts.is_function };
         if !facts.memory.is_none()
@@ -320,7 +320,7 @@ impl<'a> Search<'a> {
             && let Some(&earlier) = self.values.map.get(&key)
             && !self.same_group(earlier, inst)
         {
-            // From here on this one is nearer.
+            // From here on this instruction is the nearest equal one.
             self.values.insert(key, inst);
             return;
         }
@@ -340,7 +340,7 @@ impl<'a> Search<'a> {
         if above == below {
             return all_come();
         }
-        // Of the scopes of such operations the largest.
+        // The largest scope of such operations.
         let legality = self.answers.at(Scope::Workgroup);
         legality.is_some_and(|legality| legality.cse(above, below).is_ok()) && all_come()
     }

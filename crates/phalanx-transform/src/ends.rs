@@ -1,14 +1,20 @@
-//! Where threads of a group may be lost that the graph does not show: at calls that do not come
-//! back in all of them.
+//! Calls that some threads of a group may not return from: places where a group loses threads
+//! although the graph shows no branch.
 //!
-//! A call may end the thread, wait for ever, or unwind (`llvm.amdgcn.kill`, functions that are not
-//! `willreturn nounwind`). Behind it the group is smaller, though no branch separates anybody.
-//! [`same_set`](phalanx_core::legality::same_set) looks at the graph alone, so who takes its answer
-//! for two places asks here whether anything between them ends threads. Accesses of memory come
-//! back: a trap ends all threads.
+//! A call may end the thread, wait for ever, or unwind: `llvm.amdgcn.kill`, or a function that is
+//! not `willreturn nounwind`. Behind the call the group is smaller, though no branch separates its
+//! threads. [`same_set`](phalanx_core::legality::same_set) looks at the graph alone. A transform
+//! that relies on it for two places must ask [`Ends`] whether a call between them may end threads.
+//! Memory accesses always return: a trap ends all threads.
 //!
-//! O(instructions) once; a question O(blocks between), and O(1) in a function where all calls come
-//! back.
+//! ```text
+//!   %a = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+//!   call void @llvm.amdgcn.kill(i1 %live)          ; some threads end here
+//!   %b = call i64 @llvm.amdgcn.ballot.i64(i1 %c)   ; a smaller group: %b may differ from %a
+//! ```
+//!
+//! Construction is O(instructions). A query is O(blocks between the places), and O(1) in a function
+//! where all calls return.
 
 use phalanx_core::legality::same_set::between;
 use phalanx_graph::{Cfg, Cycles};
@@ -27,17 +33,17 @@ pub(crate) enum Place {
     EndOf(BlockId),
 }
 
-/// The calls of a function that need not come back. See the [module documentation](self).
+/// The calls of a function that may not return. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    /// How many of them are in a block that has any.
+    /// The number of such calls in each block that has any.
     in_block: FxHashMap<BlockId, usize>,
-    /// How many are before an instruction of such a block.
+    /// The number of such calls before each instruction of such a block.
     before: FxHashMap<InstId, usize>,
 }
 
 impl Ends {
-    /// Those of a function.
+    /// Finds such calls of a function.
     pub(crate) fn new(code: &Code<'_>) -> Ends {
         let mut ends = Ends::default();
         let is_end = |inst: &InstId| {
@@ -57,9 +63,9 @@ impl Ends {
         ends
     }
 
-    /// Whether everybody who executes an instruction and goes ways to a place below it comes there.
-    /// The threads that are together at the one are a
-    /// [`same_set`](phalanx_core::legality::same_set) with those at the other by the graph.
+    /// Whether every thread that executes an instruction, and takes a path to a place below it,
+    /// arrives there. By the graph, the threads that are together at the instruction are those that
+    /// are together at the place ([`same_set`](phalanx_core::legality::same_set)).
     pub(crate) fn all_come(
         &self,
         code: &Code<'_>,

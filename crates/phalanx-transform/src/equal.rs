@@ -1,4 +1,5 @@
-//! When two instructions compute the same, and what stays of both when one stands for the other.
+//! When two instructions compute the same value, and which flags survive when one replaces the
+//! other.
 
 use phalanx_ir::{
     InstFlags, InstId, Opcode, Type, Value, edit::Transaction, inst::CallInfo, metadata::kind,
@@ -7,22 +8,22 @@ use smallvec::SmallVec;
 
 use crate::{code::Code, mark_loads::mark_of, pass::PassError};
 
-/// What makes two instructions compute the same: equal keys do, for a thread, and for a group of
-/// threads where they are convergent operations.
+/// Two instructions with equal keys compute the same value for a thread. Two convergent operations
+/// with equal keys do so for a group of threads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     opcode: Opcode,
     sub: u8,
     ty: Type,
     operands: SmallVec<[Value; 4]>,
-    /// Element type of an address, index list.
+    /// The element type of an address computation, or an index list.
     more: SmallVec<[u32; 2]>,
     call: Option<CallInfo>,
 }
 
 impl Key {
-    /// What an operation that is no call computes, if that depends on its operands alone. `resolve`
-    /// says what a value is known to be.
+    /// The key of an operation that is no call, if its result depends on its operands alone.
+    /// `resolve` maps a value to the value that replaces it.
     pub(crate) fn of_operation(
         code: &Code<'_>,
         inst: InstId,
@@ -57,7 +58,7 @@ impl Key {
         Some(Key { opcode: data.opcode, sub: data.sub, ty: data.ty, operands, more, call: None })
     }
 
-    /// What a call does: callee, arguments, and all that stands at it.
+    /// The key of a call: callee, arguments, and all attributes and bundles at the call.
     pub(crate) fn of_call(code: &Code<'_>, call: InstId, resolve: &dyn Fn(Value) -> Value) -> Key {
         let data = code.body.inst(call);
         Key {
@@ -71,8 +72,8 @@ impl Key {
     }
 }
 
-/// Takes from an instruction the flags and promises that an equal one, for which it will stand,
-/// does not have.
+/// Removes from an instruction the flags and promises that `gone`, which it will replace, does not
+/// have.
 pub(crate) fn stand_for(
     edit: &mut Transaction<'_>,
     kept: InstId,
@@ -80,9 +81,9 @@ pub(crate) fn stand_for(
 ) -> Result<(), PassError> {
     let (old, new) = (edit.body().inst(kept).flags, edit.body().inst(inst).flags);
     let promises = match edit.body().inst(kept).opcode {
-        // Flags of a load say how it is made.
+        // The flags of a load say how it is made, so they stay.
         Opcode::Load => InstFlags::NONE,
-        // And those of a call that are not for fast mathematics.
+        // And those of a call, except the fast-math flags.
         opcode if opcode.is_call() => InstFlags::FAST.with(InstFlags::TAIL),
         _ => InstFlags(u16::MAX),
     };
@@ -94,7 +95,8 @@ pub(crate) fn stand_for(
     let mine: SmallVec<[_; 4]> = edit.extras().attachments_of(kept).collect();
     for attachment in mine.iter().filter(|a| a.kind != kind::DBG && !theirs.contains(a)) {
         let name = edit.context().text(attachment.kind).into_owned();
-        // A mark that was concluded is no promise because the other one has a promise.
+        // The attachment that makes a mark a conclusion (`phalanx.noclobber`) stays, even if the
+        // other instruction has the mark as a promise.
         let is_marked = |mark: &str| theirs.iter().any(|a| edit.context().text(a.kind) == mark);
         if !mark_of(&name).is_some_and(is_marked) {
             edit.attach(kept, &name, None)?;

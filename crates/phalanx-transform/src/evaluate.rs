@@ -1,14 +1,15 @@
-//! What values are when some others are known.
+//! Evaluates values under assumptions about other values.
 //!
-//! An [`Evaluator`] follows pure operations from a value up to what is assumed: phis that are given
-//! a constant, conditions that are known on a way. `and`, `or` and `select` are known when what
-//! decides them is. Everything else is unknown; that is no statement.
+//! An [`Evaluator`] follows pure operations from a value up to the assumptions: phis with a given
+//! constant, conditions that are known on a path. `and`, `or` and `select` are known when the
+//! operand that decides them is. Everything else is unknown, which is always a valid answer.
 //!
-//! `and` of false with what is not known may as well be poison: it is false for who branches on it.
-//! A `freeze` of that is any value, but one for all who read it, so it is not known.
+//! `and` of false with an unknown value may also be poison. For a branch that reads it, it is
+//! false. A `freeze` of it may be any value, the same one for all readers, so the freeze is
+//! unknown.
 //!
-//! An assumption holds for one moment, so whoever asks sees to it that all values on the way are of
-//! that moment: no phi is followed that is not assumed.
+//! An assumption holds for one execution of its instruction. The caller must make sure that all
+//! values on the way belong to that execution. The evaluator follows no phi without an assumption.
 //!
 //! O(operations followed), which are bounded.
 
@@ -17,22 +18,22 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{code::Code, fold::fold_with};
 
-/// How many operations are followed for one value.
+/// How many operations the evaluator follows for one value.
 const OPERATIONS: usize = 64;
 
 /// Values under assumptions. See the [module documentation](self).
 pub(crate) struct Evaluator<'e, 'a> {
     code: Code<'a>,
-    /// What is known; none of what is known to be unknown.
+    /// Results so far; none for a value that is known to be unknown.
     known: FxHashMap<InstId, Option<Const>>,
-    /// Operations that are what is known of them, or poison.
+    /// Operations that are either their known constant or poison.
     loose: FxHashSet<InstId>,
-    /// What else is known of an operation whose operands are not.
+    /// Another source of constants, for operations whose operands are unknown.
     besides: &'e dyn Fn(InstId) -> Option<Const>,
 }
 
 impl<'e, 'a> Evaluator<'e, 'a> {
-    /// With constants for some instructions, and what else is known.
+    /// Makes an evaluator from constants for some instructions and another source of constants.
     pub(crate) fn new(
         code: Code<'a>,
         assumed: impl IntoIterator<Item = (InstId, Const)>,
@@ -42,13 +43,13 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         Evaluator { code, known, loose: FxHashSet::default(), besides }
     }
 
-    /// Some of what is assumed may as well be poison.
+    /// States that some of the assumed values may be poison instead.
     pub(crate) fn loosely(mut self, insts: impl IntoIterator<Item = InstId>) -> Self {
         self.loose.extend(insts);
         self
     }
 
-    /// Whether a value that is known may as well be poison.
+    /// Whether a known value may be poison instead.
     pub(crate) fn is_loose(&self, value: Value) -> bool {
         value.as_inst().is_some_and(|inst| self.loose.contains(&inst))
     }
@@ -72,7 +73,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                 all.find(|operand| !known.contains_key(operand))
             };
             match open(&self.known).filter(|_| is_followed) {
-                // An operation that reads itself is in no place that is reached.
+                // An operation that reads itself is unreachable.
                 Some(operand) if work.contains(&operand) => {
                     self.known.insert(operand, None);
                 }
@@ -91,7 +92,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         self.constant(value)
     }
 
-    /// What a condition is.
+    /// The known truth value of a condition.
     pub(crate) fn condition(&mut self, value: Value) -> Option<bool> {
         let constant = self.value(value)?;
         let is_bit = self.code.type_of(constant.into()) == phalanx_ir::Type::I1;
@@ -145,7 +146,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         fold_with(&self.code, inst, &values?)
     }
 
-    /// Whether `and` or `or` with a number is that number.
+    /// Whether one known operand of `and` or `or` decides the result.
     fn decides(&self, opcode: Opcode, value: Const) -> bool {
         let ones = match *self.code.context.type_kind(self.code.type_of(value.into())) {
             TypeKind::Int(bits @ 1..=128) => u128::MAX >> (128 - bits),

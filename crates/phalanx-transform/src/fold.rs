@@ -1,15 +1,14 @@
-//! Instructions on constants that are constants.
+//! Constant folding of instructions.
 //!
 //! A result that is poison by the rules of the instruction (a shift too far, an overflow against a
-//! flag) becomes poison. What is undefined behaviour stays. `undef` is looked at only where
-//! [`phalanx_ir::fold`] does, and `freeze` of what is not fully defined stays, since it need not
-//! give every thread the same.
+//! flag) becomes poison. Undefined behaviour stays. The folder evaluates `undef` only as far as
+//! [`phalanx_ir::fold`] does. A `freeze` of a constant that is not fully defined stays, since it
+//! may give each thread another value.
 //!
-//! A cast of the bits of a vector to other lanes takes them in the order in which they are in
-//! memory ([`bits`]).
+//! A bit cast of a vector to another lane width takes the bits in memory order ([`bits`]).
 //!
-//! Integers of up to 128 bits; `half`, `bfloat`, `float` and `double` as far as neither NaN nor
-//! subnormal numbers are involved, whose bits targets treat differently; vectors lane by lane;
+//! Handles integers of up to 128 bits; `half`, `bfloat`, `float` and `double` unless NaN or
+//! subnormal numbers are involved, whose bits differ between targets; vectors lane by lane; and
 //! calls of intrinsics that are functions of numbers ([`call`]).
 //!
 //! Meaning: LLVM 22 Language Reference. O(lanes), which are bounded.
@@ -28,10 +27,10 @@ use crate::code::Code;
 use numbers::number;
 use scalar::Operation;
 
-/// Vectors of more lanes that differ are not looked at.
+/// Vectors with more lanes are folded only if all lanes are equal.
 const LANES: u32 = 256;
 
-/// The constant that an instruction is; none when it is not known to be one.
+/// The constant that an instruction computes; none when it is not known.
 #[must_use]
 pub fn fold(code: &Code<'_>, inst: InstId) -> Option<Const> {
     let operands: Option<Vec<Const>> =
@@ -39,7 +38,7 @@ pub fn fold(code: &Code<'_>, inst: InstId) -> Option<Const> {
     fold_with(code, inst, &operands?)
 }
 
-/// As [`fold`], with these constants as the operands.
+/// As [`fold`], with these constants in place of the operands.
 #[must_use]
 pub fn fold_with(code: &Code<'_>, inst: InstId, operands: &[Const]) -> Option<Const> {
     let data = code.body.inst(inst);
@@ -103,7 +102,7 @@ fn is_operation(opcode: Opcode) -> bool {
 #[must_use]
 pub fn is_defined(context: &Context, constant: Const) -> bool {
     let mut work = vec![constant];
-    // Constants are graphs without cycles, but may be large; what is not seen soon is not known.
+    // Constants are acyclic graphs but may be large; after this many steps the answer is false.
     for _ in 0..64 {
         let Some(constant) = work.pop() else { return true };
         match &context.const_data(constant).kind {
@@ -121,7 +120,7 @@ pub fn is_defined(context: &Context, constant: Const) -> bool {
     false
 }
 
-/// A member of a constant.
+/// An element of an aggregate constant.
 pub(crate) fn element(context: &Context, aggregate: Const, index: usize) -> Option<Const> {
     let data = context.const_data(aggregate);
     let ty = match context.type_kind(data.ty) {
@@ -144,7 +143,7 @@ pub(crate) fn element(context: &Context, aggregate: Const, index: usize) -> Opti
 }
 
 impl Operation {
-    /// The constant that it gives; none when it is not known to be one.
+    /// The constant result; none when it is not known.
     fn fold(self, context: &Context, operands: &[Const]) -> Option<Const> {
         let is_poison = |constant: &Const| context.const_data(*constant).kind == ConstKind::Poison;
         let poison = || Some(context.const_poison(self.ty));
@@ -165,7 +164,7 @@ impl Operation {
         let divides =
             matches!(self.opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem);
         if operands.iter().any(is_poison) {
-            // By poison is undefined behaviour.
+            // Division by poison is undefined behaviour.
             return if divides { None } else { poison() };
         }
         if let Some((count, _)) = lanes(context, self.ty) {
@@ -197,7 +196,7 @@ impl Operation {
                 in_range: None,
                 mask: Box::default(),
             };
-            // `undef` against `undef` may differ between threads.
+            // `undef` compared with `undef` may differ between threads.
             let folded = expressions::fold(context, self.ty, &expr)?;
             is_defined(context, folded).then_some(folded)
         })
@@ -205,7 +204,7 @@ impl Operation {
 }
 
 impl Operation {
-    /// What a comparison gives whatever its operands are, poison as well.
+    /// The result of a comparison that is the same for all operands, also for poison.
     fn holds_always(self) -> Option<bool> {
         if self.opcode != Opcode::FCmp {
             return None;
@@ -218,8 +217,8 @@ impl Operation {
     }
 }
 
-/// A result each of whose lanes is what `fold` gives of that lane of the operands; `ty` is a vector
-/// of `count` lanes.
+/// Applies `fold` to each lane of the operands and builds the result; `ty` is a vector of `count`
+/// lanes.
 fn by_lanes(
     context: &Context,
     ty: Type,
@@ -243,7 +242,7 @@ fn by_lanes(
     Some(context.constant(ty, ConstKind::Aggregate(results?.into())))
 }
 
-/// Lanes of two vectors, as a constant mask says.
+/// The lanes of two vectors that a constant mask selects.
 fn shuffle(context: &Context, ty: Type, operands: &[Const]) -> Option<Const> {
     let TypeKind::Vector { elem, scalable: false, .. } = *context.type_kind(ty) else {
         return None;
@@ -259,7 +258,7 @@ fn shuffle(context: &Context, ty: Type, operands: &[Const]) -> Option<Const> {
     Some(context.constant(ty, ConstKind::Aggregate(picked?.into())))
 }
 
-/// The lanes of a vector that has not too many of them.
+/// The lanes of a vector; none if there are too many.
 fn lanes_of(context: &Context, vector: Const) -> Option<Vec<Const>> {
     let (count, scalable) = lanes(context, context.const_data(vector).ty)?;
     if scalable || count > LANES {
@@ -268,7 +267,7 @@ fn lanes_of(context: &Context, vector: Const) -> Option<Vec<Const>> {
     (0..count as usize).map(|at| element(context, vector, at)).collect()
 }
 
-/// How many lanes a vector has, and whether it has a multiple of that.
+/// How many lanes a vector has, and whether it is scalable (has a multiple of that).
 fn lanes(context: &Context, ty: Type) -> Option<(u32, bool)> {
     match *context.type_kind(ty) {
         TypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
@@ -276,7 +275,7 @@ fn lanes(context: &Context, ty: Type) -> Option<(u32, bool)> {
     }
 }
 
-/// The lane of a vector whose lanes are all the same.
+/// The element of a vector whose lanes are all equal.
 fn splat(context: &Context, constant: Const) -> Option<Const> {
     let data = context.const_data(constant);
     let TypeKind::Vector { elem, .. } = *context.type_kind(data.ty) else { return Some(constant) };

@@ -3,19 +3,20 @@
 //! # Definition
 //!
 //! Under maximal convergence an execution of block `X` has the key `(X, key(L(X)))`, where `L(X)`
-//! is the latest execution before it of the header of any cycle around `X`. So which threads are
-//! together at `X` follows from the headers of the cycles around `X` alone, innermost to outermost:
-//! its *chain*. An edge that is never taken may still close a cycle, and removing it can take `X`
-//! out of that cycle: threads that came to `X` in different rounds are together there afterwards.
+//! is the latest execution before it of the header of any cycle around `X`. So the headers of the
+//! cycles around `X`, innermost to outermost, determine which threads are together at `X`. This
+//! list is the *chain* of `X`. An edge that is never taken may still close a cycle. Removing it can
+//! take `X` out of that cycle: then threads that came to `X` in different rounds are together
+//! there.
 //!
 //! # Rule
 //!
-//! Edges may go when every block with a convergent operation has the same chain before and after. A
-//! cycle that vanishes whole does not count where it was reducible and its header has the chain of
-//! the cycle around it afterwards: the header was executed once for each time that the cycle was
-//! entered, and everybody in the cycle passed it.
+//! Edges may be removed when every block with a convergent operation has the same chain before and
+//! after. One difference is allowed: a cycle may vanish entirely if it was reducible and its former
+//! header then has the chain of the cycle around it. Its header was executed once for each time
+//! that the cycle was entered, and every thread in the cycle passed it.
 //!
-//! Chains are compared by number, equal chains having equal numbers. O(blocks + cycles).
+//! Equal chains have equal numbers, so chains are compared by number. O(blocks + cycles).
 
 use phalanx_graph::{Cfg, CycleId, Cycles, Dfs, Node};
 use rustc_hash::FxHashMap;
@@ -41,7 +42,7 @@ fn outer_first(cycles: &Cycles) -> Vec<CycleId> {
     all
 }
 
-/// Blocks, of those given, whose groups may differ between two states of a graph.
+/// The given blocks whose groups may differ between two states of a graph.
 #[must_use]
 pub fn disturbed(before: (&Cfg, &Cycles), after: (&Cfg, &Cycles), blocks: &[Node]) -> Vec<Node> {
     let mut chains = Chains { numbers: FxHashMap::default() };
@@ -86,7 +87,7 @@ mod tests {
     fn check(edges: &[(usize, usize)], without: (usize, usize), at: usize) -> bool {
         let before = graph(edges);
         let rest: Vec<_> = edges.iter().copied().filter(|&e| e != without).collect();
-        // The same number of nodes.
+        // Both graphs have the same number of nodes.
         let after = Cfg::new(
             Node::new(0),
             (0..before.node_count()).map(|from| {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_block_that_falls_out_of_its_loop() {
-        // 1 is a header, 3 can go round by 3 -> 1 or leave.
+        // 1 is a header; 3 can take the back edge 3 -> 1 or leave.
         let edges = [(0, 1), (1, 2), (2, 1), (1, 3), (3, 1), (3, 4)];
         assert!(!check(&edges, (3, 1), 3), "threads leave to 3 in different rounds");
         assert!(check(&edges, (3, 1), 2));

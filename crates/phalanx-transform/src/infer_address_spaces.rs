@@ -1,23 +1,30 @@
-//! `infer-address-spaces`: accesses through generic pointers become accesses of the space that they
-//! lead to.
+//! `infer-address-spaces`: rewrites accesses through generic pointers to accesses of the address
+//! space that they point to.
 //!
 //! # What
 //!
-//! Where [`memory_kinds`](queries::memory_kinds) says that a generic address leads to memories of
-//! one narrower space, loads, stores, atomics, memory intrinsics and comparisons of it are
-//! rewritten to that space. The address is made in that space as well: steps, phis, selections and
-//! masks are copied, casts from the space are looked through, and where the chain ends the generic
-//! pointer is cast. What then reads the generic chain no more takes it along.
+//! If [`memory_kinds`](queries::memory_kinds) says that a generic address points to memories of one
+//! narrower space, the pass rewrites its loads, stores, atomics, memory intrinsics and comparisons
+//! to that space. It computes the address in that space as well: it copies address steps, phis,
+//! selections and masks, and looks through casts from the space. Where the chain ends, it casts the
+//! generic pointer. Then it removes instructions of the generic chain that nothing reads any more.
 //!
-//! Facts come from across calls, through private memory and from tests, so a parameter or a loaded
-//! pointer is rewritten where LLVM's pass of this name sees a generic one. Tests of a space whose
-//! answer is known are folded.
+//! ```text
+//!   %p = addrspacecast ptr addrspace(3) @tile to ptr
+//!   %q = getelementptr i32, ptr %p, i64 %i
+//!   %v = load i32, ptr %q              ; becomes: load i32, ptr addrspace(3) %q2
+//! ```
+//!
+//! The facts come from callers and callees, from private memory and from address-space tests. So
+//! the pass rewrites a parameter or a loaded pointer that LLVM's pass of this name leaves generic.
+//! It also folds address-space tests whose answer is known.
 //!
 //! # What stays
 //!
-//! - Volatile accesses, but for plain ones on NVPTX, where each space has them.
-//! - Stores to constant memory and atomics where the target has none: undefined as they are.
-//! - Comparisons and other uses of pointers that may lead nowhere, where a cast to the space and
+//! - Volatile accesses, except plain ones on NVPTX, where each space has volatile accesses.
+//! - Stores to constant memory, and atomics in spaces where the target has none: they are undefined
+//!   anyway.
+//! - Comparisons and other uses of pointers that may point to no memory: a cast to the space and
 //!   back need not give the same pointer ([`is_plain`]).
 //!
 //! # Cost
@@ -55,8 +62,8 @@ impl Pass for InferAddressSpaces {
     }
 }
 
-/// Whether a generic pointer of device memory and one of this space are the same bits, so that a
-/// cast there and back is nothing.
+/// Whether a generic pointer to device memory and its cast to this space have the same bits, so
+/// that a cast there and back changes nothing.
 const fn is_plain(architecture: Architecture, space: u32) -> bool {
     match architecture {
         Architecture::Amdgcn | Architecture::R600 => matches!(space, 1 | 4),

@@ -1,21 +1,21 @@
-//! `infer-convergence-attrs`: says in attributes what a function does to groups of threads and to
-//! memory.
+//! `infer-convergence-attrs`: adds attributes that say what a function does to groups of threads
+//! and to memory.
 //!
-//! From the [summary](phalanx_analysis::summary) of each function whose code is the one that is
-//! executed:
+//! The attributes come from the [summary](phalanx_analysis::summary) of each function whose
+//! definition here is the one that is executed:
 //!
 //! | attribute | when |
 //! |---|---|
-//! | `convergent` goes | no operation that communicates among threads is reached from here: what calls it may be moved and copied |
-//! | `nodivergencesource` | a wave that calls it with arguments that are one for the wave gets a result that is |
-//! | `memory(..)` | more is known than is said |
+//! | `convergent` is removed | no operation that communicates among threads is reached from here: calls of the function may be moved and copied |
+//! | `nodivergencesource` | a wave that calls it with uniform arguments gets a uniform result |
+//! | `memory(..)` | the summary knows more than the attribute says |
 //!
-//! and `convergent` goes from calls of functions that are not. A function that mentions convergence
-//! control tokens keeps it. Nothing is said of definitions that others may stand in for (weak ones,
-//! and those of `optnone` and `naked` functions).
+//! The pass also removes `convergent` from calls of functions that are not convergent. A function
+//! that mentions convergence control tokens keeps it. The pass changes nothing for definitions that
+//! may be replaced at link time (weak ones), nor for `optnone` and `naked` functions.
 //!
-//! LLVM's `function-attrs` drops `convergent` as well, but takes every call site that says so for
-//! an operation; it does not infer `nodivergencesource`.
+//! LLVM's `function-attrs` drops `convergent` as well, but treats every call site that is marked
+//! `convergent` as a convergent operation. It does not infer `nodivergencesource`.
 //!
 //! Cost: that of the summary; O(calls).
 
@@ -103,7 +103,8 @@ fn inferred(db: &Database, function: FunctionInput) -> Option<AttrSet> {
     is_changed.then(|| builder.finish(context))
 }
 
-/// Calls marked as convergent of functions that are not, with what they should be.
+/// Calls that are marked as convergent although their callee is not, with the call info that they
+/// should have.
 fn calls_that_need_no_mark(db: &Database, function: FunctionInput) -> Vec<(InstId, CallInfo)> {
     let module = function.module(db);
     let (context, symbols) = (module.context(db), queries::symbols(db, module));
@@ -113,7 +114,7 @@ fn calls_that_need_no_mark(db: &Database, function: FunctionInput) -> Vec<(InstI
     for &(call, name) in function.mentions(db).calls() {
         let info = body.call_info(call);
         let site = context.function_attrs(info.attributes);
-        // Bundles may control convergence, or say things about the call that are not known.
+        // Bundles may control convergence, or have a meaning that is not known.
         if !is_marked(site) || !info.bundles.is_empty() {
             continue;
         }

@@ -1,15 +1,15 @@
-//! `instsimplify`: values that are known to be constants, or values that are there already.
+//! `instsimplify`: replaces instructions by constants or by existing values.
 //!
-//! Constants come from [`crate::fold`] and from branches above (`dominating`), the rest from
-//! identities of algebra. Nothing is inserted: a result is an operand, an operand's operand, or a
-//! constant. An identity may only make a result *more* defined: `x - x` is 0 although it is poison
-//! or `undef` where `x` is, and `select c, x, poison` is `x`; but `freeze x` stays unless `x` is
-//! known to be defined.
+//! Constants come from [`crate::fold`] and from dominating branches (`dominating`); the rest are
+//! algebraic identities. The pass inserts no instructions: a result is an operand, an operand's
+//! operand, or a constant. An identity may only make a result *more* defined: `x - x` is 0 although
+//! it is poison or `undef` where `x` is, and `select c, x, poison` is `x`. But `freeze x` stays
+//! unless `x` is known to be defined.
 //!
-//! Results of operations among threads are not looked at, but for a broadcast of a constant.
+//! The pass leaves results of convergent operations alone, except for a broadcast of a constant.
 //!
-//! Cost: O(instructions + operands), times the length of chains that become simple one by one; a
-//! worklist, one transaction.
+//! Cost: O(instructions + operands), times the length of chains of instructions that become simple
+//! one after the other. A worklist, one transaction.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::DomTree;
@@ -45,7 +45,7 @@ impl Pass for InstSimplify {
         };
         let order: Vec<_> = graph.dfs().rpo().map(block_of).collect();
         let changed = db.edit(function, |edit| {
-            // The last one is looked at first, so what comes first in the function is at the end.
+            // The worklist is a stack, so the first instruction of the function goes in last.
             let mut work: Vec<InstId> = Vec::new();
             for &block in order.iter().rev() {
                 let start = work.len();
@@ -79,7 +79,7 @@ fn run(
     Ok(changed)
 }
 
-/// What an instruction in a reachable block is, if that is there already.
+/// The existing value or constant that an instruction in a reachable block is equal to.
 fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let data = code.body.inst(inst);
     let operands = code.body.operands(inst);
@@ -109,13 +109,13 @@ fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     }
 }
 
-/// The operation of this opcode that a value is the result of, with its operands.
+/// The instruction of this opcode that computes a value, with its operands.
 fn operation<'a>(code: &Code<'a>, value: Value, opcode: Opcode) -> Option<(InstId, &'a [Value])> {
     let inst = value.as_inst().filter(|&inst| code.body.inst(inst).opcode == opcode)?;
     Some((inst, code.body.operands(inst)))
 }
 
-/// What a constant, or each lane of one, is.
+/// The kind of a constant, or of each lane of a splat.
 fn kind<'a>(code: &Code<'a>, value: Value) -> Option<&'a ConstKind> {
     match &code.context.const_data(value.as_const()?).kind {
         ConstKind::Splat(lane) => Some(&code.context.const_data(*lane).kind),
@@ -159,7 +159,7 @@ fn binary(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let data = code.body.inst(inst);
     let &[a, b] = code.body.operands(inst) else { return None };
     let zero = || Some(Value::constant(code.context.const_zero(data.ty)));
-    // Of two operands that may change places, the first one that fits.
+    // For commutative operands: the first one that passes the test, with the other one.
     let either = |test: &dyn Fn(Value) -> bool| match (test(b), test(a)) {
         (true, _) => Some((a, b)),
         (_, true) => Some((b, a)),
@@ -272,14 +272,14 @@ fn select(code: &Code<'_>, operands: &[Value]) -> Option<Value> {
     (ty == code.type_of(yes) && is_ones(code, yes) && is_zero(code, no)).then_some(condition)
 }
 
-/// What a selection chooses wherever its block is executed.
+/// The operand that a selection always chooses in its block.
 fn chosen(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let &[condition, yes, no] = code.body.operands(inst) else { return None };
     let holds = known_at(code, dom, code.body.block_of(inst)?, condition)?;
     Some(if holds { yes } else { no })
 }
 
-/// What a comparison gives wherever its block is executed.
+/// The result that a comparison always has in its block.
 fn shown(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let holds = known_at(code, dom, code.body.block_of(inst)?, Value::inst(inst))?;
     Some(code.context.const_bool(holds).into())
@@ -295,7 +295,7 @@ fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let holds = if a == b {
         matches!(data.int_predicate(), P::Eq | P::Uge | P::Ule | P::Sge | P::Sle)
     } else {
-        // At the ends of the numbers.
+        // Comparisons with the least or the greatest number.
         match data.int_predicate() {
             P::Ult if is_zero(code, b) => false,
             P::Uge if is_zero(code, b) => true,
@@ -315,7 +315,7 @@ fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {
     }
 }
 
-/// A bit that was widened and is asked for: `zext i1 x != 0` is `x`.
+/// A comparison that tests a widened bit: `zext i1 x != 0` is `x`.
 fn widened_bit(code: &Code<'_>, predicate: IntPredicate, a: Value, b: Value) -> Option<Value> {
     use IntPredicate as P;
     let of = |opcode| operation(code, a, opcode).map(|(_, of)| of[0]);
@@ -346,7 +346,7 @@ fn widened_bit(code: &Code<'_>, predicate: IntPredicate, a: Value, b: Value) -> 
     (scalar == Type::I1).then_some(bit)
 }
 
-/// A vector whose lanes are taken apart and put together again as they were.
+/// A vector whose lanes are shuffled back into their original places.
 fn shuffle(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let TypeKind::Vector { len: len @ ..=64, scalable: false, .. } =
         *code.context.type_kind(code.body.inst(inst).ty)
@@ -364,8 +364,8 @@ fn shuffle(code: &Code<'_>, inst: InstId) -> Option<Value> {
     from
 }
 
-/// Of which vector of the same type, some steps up, a lane of a shuffle is which lane; no vector
-/// where it may be any.
+/// The vector, of the same type and some shuffles up, that a lane of a shuffle comes from, and the
+/// lane in it. The inner option is none if the lane may be anything.
 fn picked(code: &Code<'_>, shuffle: InstId, lane: u32) -> Option<Option<(Value, u32)>> {
     let ty = code.body.inst(shuffle).ty;
     let (mut vector, mut at) = (Value::inst(shuffle), lane);
@@ -406,7 +406,7 @@ fn cast(code: &Code<'_>, inst: InstId) -> Option<Value> {
             let (_, of) = operation(code, operand, Opcode::BitCast)?;
             (code.type_of(of[0]) == data.ty).then_some(of[0])
         }
-        // Back to what was widened.
+        // A truncation back to the value that was widened.
         Opcode::Trunc => [Opcode::ZExt, Opcode::SExt].into_iter().find_map(|opcode| {
             let (_, of) = operation(code, operand, opcode)?;
             (code.type_of(of[0]) == data.ty).then_some(of[0])
@@ -422,11 +422,12 @@ fn address(code: &Code<'_>, inst: InstId) -> Option<Value> {
     stays.then_some(base)
 }
 
-/// A member that was just put in.
+/// The member that an `insertvalue` above has just put in.
 fn member(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let mut aggregate = code.body.operands(inst)[0];
     let wanted = code.body.indices(inst);
-    // As far as other members were put in since; not far, so that chains do not cost their square.
+    // Looks past insertions of other members; only a few, so that long chains do not take quadratic
+    // time.
     for _ in 0..8 {
         let (insert, of) = operation(code, aggregate, Opcode::InsertValue)?;
         let indices = code.body.indices(insert);
@@ -441,7 +442,7 @@ fn member(code: &Code<'_>, inst: InstId) -> Option<Value> {
     None
 }
 
-/// A lane that was just put in.
+/// The lane that an `insertelement` above has just put in.
 fn lane(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let operands = code.body.operands(inst);
     let mut vector = operands[0];
@@ -460,8 +461,8 @@ fn lane(code: &Code<'_>, inst: InstId) -> Option<Value> {
     None
 }
 
-/// The value that all edges bring, where it is there already. Poison may be that value as well, and
-/// `undef` may if that is defined.
+/// The value that all edges of a phi bring, if it is available there. Edges that bring poison do
+/// not count, nor do those that bring `undef` if that value is defined.
 fn phi(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let values = code.body.phi_values(inst);
     let value = only_value(inst, values).or_else(|| {
@@ -473,7 +474,7 @@ fn phi(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     is_there(code, dom, value, inst).then_some(value)
 }
 
-/// The only value of a phi besides `undef`, if every bit of it is defined.
+/// The only value of a phi besides `undef`, if all its bits are defined.
 fn defined_but_undef(code: &Code<'_>, phi: InstId, values: &[Value]) -> Option<Value> {
     let is_undef = |&value: &Value| matches!(kind(code, value), Some(ConstKind::Undef));
     let known: SmallVec<[Value; 8]> =
@@ -486,7 +487,7 @@ fn defined_but_undef(code: &Code<'_>, phi: InstId, values: &[Value]) -> Option<V
     is_defined.then_some(value)
 }
 
-/// Whether a value is there where an instruction is.
+/// Whether a value is available at an instruction.
 fn is_there(code: &Code<'_>, dom: &DomTree, value: Value, at: InstId) -> bool {
     let Some(of) = value.as_inst() else { return true };
     let (Some(from), Some(to)) = (code.body.block_of(of), code.body.block_of(at)) else {
@@ -495,7 +496,8 @@ fn is_there(code: &Code<'_>, dom: &DomTree, value: Value, at: InstId) -> bool {
     dom.strictly_dominates(node_of(from), node_of(to))
 }
 
-/// What is frozen where it is defined already; of a phi, what it brings where it is defined.
+/// The operand of a `freeze` if it is defined; for a phi, the one value that it brings if that is
+/// defined.
 fn frozen(code: &Code<'_>, dom: &DomTree, operand: Value) -> Option<Value> {
     if let Some((phi, _)) = operation(code, operand, Opcode::Phi) {
         let is_poison = |&value: &Value| is_poison(code, value);
@@ -508,14 +510,14 @@ fn frozen(code: &Code<'_>, dom: &DomTree, operand: Value) -> Option<Value> {
     operation(code, operand, Opcode::Freeze).map(|_| operand)
 }
 
-/// A lane of a constant is that constant, whichever lanes there are.
+/// A broadcast of a constant is that constant, whichever lanes are active.
 fn broadcast(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let intrinsic = code.intrinsic(inst)?;
     if !matches!(intrinsic.base, "readfirstlane" | "readlane") {
         return None;
     }
-    // With a token the call is where somebody counts on a token; the token's own reader stays what
-    // it is.
+    // A call that is controlled by a convergence token is replaced, too; other users of that token
+    // are not affected.
     let value = *code.body.call_args(inst).first()?;
     let constant = value.as_const()?;
     is_defined(code.context, constant).then_some(value)

@@ -1,4 +1,5 @@
-//! Transforms that ask facts, edit in transactions, and ask again; and the manager that runs them.
+//! Transforms that read facts, edit in transactions, and read facts again; and the manager that
+//! runs them.
 //!
 //! A [`Pass`] works on one function of a [`Database`](phalanx_db::Database) through the interface
 //! that every driver has: queries for facts, [`Database::edit`](phalanx_db::Database::edit) for
@@ -8,30 +9,29 @@
 //! # Convergence
 //!
 //! A *convergent operation* communicates among the threads that execute it together, so a transform
-//! has to keep those groups of threads. By the rules here such an operation is copied, moved to
-//! another block, reused or deleted only where that leaves all groups as they were
-//! ([`phalanx_core::legality`]). What removes edges keeps the cycles around every convergent
-//! operation ([`groups`]).
+//! has to keep those groups of threads. A pass copies such an operation, moves it to another block,
+//! reuses or deletes it only if that leaves all groups as they were ([`phalanx_core::legality`]). A
+//! pass that removes edges keeps the cycles around every convergent operation ([`groups`]).
 //!
 //! | pass | what it does |
 //! |---|---|
 //! | [`dce`](dce::Dce) | removes instructions that nothing needs |
-//! | [`instsimplify`](inst_simplify::InstSimplify) | replaces values by constants and values that are there already |
+//! | [`instsimplify`](inst_simplify::InstSimplify) | replaces values by constants and existing values |
 //! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
-//! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
-//! | [`linearize`](linearize::Linearize) | makes divergent branches without cycles straight, for targets without hardware for them |
-//! | [`jump-threading`](jump_threading::JumpThreading) | copies blocks for those from whom it is known where they lead |
-//! | [`loop-unroll`](loop_unroll::LoopUnroll) | copies rounds of loops, all of them where that is little |
-//! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
-//! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
-//! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
+//! | [`licm`](licm::Licm) | moves loop-invariant instructions before the loop |
+//! | [`linearize`](linearize::Linearize) | predicates divergent branches without cycles, for targets without hardware for divergence |
+//! | [`jump-threading`](jump_threading::JumpThreading) | copies blocks for the predecessors that decide where they lead |
+//! | [`loop-unroll`](loop_unroll::LoopUnroll) | copies rounds of loops; all of them if they are small |
+//! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations if all groups stay: above a uniform branch, out of loops, to where they are read |
+//! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and removes votes on uniform values |
+//! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; opt-in |
 //! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
-//! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
-//! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
+//! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | states by tokens which threads execute convergent operations together |
+//! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | removes tokens where control flow says the same |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
-//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper way |
+//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper path |
 //!
 //! It knows no files, no terminal and no salsa.
 //!

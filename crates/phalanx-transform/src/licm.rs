@@ -1,27 +1,27 @@
-//! `licm`: what does not change in a loop moves before it.
+//! `licm`: moves loop-invariant instructions before the loop.
 //!
-//! An instruction moves to the *preheader* of a reducible cycle, a block that leads to the header
-//! alone and is the only way into the cycle, when what it reads is defined outside and
+//! The *preheader* of a cycle is a block that leads to the header alone and is the only way into
+//! the cycle. An instruction moves to the preheader of a reducible cycle when its operands are
+//! defined outside and
+//! - it is speculatable, since the loop may not execute it; or
+//! - it is a plain load, nothing in the cycle may write what it reads, and it may be executed in
+//!   the preheader: it reads a whole object, or the header executes it before anything that may not
+//!   return.
 //!
-//! - it is speculatable, since the loop may not come to it; or
-//! - it is a plain load, nothing in the cycle may write what it reads, and it may be executed
-//!   there: it reads a whole object, or the header executes it before anything that may not come
-//!   back.
+//! Metadata and attributes of a load or call hold only for the rounds that execute it. If the loop
+//! may not execute it, the pass removes those that would cause undefined behaviour; those that only
+//! make a result poison stay ([`speculated`](crate::speculated)).
 //!
-//! What is said at a load or call that the loop need not come to holds for the rounds that do, and
-//! goes if it is more than that the result is poison ([`speculated`](crate::speculated)).
+//! Convergent operations are not speculatable and stay. The pass makes a preheader when it needs
+//! one: a new block on the edges into a cycle changes no group of threads.
 //!
-//! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a
-//! new block on the edges into a cycle changes nobody's group.
+//! An instruction moves as far out as it can in one step. An instruction that may leave a cycle may
+//! also leave the cycles inside it. So one walk through the instructions finds for each the
+//! outermost cycle that does not define its operands; only for loads does the search continue
+//! inwards from there. The pass finds all moves first and then makes them in one transaction.
 //!
-//! An instruction moves as far as it can at once. If it may leave a cycle it may leave those inside
-//! that it is in, so one walk through the instructions finds for each the outermost cycle without
-//! its operands, and goes inwards from there only for loads. Everything is found first and then
-//! done, in one transaction.
-//!
-//! O(instructions × log(depth of cycles)); for loads also the writes of each cycle that is tried,
-//! which are looked at up to a bound. Where one of these may write what a load reads as far as its
-//! address tells, the walker of MemorySSA is asked.
+//! O(instructions × log(depth of cycles)). For loads also a bounded number of writes of each cycle
+//! that is tried. Where a write may alias the load by its address, the walker of MemorySSA decides.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, CycleId, Cycles, Node};
@@ -48,13 +48,13 @@ const WRITES: usize = 64;
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Licm;
 
-/// What leaves a cycle, in order.
+/// The instructions that leave a cycle, in order.
 #[derive(Debug)]
 struct Hoist {
     header: BlockId,
     /// Blocks outside with edges to the header.
     entering: Entering,
-    /// With whether the loop executes them for certain.
+    /// Instructions, and whether the loop always executes them.
     insts: Vec<(InstId, bool)>,
 }
 
@@ -70,7 +70,7 @@ impl Pass for Licm {
         }
         let mut locations = Locations::new();
         db.edit(function, |edit| {
-            // A preheader may be made on an edge that leaves another.
+            // Another preheader of this transaction may have split the edge.
             let mut made: FxHashMap<(BlockId, BlockId), BlockId> = FxHashMap::default();
             for hoist in &hoists {
                 let preheader = preheader(edit, hoist, &mut made)?;
@@ -94,13 +94,13 @@ struct Search<'a> {
     code: Code<'a>,
     memory: Memory<'a>,
     cycles: &'a Cycles,
-    /// The entry, which is in no cycle.
+    /// The entry block, which is in no cycle.
     outside: Node,
-    /// By cycle: instructions that may write, none where there are too many.
+    /// By cycle: instructions that may write; none if there are too many.
     writes: Vec<Option<Vec<InstId>>>,
     /// By cycle: whether it can have a preheader.
     can_be_left: Vec<bool>,
-    /// Before which cycle an instruction will be.
+    /// The cycle before which an instruction will be placed.
     moved: FxHashMap<InstId, CycleId>,
 }
 
@@ -145,7 +145,7 @@ fn search(db: &Database, function: FunctionInput) -> Vec<Hoist> {
 /// Blocks outside of a cycle with edges to its header.
 type Entering = SmallVec<[BlockId; 2]>;
 
-/// Those of a cycle that can have a preheader.
+/// The entering blocks of a cycle that can have a preheader.
 fn entering(code: Code<'_>, cfg: &Cfg, cycles: &Cycles, cycle: CycleId) -> Option<Entering> {
     if !cycles.is_reducible(cycle) {
         return None;
@@ -207,7 +207,7 @@ fn may_write(code: Code<'_>, inst: InstId) -> bool {
 }
 
 impl Search<'_> {
-    /// What leaves cycles of a block, each after what it reads.
+    /// Finds the instructions of a block that leave cycles, each after its operands.
     fn block(&mut self, node: Node, insts: &mut [Vec<(InstId, bool)>]) {
         let body = self.code.body;
         let Some(innermost) = self.cycles.innermost(node) else { return };
@@ -215,14 +215,14 @@ impl Search<'_> {
         for inst in body.block_insts(block_of(node)) {
             if let Some(cycle) = self.outermost_left(innermost, (inst, is_certain)) {
                 self.moved.insert(inst, cycle);
-                // The header of a cycle is executed for certain in that cycle alone.
+                // The header runs in every round of its own cycle only, not of those around it.
                 insts[cycle.index()].push((inst, is_certain && cycle == innermost));
             }
             is_certain = is_certain && self.comes_back(inst);
         }
     }
 
-    /// The outermost cycle that an instruction leaves; these are in the innermost around it.
+    /// The outermost cycle that an instruction leaves, of `innermost` and the cycles around it.
     fn outermost_left(
         &self,
         innermost: CycleId,
@@ -248,7 +248,7 @@ impl Search<'_> {
         if leaves(outermost) {
             return Some(outermost);
         }
-        // Going outwards, a load that cannot leave a cycle cannot leave those around it.
+        // Going outwards, a load that cannot leave a cycle cannot leave the cycles around it.
         let inside = self.cycles.ancestors(innermost);
         let inside = inside.take_while(|&cycle| cycle != outermost);
         let inside = inside.filter(|cycle| self.can_be_left[cycle.index()]);
@@ -258,12 +258,13 @@ impl Search<'_> {
         }
     }
 
-    /// A block in the cycles that a value is in when everything has moved; none if that is no
-    /// cycle.
+    /// A block in the innermost cycle that will contain a value after all moves; none if no cycle
+    /// will.
     fn place(&self, value: Value) -> Option<Node> {
         let inst = value.as_inst()?;
         match self.moved.get(&inst) {
-            // The preheader of a cycle is in what is around that cycle, as is the header of that.
+            // The preheader of a cycle is in the parent of the cycle, as is the header of the
+            // parent.
             Some(&before) => Some(self.cycles.header(self.cycles.parent(before)?)),
             None => self.code.body.block_of(inst).map(node_of),
         }
@@ -275,7 +276,7 @@ impl Search<'_> {
         ty != Type::VOID && ty != Type::TOKEN && self.code.is_speculatable(inst)
     }
 
-    /// The same of a load and one cycle.
+    /// Whether a load may be executed before a cycle.
     fn is_load_movable(&self, cycle: CycleId, (inst, is_certain): (InstId, bool)) -> bool {
         if self.code.has_order(inst) || !(is_certain || self.memory.is_always_readable(inst)) {
             return false;
@@ -288,7 +289,7 @@ impl Search<'_> {
             })
     }
 
-    /// Whether what follows is executed when this is.
+    /// Whether execution always continues behind an instruction.
     fn comes_back(&self, inst: InstId) -> bool {
         match self.code.body.inst(inst).opcode {
             Opcode::Call => self.code.call(inst).comes_back(),
@@ -300,7 +301,7 @@ impl Search<'_> {
     }
 }
 
-/// The block before a cycle; a new one when there is none.
+/// The preheader of a cycle; made if there is none.
 fn preheader(
     edit: &mut Transaction<'_>,
     hoist: &Hoist,
@@ -325,7 +326,8 @@ fn preheader(
     let after = from.first().copied();
     let new = edit.create_block(&name, after)?;
     edit.at_end(new).br(header)?;
-    // The phis of the header get one value for all ways in: a phi where these bring different ones.
+    // The phis of the header get one value for all entering edges: a new phi if these bring
+    // different values.
     let phis: SmallVec<[InstId; 8]> = edit.body().phis(header).collect();
     let mut merged: SmallVec<[Value; 8]> = SmallVec::new();
     let mut joins: Vec<(InstId, Vec<(Value, BlockId)>)> = Vec::new();

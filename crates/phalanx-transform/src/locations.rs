@@ -1,16 +1,17 @@
-//! Where in a program instructions come from, when they move or become one.
+//! Debug locations of instructions that a transform moves or merges.
 //!
-//! The rules are LLVM's ("How to Update Debug Info"). What stays in its block, or is copied with
-//! it, keeps its location, also when it stands for an equal instruction further down. What is
-//! executed where it was not before has none: a debugger would come to a line that is not executed.
-//! One that takes the place of several, on different ways, has what their locations have in common:
-//! the scope, and the line where it is one.
+//! The rules are LLVM's ("How to Update Debug Info"). An instruction that stays in its block, or is
+//! copied with it, keeps its location; so does one that replaces an equal instruction further down.
+//! An instruction that is executed where it was not before loses its location: otherwise a debugger
+//! would stop at a line that is not executed. An instruction that replaces several on different
+//! paths gets what their locations have in common: the scope, and the line if it is the same.
 //!
-//! A call of a function must have a location where there is debug information, since it may be
-//! inlined: it has line 0 of its function.
+//! With debug information, a call of a function must have a location, since the call may be
+//! inlined. If it would lose its location, it gets line 0 of its function.
 //!
-//! Locations are nodes of the module, which a transaction cannot make: they are noted, and made
-//! behind it. O(instructions noted * depth of scopes).
+//! Locations are metadata nodes of the module, which a transaction cannot make. So [`Locations`]
+//! records changes during the transaction and makes the nodes after it. O(instructions recorded *
+//! depth of scopes).
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{
@@ -25,10 +26,10 @@ use smallvec::SmallVec;
 
 use crate::{code::Code, pass::PassError};
 
-/// How many scopes, and how many calls that were inlined, are looked at.
+/// How many scopes, and how many levels of inlining, are followed.
 const DEPTH: usize = 256;
 
-/// Locations that are to be made. See the [module documentation](self).
+/// Locations that are still to be made. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
     noted: FxHashMap<InstId, Noted>,
@@ -36,19 +37,19 @@ pub(crate) struct Locations {
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// Its own, and those of what it stands for.
+    /// Its own location, and those of the instructions that it replaces.
     all: SmallVec<[MetadataId; 2]>,
-    /// There is no line.
+    /// Whether the location has no line.
     is_dropped: bool,
 }
 
 impl Locations {
-    /// None yet.
+    /// Nothing recorded yet.
     pub(crate) fn new() -> Locations {
         Locations::default()
     }
 
-    /// An instruction is executed where it was not before.
+    /// Records that an instruction is executed where it was not before.
     pub(crate) fn drop(
         &mut self,
         edit: &mut Transaction<'_>,
@@ -66,7 +67,7 @@ impl Locations {
         Ok(edit.attach(inst, "dbg", None)?)
     }
 
-    /// An instruction takes the place of another one as well, which is still there.
+    /// Records that an instruction replaces another one, which still exists.
     pub(crate) fn merge(
         &mut self,
         edit: &mut Transaction<'_>,
@@ -77,7 +78,7 @@ impl Locations {
             return self.drop(edit, kept);
         };
         let others = self.noted.remove(&other).unwrap_or_default();
-        // What is noted of the one that is kept has its own location already.
+        // If something is recorded for the kept instruction, its own location is part of that.
         if own != theirs || !others.all.is_empty() {
             let noted = self.noted.entry(kept).or_default();
             noted.all.extend([own, theirs]);
@@ -87,7 +88,7 @@ impl Locations {
         Ok(())
     }
 
-    /// Makes what was noted.
+    /// Makes the recorded locations.
     pub(crate) fn finish(
         self,
         db: &mut Database,
@@ -134,7 +135,7 @@ fn location(edit: &Transaction<'_>, inst: InstId) -> Option<MetadataId> {
     edit.extras().attachments_of(inst).find(|a| a.kind == kind::DBG).map(|a| a.node)
 }
 
-/// What locations have in common.
+/// The common part of the recorded locations.
 fn common(additions: &mut Additions<'_>, noted: &Noted) -> Result<Option<MetadataId>, String> {
     let Some((&first, others)) = noted.all.split_first() else { return Ok(None) };
     if noted.is_dropped {
@@ -153,7 +154,7 @@ fn common(additions: &mut Additions<'_>, noted: &Noted) -> Result<Option<Metadat
     Ok(Some(result))
 }
 
-/// What two locations have in common, from the function itself down to what was inlined.
+/// The common part of two locations, from the function itself down to inlined code.
 fn merged(
     additions: &mut Additions<'_>,
     one: MetadataId,
@@ -225,7 +226,7 @@ fn scope(metadata: &Metadata, location: MetadataId) -> Option<MetadataId> {
     node(metadata, location, Field::Scope)
 }
 
-/// A location and those at which its code was inlined, the outermost first.
+/// A location and the call sites through which its code was inlined, outermost first.
 fn frames(metadata: &Metadata, location: MetadataId) -> Vec<MetadataId> {
     let outwards = |&at: &MetadataId| node(metadata, at, Field::InlinedAt);
     let mut frames: Vec<MetadataId> =
@@ -234,7 +235,7 @@ fn frames(metadata: &Metadata, location: MetadataId) -> Vec<MetadataId> {
     frames
 }
 
-/// A scope and those around it, up to its subprogram.
+/// A scope and its enclosing scopes, up to its subprogram.
 fn around(metadata: &Metadata, scope: MetadataId) -> impl Iterator<Item = MetadataId> + '_ {
     let outwards = |&at: &MetadataId| match metadata.node_kind(at) {
         NodeKind::LexicalBlock | NodeKind::LexicalBlockFile => node(metadata, at, Field::Scope),
@@ -247,7 +248,7 @@ fn subprogram(metadata: &Metadata, scope: MetadataId) -> Option<MetadataId> {
     around(metadata, scope).find(|&at| metadata.node_kind(at) == NodeKind::Subprogram)
 }
 
-/// The innermost scope around two locations of one subprogram.
+/// The innermost common scope of two locations in one subprogram.
 fn common_scope(metadata: &Metadata, a: MetadataId, b: MetadataId) -> Option<MetadataId> {
     let (ours, theirs) = (scope(metadata, a)?, scope(metadata, b)?);
     let theirs: SmallVec<[MetadataId; 8]> = around(metadata, theirs).collect();

@@ -21,7 +21,7 @@ pub struct Options {
     pub statistics: bool,
 }
 
-/// What the manager tells while it runs.
+/// What the manager reports while it runs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -147,7 +147,7 @@ impl Manager {
             let position = input.body(db).journal().position();
             (input.body(db).clone(), input.flow(db).clone(), position, repairs)
         });
-        // What was asked before is nobody's.
+        // Discards earlier events, so that only those of this pass are counted.
         db.take_log();
         let start = Instant::now();
         let outcome = step.pass.run(db, input)?;

@@ -1,4 +1,4 @@
-//! `mark-loads`: tells backends which loads may take a cheaper way.
+//! `mark-loads`: tells backends which loads may use a cheaper instruction.
 //!
 //! | target | load ([`load_classes`](queries::load_classes)) | mark | the backend then selects |
 //! |---|---|---|---|
@@ -7,18 +7,19 @@
 //! | AMDGPU | scalar, of global memory | `!amdgpu.noclobber`, and `!amdgpu.uniform` on its address | `s_load` |
 //! | AMDGPU | scalar, of constant memory | `!amdgpu.uniform` on its address | `s_load` |
 //!
-//! An address has that mark if it is the same for the wave at all loads of it, on all machines that
-//! the pass works for (`machines`, as in [`annotate_uniform`](crate::annotate_uniform)).
+//! An address gets the mark if it is equal for the whole wave at all loads of it, under all
+//! reconvergence models that the pass works for (`machines`, as in
+//! [`annotate_uniform`](crate::annotate_uniform)).
 //!
-//! LDU is for old devices only, and has to be asked for.
+//! LDU is for old devices only, and is opt-in.
 //!
-//! # Marks that stand there
+//! # Existing marks
 //!
-//! A load that is marked here gets `!phalanx.invariant.load` or `!phalanx.noclobber` as well. Such
-//! a mark is a conclusion and proves nothing: when the pass runs again it is found anew, and goes
-//! if it does not hold any more. Marks without it are promises of whoever made the code, and stay.
-//! A mark says what is true of the code as it is: run the pass last, or again. Loads that became
-//! `ldu` stay calls.
+//! A load that is marked here gets `!phalanx.invariant.load` or `!phalanx.noclobber` as well, to
+//! say that its mark is a conclusion rather than a promise. The pass proves such marks anew each
+//! time it runs, and removes those that no longer hold. Marks without this attachment are promises
+//! of the front end, and stay. A mark describes the code as it is now: run the pass last, or again.
+//! Loads that became `ldu` stay calls.
 //!
 //! Cost: that of the query; one transaction.
 
@@ -40,10 +41,10 @@ use crate::pass::{Outcome, Parameters, Pass, PassError, machines};
 
 const INVARIANT: &str = "invariant.load";
 const NO_CLOBBER: &str = "amdgpu.noclobber";
-/// Attached beside `!amdgpu.noclobber` where it was put here.
+/// Attached beside an `!amdgpu.noclobber` that this pass has added.
 const OUR_NO_CLOBBER: &str = "phalanx.noclobber";
 
-/// The mark beside which an attachment of ours stands.
+/// The mark that an attachment of ours belongs to.
 pub(crate) fn mark_of(ours: &str) -> Option<&'static str> {
     match ours {
         queries::OUR_INVARIANT => Some(INVARIANT),
@@ -55,9 +56,9 @@ pub(crate) fn mark_of(ours: &str) -> Option<&'static str> {
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct MarkLoads {
-    /// Loads become `ldu` where they may.
+    /// Whether to turn loads into `ldu` where possible.
     pub ldu: bool,
-    /// For which machines marks of uniform addresses, and `ldu`, have to be right.
+    /// The reconvergence models under which uniform addresses, and `ldu`, have to be right.
     pub machines: Machines,
 }
 
@@ -79,14 +80,14 @@ impl MarkLoads {
     }
 }
 
-/// What is to be done with a function.
+/// The planned changes of a function.
 #[derive(Default)]
 struct Plan {
     /// Attachments to add.
     add: Vec<(InstId, &'static str)>,
-    /// Attachments to take away.
+    /// Attachments to remove.
     remove: Vec<(InstId, &'static str)>,
-    /// Loads that become calls, with the function to call and the alignment that is known.
+    /// Loads that become calls, with the intrinsic to call and the known alignment.
     replace: Vec<(InstId, String, u64)>,
 }
 
@@ -148,7 +149,7 @@ impl Pass for MarkLoads {
     }
 }
 
-/// The number of global memory.
+/// The address space of global memory.
 const GLOBAL: u32 = 1;
 
 impl MarkLoads {
@@ -201,7 +202,7 @@ impl MarkLoads {
 }
 
 impl Plan {
-    /// A mark that a load should have, or should not.
+    /// Adds or removes a mark, if the load does not have it as wanted.
     fn mark(&mut self, code: Code<'_>, load: &Load, mark: &'static str, wanted: bool) {
         let has = |name: &str| {
             let kind = match name {
@@ -220,7 +221,7 @@ impl Plan {
     }
 }
 
-/// The alignment that is known of a load.
+/// The known alignment of a load.
 fn align(db: &Database, function: FunctionInput, load: InstId) -> u64 {
     let module = function.module(db);
     let data = function.body(db).inst(load);
@@ -229,7 +230,7 @@ fn align(db: &Database, function: FunctionInput, load: InstId) -> u64 {
     data.mem().align().or_else(natural).unwrap_or(1)
 }
 
-/// The intrinsic that loads a type, if there is one.
+/// The `ldu` intrinsic for a type, if there is one.
 fn ldu(context: &Context, ty: Type) -> Option<String> {
     let (element, count) = match *context.type_kind(ty) {
         TypeKind::Vector { elem, len, .. } => (elem, format!("v{len}")),
@@ -251,7 +252,7 @@ fn header(context: &Context, name: &str, ty: Type) -> FunctionHeader {
     FunctionHeader::new(context, name, ty, &[context.ptr_type(GLOBAL), Type::I32], false)
 }
 
-/// Declares an intrinsic, unless that has been done.
+/// Declares an intrinsic, unless the module does.
 fn declare(
     db: &mut Database,
     function: FunctionInput,

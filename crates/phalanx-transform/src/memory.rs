@@ -1,12 +1,11 @@
-//! Which memory an address may be in, and what may have been written since.
+//! Whether two addresses may alias, and what may have been written in between.
 //!
-//! Two addresses are apart when their address spaces do not overlap, or when they are made from two
-//! different objects: stack slots and variables of the module, but for those of workgroup memory
-//! that have no place of their own ([`Named::Added`]). Everything else may be the same memory.
-//! O(1).
+//! Two addresses do not alias when their address spaces do not overlap, or when they are based on
+//! two different objects: stack slots and variables of the module, except workgroup variables that
+//! have no place of their own ([`Named::Added`]). All other addresses may alias. O(1).
 //!
-//! Who has to know more asks for the nearest write that may be of what a load reads
-//! ([`Memory::is_written_between`]).
+//! For a more precise answer, [`Memory::is_written_between`] looks for the nearest write that may
+//! change what a load reads.
 
 use phalanx_analysis::alias::Named;
 use phalanx_analysis::memory::classic::Clobber;
@@ -23,13 +22,12 @@ use phalanx_target::{AddressSpace, address_space::Sharing};
 
 use crate::code::Code;
 
-/// Whether there is an object by the name of a variable: where nobody defines a weak one its
-/// address is null.
+/// Whether a variable exists: a weak one that no module defines has a null address.
 pub(crate) fn is_there(variable: &GlobalVariable) -> bool {
     variable.linkage != Linkage::ExternWeak
 }
 
-/// The memory of a function.
+/// Answers about the memory of a function.
 #[derive(Copy, Clone)]
 pub(crate) struct Memory<'a> {
     db: &'a Database,
@@ -57,7 +55,7 @@ impl<'a> Memory<'a> {
         base.as_inst().filter(|&inst| self.code.body.inst(inst).opcode == Opcode::Alloca)
     }
 
-    /// The pointer that an address was made from, a few steps up.
+    /// The pointer that an address is based on, a few steps up.
     fn base(&self, mut address: Value) -> Value {
         for _ in 0..8 {
             let Some(inst) = address.as_inst() else { return address };
@@ -78,8 +76,8 @@ impl<'a> Memory<'a> {
         Some(AddressSpace::of(architecture, number))
     }
 
-    /// Whether what a plain load reads is the same whenever it is read: a promise, constant memory,
-    /// or a constant.
+    /// Whether a plain load reads the same value at any time: by a promise, from constant memory,
+    /// or from a constant.
     pub(crate) fn never_changes(&self, load: InstId) -> bool {
         if self.code.extras.attachments_of(load).any(|a| a.kind == kind::INVARIANT_LOAD) {
             return true;
@@ -89,7 +87,7 @@ impl<'a> Memory<'a> {
             || self.variable(self.base(address)).is_some_and(|variable| variable.is_constant)
     }
 
-    /// Whether a load can be executed anywhere: it reads a whole object of its own type.
+    /// Whether a load can be executed anywhere: it reads within an object that always exists.
     pub(crate) fn is_always_readable(&self, load: InstId) -> bool {
         let (data, address) = (self.code.body.inst(load), self.code.body.operands(load)[0]);
         if let Some(slot) = self.alloca(address) {
@@ -106,11 +104,11 @@ impl<'a> Memory<'a> {
 
     fn is_aligned(&self, load: InstId, align: Option<u64>) -> bool {
         let wanted = self.code.body.inst(load).mem().align();
-        // Both are what the type wants when neither says otherwise.
+        // Both have the type's natural alignment when neither states another.
         wanted == align || wanted.is_some_and(|wanted| align.is_some_and(|align| align >= wanted))
     }
 
-    /// Whether a value is an address, or holds some.
+    /// Whether a value is an address or contains addresses.
     pub(crate) fn is_address(&self, value: Value) -> bool {
         use phalanx_ir::TypeKind;
         let ty = self.code.type_of(value);
@@ -124,13 +122,13 @@ impl<'a> Memory<'a> {
         )
     }
 
-    /// Whether other threads may access what is at an address.
+    /// Whether other threads may access the memory at an address.
     pub(crate) fn is_seen_by_others(&self, address: Value) -> bool {
         let is_private = self.space(address).is_some_and(|s| s.sharing() == Sharing::PerThread);
         !is_private && self.alloca(self.base(address)).is_none()
     }
 
-    /// Whether two addresses may be of the same memory.
+    /// Whether two addresses may refer to the same memory.
     pub(crate) fn may_alias(&self, a: Value, b: Value) -> bool {
         if let (Some(a), Some(b)) = (self.space(a), self.space(b))
             && !a.may_overlap(b)
@@ -143,8 +141,8 @@ impl<'a> Memory<'a> {
         !(a != b && is_object(a) && is_object(b)) || is_added(a) && is_added(b)
     }
 
-    /// Whether what a load reads may have been written since another instruction was executed,
-    /// which dominates the load and reads or writes the same. `is_behind` says of two instructions
+    /// Whether the memory that a load reads may have been written since another instruction, which
+    /// dominates the load and reads or writes the same memory. `is_behind` says of two instructions
     /// of a block whether the first stands behind the second. O(writes that are passed), which are
     /// bounded.
     pub(crate) fn is_written_between(
@@ -161,7 +159,7 @@ impl<'a> Memory<'a> {
         let Some(block) = body.block_of(earlier).map(node_of) else { return true };
         match clobber {
             Clobber::Entry => false,
-            // Where ways meet at the start of a block, everything in it comes later.
+            // A memory phi at the start of a block precedes everything in the block.
             Clobber::Phi(node) => !(node == block || dom.strictly_dominates(node, block)),
             Clobber::Def(write) if write == earlier => false,
             Clobber::Def(write) => match body.block_of(write).map(node_of) {
@@ -172,8 +170,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Whether what a load reads is not written in a cycle, as far as the nearest write before it
-    /// tells.
+    /// Whether a cycle does not write what a load reads, as far as the nearest write before the
+    /// load tells.
     pub(crate) fn is_written_before(&self, cycles: &Cycles, cycle: CycleId, load: InstId) -> bool {
         let node = match queries::nearest_clobber(self.db, self.function, load) {
             Some(Clobber::Entry) => return true,
@@ -184,7 +182,7 @@ impl<'a> Memory<'a> {
         node.is_some_and(|node| !cycles.contains(cycle, node))
     }
 
-    /// What a base is if it is a variable.
+    /// The variable that a base is, if any.
     fn named(&self, base: Value) -> Option<Named> {
         let ConstKind::Global(name) = self.code.context.const_data(base.as_const()?).kind else {
             return None;
@@ -192,7 +190,8 @@ impl<'a> Memory<'a> {
         queries::named(self.db, self.function.module(self.db), name)
     }
 
-    /// Whether an instruction may write what is at an address, or make visible what others wrote.
+    /// Whether an instruction may write the memory at an address, or make writes of other threads
+    /// visible.
     pub(crate) fn may_write(&self, inst: InstId, address: Value) -> bool {
         let body = self.code.body;
         let data = body.inst(inst);

@@ -7,14 +7,14 @@ use phalanx_ir::BuildError;
 /// Whether a pass changed a function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// All parts are as they were.
+    /// The function is as it was.
     Unchanged,
-    /// Something is different.
+    /// The pass changed something.
     Changed,
 }
 
 impl Outcome {
-    /// Changed, if so.
+    /// `Changed` if `is_changed`.
     #[must_use]
     pub const fn changed(is_changed: bool) -> Outcome {
         if is_changed { Outcome::Changed } else { Outcome::Unchanged }
@@ -34,19 +34,19 @@ pub enum PassError {
     /// An edit was refused.
     #[error(transparent)]
     Edit(#[from] BuildError),
-    /// A pass from outside says so.
+    /// An error of a pass that a driver has added.
     #[error("{0}")]
     Other(String),
 }
 
-/// A transform of one function, or something that looks at one.
+/// A transform or a check of one function.
 pub trait Pass: Send + Sync {
     /// Its name in pipelines.
     fn name(&self) -> &str;
 
-    /// Whether the pass also runs on functions that are marked `optnone`: those that annotate code
-    /// and leave what is executed as it is. The [`Manager`](crate::Manager) leaves such functions
-    /// out otherwise, as LLVM's does.
+    /// Whether the pass also runs on functions that are marked `optnone`: true for passes that
+    /// annotate code and do not change what is executed. The [`Manager`](crate::Manager) skips such
+    /// functions for other passes, as LLVM's does.
     fn runs_on_optnone(&self) -> bool {
         false
     }
@@ -82,7 +82,7 @@ impl Parameters {
         self.items.iter().map(|(key, value)| (key.as_str(), value.as_deref()))
     }
 
-    /// The machines that a pass works for, which has no other parameters.
+    /// The reconvergence models of a pass that has no other parameters.
     pub(crate) fn machines_alone(&self, pass: &str) -> Result<Machines, String> {
         let mut found = Machines::default();
         for (key, value) in self.iter() {
@@ -94,14 +94,14 @@ impl Parameters {
         Ok(found)
     }
 
-    /// Nothing is given.
+    /// Whether there are no parameters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 }
 
-/// The machines that a parameter names.
+/// The reconvergence models that a parameter names.
 pub(crate) fn machines(pass: &str, name: &str) -> Result<Machines, String> {
     let known = "`all`, `maximal` and `post-dominator`";
     Machines::from_name(name)

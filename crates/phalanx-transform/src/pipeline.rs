@@ -20,7 +20,7 @@ use crate::registry::Registry;
 pub struct Step {
     /// As written, parameters included.
     pub text: String,
-    /// What it does.
+    /// The pass itself.
     pub pass: Arc<dyn Pass>,
 }
 
@@ -56,7 +56,7 @@ pub struct PipelineError {
 }
 
 impl PipelineError {
-    /// The name that no pass has, where that is what is wrong.
+    /// The unknown pass name, if that is the error.
     #[must_use]
     pub fn unknown_pass(&self) -> Option<&str> {
         self.unknown.as_deref()
@@ -145,7 +145,7 @@ impl Parser<'_> {
     }
 }
 
-/// Passes that only ask for or drop what is computed on demand here.
+/// Passes without an effect here: they request or discard analyses that Phalanx computes on demand.
 fn is_without_effect(name: &str) -> bool {
     const ANALYSES: &[&str] = &[
         "uniformity",
@@ -167,10 +167,10 @@ fn is_without_effect(name: &str) -> bool {
 }
 
 impl Pipeline {
-    /// Reads a pipeline of passes of a registry; the empty text is the empty pipeline.
+    /// Parses a pipeline of passes of a registry; the empty text is the empty pipeline.
     ///
     /// # Errors
-    /// When the text is not of that form or names what there is not.
+    /// When the text does not follow the grammar, or names an unknown pass.
     pub fn parse(text: &str, registry: &Registry) -> Result<Pipeline, PipelineError> {
         let mut parser =
             Parser { text, registry, groups: Vec::new(), adaptors: Vec::new(), joins: false };

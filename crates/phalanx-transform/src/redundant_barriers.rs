@@ -1,52 +1,58 @@
-//! `remove-redundant-barriers`: a barrier goes when nothing that others can see happens between it
-//! and another.
+//! `remove-redundant-barriers`: removes a barrier if no access that other threads can see lies
+//! between it and another barrier.
 //!
-//! This is a transform for who asks for it: LLVM keeps every barrier.
+//! This pass is opt-in: LLVM keeps every barrier.
+//!
+//! ```text
+//!   barrier
+//!   %v = add i32 %a, %b     ; no access
+//!   barrier                 ; redundant
+//! ```
 //!
 //! # What a barrier is for
 //!
 //! An execution barrier of the workgroup orders what any thread did before it and what any thread
-//! does after it. It adds nothing when either
+//! does after it. A barrier is redundant if one of these rules holds:
 //!
-//! - on every way to it the threads have met at another barrier, or the kernel has begun, and
-//!   accessed no memory that others can access since; or
-//! - on no way from it to the end of the kernel such memory is accessed.
+//! - on every path to it the threads met at another barrier, or the kernel began, and since then
+//!   they accessed no memory that other threads can access; or
+//! - on no path from it to the end of the kernel is such memory accessed.
 //!
-//! All threads have to meet at it. Hardware counts arrivals, so a barrier that only some threads
-//! execute has another one for a partner, and from there on all of them have. So the function has
-//! to be a kernel in which every branch that decides about any barrier, directly or through other
-//! branches, is uniform in the workgroup, and which calls nothing that may have barriers. With
-//! `assume-aligned` those count besides, anywhere, that are *aligned*: not to execute such a
-//! barrier all together is undefined.
+//! All threads have to meet at the barrier. Hardware counts arrivals, so a barrier that only some
+//! threads execute pairs with another barrier, and all later barriers are then paired wrongly. So
+//! the function has to be a kernel in which every branch that decides about any barrier, directly
+//! or through other branches, is uniform in the workgroup, and which calls nothing that may have
+//! barriers. With `assume-aligned`, *aligned* barriers count as well, in any function: it is
+//! undefined if not all threads execute such a barrier together.
 //!
 //! # Fences
 //!
 //! On AMDGPU a barrier orders memory only together with fences: a release before it and an acquire
-//! behind it. Both have to be there without the barrier, too. So the way to a barrier is in one of
-//! these states (`Dirty` is the least, `Clean` the greatest; ways that meet have the least of both,
-//! and `Dirty` where neither is below the other):
+//! behind it. Both must still be there without the barrier. So each path to a barrier has one of
+//! these states. `Dirty` is the least, `Clean` the greatest. Where paths meet, the state is the
+//! lesser of both, and `Dirty` where neither is below the other:
 //!
 //! | state | meaning | a barrier is redundant |
 //! |---|---|---|
-//! | `Clean` | all that was accessed was released, then the threads met | yes |
-//! | `Raw` | the threads met, but nothing was released before | yes |
-//! | `Released` | accessed, then released | no; behind it the state is `Clean` |
-//! | `Dirty` | accessed | no; behind it `Raw`, or `Clean` where the barrier itself orders memory (NVPTX) |
+//! | `Clean` | all accesses were released, then the threads met | yes |
+//! | `Raw` | the threads met, but the accesses before were not released | yes |
+//! | `Released` | accesses, then a release | no; behind it the state is `Clean` |
+//! | `Dirty` | accesses | no; behind it `Raw`, or `Clean` where the barrier itself orders memory (NVPTX) |
 //!
-//! A release turns `Dirty` and `Raw` into `Released`; an acquire changes nothing, as it may as well
-//! stand behind the other barrier. A fence of less than all memory or less than the workgroup turns
-//! `Raw` into `Dirty` and counts for nothing else.
+//! A release turns `Dirty` and `Raw` into `Released`. An acquire changes nothing, as it may as well
+//! stand behind the other barrier. A fence for only some memory, or for less than the workgroup,
+//! turns `Raw` into `Dirty` and has no other effect.
 //!
-//! # Why all may go at once
+//! # Why all redundant barriers may go at once
 //!
 //! A barrier that is redundant by the first rule leaves the state as it was, so the states with and
-//! without it are equal. By the second rule nothing is accessed behind it, so nobody needs it
-//! either.
+//! without it are equal. Behind a barrier that is redundant by the second rule there is no access,
+//! so removing it affects no other barrier.
 //!
-//! # What is accessed
+//! # Which accesses count
 //!
-//! Private memory and constants are nobody else's business. A call accesses what its attributes
-//! say, and everything if they say nothing. Votes and shuffles access nothing.
+//! Accesses of private memory and constants do not count. A call accesses what its attributes say,
+//! and everything if they say nothing. Votes and shuffles access nothing.
 //!
 //! The states are the greatest solution of the equations, found by iteration in reverse post-order.
 //! O(instructions), times the depth of loops and the height of the states.
@@ -76,7 +82,7 @@ use crate::{
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct RemoveRedundantBarriers {
-    /// Whether aligned barriers are taken to be executed by all threads together.
+    /// Whether to assume that all threads execute aligned barriers together.
     pub assumes_aligned: bool,
 }
 
@@ -112,7 +118,7 @@ impl Pass for RemoveRedundantBarriers {
     }
 }
 
-/// What a way to a place looks like. See the [module documentation](self).
+/// The state of a path at a place. See the [module documentation](self).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
     Dirty,
@@ -131,16 +137,16 @@ impl State {
     }
 }
 
-/// What an instruction is to other threads.
+/// What an instruction means for other threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Event {
-    /// It accesses memory that they can access, or may.
+    /// It accesses, or may access, memory that other threads can access.
     Access,
-    /// It releases what was accessed to all of the workgroup.
+    /// It releases all accesses to the whole workgroup.
     Release,
-    /// A fence of less than all memory, or less than the workgroup.
+    /// A fence for only some memory, or for less than the workgroup.
     Fence,
-    /// All threads of the workgroup meet; whether that orders memory.
+    /// All threads of the workgroup meet; true if that orders memory.
     Barrier(bool),
 }
 
@@ -192,7 +198,7 @@ fn search(db: &Database, function: FunctionInput, assumes_aligned: bool) -> Vec<
 }
 
 /// Whether all threads of a workgroup execute the same barriers of a kernel together, as far as
-/// they come.
+/// they reach them.
 fn all_meet(db: &Database, function: FunctionInput, code: &Code<'_>) -> bool {
     code.flow.order().iter().all(|&block| {
         let mut has_barrier = false;
@@ -213,7 +219,7 @@ fn all_meet(db: &Database, function: FunctionInput, code: &Code<'_>) -> bool {
     })
 }
 
-/// Whether every branch that decides about a block is uniform in the workgroup.
+/// Whether every branch that decides whether a block is executed is uniform in the workgroup.
 fn is_uniform(db: &Database, function: FunctionInput, node: Node) -> bool {
     let (Some(control), Some(postdom), Some(facts)) = (
         queries::control_dependence(db, function),
@@ -227,8 +233,8 @@ fn is_uniform(db: &Database, function: FunctionInput, node: Node) -> bool {
     controllers.iter().all(|&branch| !facts.terminator(branch).intersects(varying))
 }
 
-/// Whether an instruction is a barrier of a whole workgroup, if so whether it is aligned, and
-/// whether it orders memory.
+/// For a barrier of a whole workgroup: whether it is aligned, and whether it orders memory. None
+/// for other instructions.
 fn meeting(code: &Code<'_>, inst: InstId) -> Option<(bool, bool)> {
     let intrinsic = code.intrinsic(inst)?;
     let barrier = intrinsic.info.barrier?;
@@ -239,14 +245,14 @@ fn meeting(code: &Code<'_>, inst: InstId) -> Option<(bool, bool)> {
     let orders = match intrinsic.family {
         Family::Amdgcn => false,
         Family::Nvvm => true,
-        // What else there is may order some memory only.
+        // Other barriers may order only some memory.
         _ => return None,
     };
     (is_plain && is_whole).then_some((barrier.aligned, orders))
 }
 
-/// What an instruction is to other threads, if anything. `meets`: whether all threads come to a
-/// barrier, aligned or not, together.
+/// What an instruction means for other threads, if anything. `meets` says whether all threads
+/// execute a barrier together, given whether it is aligned.
 fn event(
     code: &Code<'_>,
     memory: &Memory<'_>,
@@ -267,7 +273,7 @@ fn event(
                 data.mem().ordering(),
                 Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
             );
-            // Metadata may restrict it to some memory.
+            // Metadata may restrict the fence to some memory.
             let is_whole = code.extras.attachments_of(inst).all(|a| a.kind == kind::DBG);
             match (is_wide && is_whole, releases) {
                 (true, true) => Some(Event::Release),
@@ -301,7 +307,7 @@ fn event(
 }
 
 impl Events {
-    /// Barriers before which the threads have met already.
+    /// Barriers that are redundant by the first rule.
     fn met_before(&self, cfg: &Cfg, dfs: &Dfs) -> Vec<InstId> {
         let start = if self.is_kernel { State::Clean } else { State::Dirty };
         let mut out = vec![State::Clean; cfg.node_count()];
@@ -338,7 +344,7 @@ impl Events {
         redundant
     }
 
-    /// Barriers behind which nothing is accessed.
+    /// Barriers that are redundant by the second rule.
     fn quiet_after(&self, cfg: &Cfg, dfs: &Dfs) -> Vec<InstId> {
         if !self.is_kernel {
             return Vec::new();

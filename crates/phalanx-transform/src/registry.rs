@@ -58,7 +58,7 @@ impl Registry {
         registry.add_with("simplifycfg", |parameters| {
             Ok(Arc::new(SimplifyCfg::with_parameters(parameters)?))
         });
-        // LLVM's variant with MemorySSA finds more; what it may do is the same.
+        // LLVM's MemorySSA variant finds more; both are sound under the same rules.
         registry.add_with("early-cse", |parameters| {
             match parameters.iter().find(|&item| item != ("memssa", None)) {
                 None => Ok(Arc::new(EarlyCse)),
@@ -134,8 +134,8 @@ impl Registry {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The pass that a text such as `dce` or `simplifycfg<no-select>` stands for; none when there
-    /// is no such name.
+    /// The pass that a text such as `dce` or `simplifycfg<no-select>` names; none if the name is
+    /// unknown.
     ///
     /// # Errors
     /// When the pass does not know a parameter.

@@ -1,11 +1,12 @@
-//! What goes when an instruction is executed where it was not before.
+//! Which metadata and attributes must be removed when an instruction is executed where it was not
+//! before.
 //!
-//! Some of what is said at an instruction makes a result poison that is not as it says: nobody
-//! reads it there. The rest is undefined behaviour when the instruction is executed and it does not
-//! hold (`!noundef`, `!invariant.load`, `noundef` of an argument or a result), or says something
-//! about aliases on ways that come to the instruction. It was said of the executions that were
-//! there, so it goes. So does `!amdgpu.uniform`: what was one address for the threads that computed
-//! it need not be one for all that do now.
+//! Some metadata only makes the result poison where it does not hold; it stays, since the result is
+//! not read there. Other metadata must be removed, since it was about the former executions only.
+//! It causes undefined behaviour where it does not hold (`!noundef`, `!invariant.load`, `noundef`
+//! of an argument or a result), or describes aliases on paths that reach the instruction.
+//! `!amdgpu.uniform` is removed as well: an address that was equal for the former threads may
+//! differ among more threads.
 
 use phalanx_ir::{
     Context, InstId, Symbol, Value,
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 
 use crate::{annotate_uniform::UNIFORM, pass::PassError};
 
-/// What makes poison at worst, or means nothing.
+/// Metadata that makes poison at worst, or has no meaning.
 const HARMLESS: [Symbol; 7] = [
     kind::DBG,
     kind::ANNOTATION,
@@ -28,15 +29,15 @@ const HARMLESS: [Symbol; 7] = [
     kind::ALIGN,
 ];
 
-/// Of an argument or a result: what is undefined behaviour where it does not hold.
+/// Attributes of arguments or results that cause undefined behaviour where they do not hold.
 pub(crate) const DEMANDS: [AttrKind; 3] =
     [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
 
-/// Takes from an instruction what was said of the executions that it had, and need not be true of
-/// others.
+/// Removes from an instruction the metadata and attributes that hold for its former executions
+/// only.
 ///
-/// Of a call that is what the call says. What the declaration says stays, so one whose declaration
-/// demands something is not speculatable
+/// For a call, this removes attributes of the call site. Attributes of the declaration stay, so a
+/// call whose declaration demands something is not speculatable
 /// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
 pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     forget(edit, inst, &HARMLESS)?;
@@ -54,7 +55,7 @@ pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<
     Ok(())
 }
 
-/// Attributes without what demands something.
+/// The attributes without those of [`DEMANDS`].
 fn modest(context: &Context, set: AttrSet) -> AttrSet {
     let said = context.attr_set_data(set);
     if !DEMANDS.iter().any(|&demand| said.has(demand)) {
@@ -65,7 +66,7 @@ fn modest(context: &Context, set: AttrSet) -> AttrSet {
     rest.finish(context)
 }
 
-/// Takes all attachments from an instruction, but of some kinds.
+/// Removes all attachments of an instruction, except for some kinds.
 pub(crate) fn forget(
     edit: &mut Transaction<'_>,
     inst: InstId,
@@ -83,7 +84,7 @@ pub(crate) fn forget(
     Ok(())
 }
 
-/// Takes the mark of a uniform branch or address from an instruction.
+/// Removes the mark of a uniform branch or address.
 pub(crate) fn forget_uniform(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     if is_uniform(edit, inst) {
         edit.attach(inst, UNIFORM, None)?;
@@ -91,8 +92,8 @@ pub(crate) fn forget_uniform(edit: &mut Transaction<'_>, inst: InstId) -> Result
     Ok(())
 }
 
-/// Lets a value take the place of an instruction. A mark of a uniform address is of all loads at
-/// it, those that the value gets thereby included: it stays where both have one.
+/// Replaces an instruction by a value. A uniform-address mark counts for all loads at the address,
+/// and the value now serves more loads: the mark stays only if both have it.
 pub(crate) fn replace(
     edit: &mut Transaction<'_>,
     inst: InstId,

@@ -1,8 +1,8 @@
-//! Values with several definitions, after blocks were copied.
+//! SSA repair after blocks were copied.
 //!
-//! A transform that copies blocks leaves definitions of one value in several of them, and elsewhere
-//! uses that read the first. [`repair`] gives each use the definition that reaches it, by phis
-//! where several do.
+//! A transform that copies blocks defines one value in several blocks, while uses elsewhere still
+//! read the first definition. [`repair`] gives each use the definition that reaches it, and inserts
+//! phis where several reach it.
 //!
 //! **Definition.** The definition that reaches the start of a block is that of its immediate
 //! dominator's end, unless the block is in the iterated dominance frontier of the definitions: then
@@ -45,11 +45,11 @@
 //! # }
 //! ```
 //!
-//! Phis are made where somebody asks only, so none is dead. What no definition reaches is
-//! unreachable, or never read: poison.
+//! Phis are created only where a use needs them, so none is dead. A block that no definition
+//! reaches gets poison: it is unreachable, or its value is never read.
 //!
-//! O(blocks) for the dominator tree and its frontiers, once for all values; then the blocks between
-//! definitions and uses.
+//! O(blocks) for the dominator tree and its frontiers, once for all values; then O(blocks between
+//! definitions and uses) for each value.
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use phalanx_ir::{
@@ -64,14 +64,14 @@ use crate::pass::PassError;
 /// A value that is defined in several blocks.
 #[derive(Debug)]
 pub struct Variable {
-    /// What uses read now. Its own block has a definition, too.
+    /// The definition that all uses read now. Its block is in `definitions`, too.
     pub original: InstId,
     /// What the value is at the end of a block.
     pub definitions: Vec<(BlockId, Value)>,
 }
 
-/// Whether a use reads a value behind the block that it is defined in: at the end of this block, or
-/// within it.
+/// The block where a use reads its value, and whether it reads it at the end of that block, as a
+/// phi does. None if the use is in no block.
 fn place(edit: &Transaction<'_>, found: Use) -> Option<(BlockId, bool)> {
     let body = edit.body();
     match body.inst(found.user).opcode {
@@ -80,7 +80,7 @@ fn place(edit: &Transaction<'_>, found: Use) -> Option<(BlockId, bool)> {
     }
 }
 
-/// Whether a value of a block is read in others than the given.
+/// Whether a value is read outside of the given blocks.
 pub(crate) fn is_read_outside(
     edit: &Transaction<'_>,
     inst: InstId,
@@ -148,13 +148,13 @@ struct Reaching<'r> {
     cfg: &'r Cfg,
     dom: &'r DomTree,
     joins: FxHashSet<Node>,
-    /// Definitions of blocks.
+    /// The given definitions, at the ends of blocks.
     at_end: FxHashMap<Node, Value>,
-    /// What is known to reach blocks from above.
+    /// The definitions that reach the starts of blocks, as far as they are known.
     at_start: FxHashMap<Node, Value>,
-    /// Phis that have no values yet.
+    /// Phis without values so far.
     open: Vec<(Node, InstId)>,
-    /// All phis.
+    /// All new phis.
     made: Vec<InstId>,
     ty: Type,
     name: String,
@@ -169,7 +169,7 @@ impl Reaching<'_> {
     }
 
     fn at_start(&mut self, edit: &mut Transaction<'_>, node: Node) -> Result<Value, PassError> {
-        // Blocks on the way up that nothing happens in.
+        // Blocks on the way up that neither define the value nor need a phi.
         let mut passed: Vec<Node> = Vec::new();
         let mut at = node;
         let value = loop {
@@ -198,7 +198,7 @@ impl Reaching<'_> {
         Ok(value)
     }
 
-    /// Gives phis their values, which may make more of them.
+    /// Gives phis their values, which may create more phis.
     fn fill(&mut self, edit: &mut Transaction<'_>) -> Result<(), PassError> {
         while let Some((node, phi)) = self.open.pop() {
             let block = block_of(node);

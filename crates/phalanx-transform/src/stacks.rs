@@ -1,23 +1,24 @@
-//! Whether an edit of the graph keeps the groups of machines that reconverge at post-dominators.
+//! Whether an edit of the graph preserves groups on machines that reconverge at post-dominators.
 //!
 //! ```text
 //!   A: br a, B, T      becomes   A: br (a and b), T', F
 //!   B: br b, T, F
 //! ```
 //!
-//! Under maximal convergence the groups at `T` stay: those of `A` and those of `B` were together
-//! there before. Where sides join at post-dominators, both came to `T` apart, and come together
-//! afterwards.
+//! Under maximal convergence the groups at `T` stay: the threads of `A` and those of `B` were
+//! together there before. Where sides join at post-dominators, they executed `T` separately before
+//! the edit, and execute it together afterwards.
 //!
-//! An edit keeps groups if every convergent operation that is whole before is whole after, and the
-//! other way round, and rounds are mixed after if they were before
-//! ([`phalanx_core::legality::machines`]). For operations that are whole that is enough. Of
-//! those that are not only this much is compared.
+//! An edit preserves groups if each convergent operation is whole after it if and only if it was
+//! whole before, and branches mix rounds after it if and only if they did before
+//! ([`phalanx_core::legality::machines`]). That is enough for operations that are whole. For other
+//! operations nothing more is compared.
 //!
-//! **Facts.** What a branch depends on is known of the function before. In the edited one a branch
-//! is uniform if its condition is a constant, or one of which all branches were uniform.
+//! **Facts.** Divergence is known for the function before the edit. After the edit a branch counts
+//! as uniform if its condition is a constant, or if all former branches on this condition were
+//! uniform.
 //!
-//! Cost: that of [`Machine::whole`](phalanx_core::legality::machines::Machine::whole), twice;
+//! Cost: twice that of [`Machine::whole`](phalanx_core::legality::machines::Machine::whole);
 //! nothing without convergent operations.
 
 use phalanx_analysis::joins;
@@ -34,14 +35,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::Code;
 
-/// What is known of a function before an edit.
+/// Facts about a function before an edit.
 pub(crate) struct Stacks {
-    /// Conditions that threads of a wave agree on at every branch.
+    /// Conditions on which every branch was uniform within a wave.
     uniform: FxHashSet<Value>,
     before: State,
 }
 
-/// Which operations are parted.
+/// Whether rounds are mixed, and which operations are parted.
 #[derive(PartialEq, Eq)]
 struct State {
     mixes: bool,
@@ -49,13 +50,15 @@ struct State {
 }
 
 impl Stacks {
-    /// None if there is nothing to keep, or too much to look at.
+    /// Facts about a function before an edit; none if there is no convergent operation, or too much
+    /// to look at.
     pub(crate) fn before(db: &Database, function: FunctionInput) -> Option<Stacks> {
         let code = Code::of(db, function);
         code.convergent_blocks().next()?;
         let facts = queries::divergence(db, function).as_ref()?;
         let within = varying(Scope::Wave, queries::launch_facts(db, function));
-        // If rounds are mixed elsewhere, what is uniform under maximal convergence need not be so.
+        // If a caller or callee mixes rounds, values that are uniform under maximal convergence may
+        // differ.
         let is_elsewhere = queries::rounds_around(db, function) == Rounds::Elsewhere;
         let is_divergent = |node: Node| is_elsewhere || facts.terminator(node).intersects(within);
         let mut uniform = FxHashSet::default();
@@ -77,7 +80,7 @@ impl Stacks {
         !self.before.mixes && self.before.parted.values().all(|&parted| !parted)
     }
 
-    /// Whether the groups of the operations that are left are what they were.
+    /// Whether the edit preserved the groups of the remaining operations.
     pub(crate) fn are_kept(&self, edit: &Transaction<'_>) -> bool {
         let code = Code::in_edit(edit);
         let is_divergent = |node: Node| {
@@ -92,7 +95,7 @@ impl Stacks {
     }
 }
 
-/// What decides where a block leads.
+/// The condition that decides where a block leads.
 fn condition(code: &Code<'_>, node: Node) -> Option<Value> {
     let block = block_of(node);
     let terminator = code.body.terminator(block)?;

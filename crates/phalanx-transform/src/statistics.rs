@@ -18,17 +18,17 @@ pub struct StepStatistics {
     pub transactions: u64,
     /// New instructions.
     pub inserted: u64,
-    /// Instructions that are gone.
+    /// Erased instructions.
     pub erased: u64,
     /// Instructions with other operands, in another block or of another kind.
     pub changed: u64,
-    /// Blocks that came, less those that went.
+    /// Added blocks minus removed ones.
     pub blocks: i64,
     /// Queries that ran, by name.
     pub ran: BTreeMap<String, u64>,
     /// Queries whose memo was found valid.
     pub validated: u64,
-    /// Answers about divergence that were repaired.
+    /// Divergence results that were updated incrementally.
     pub repaired: u64,
     /// Time on the clock.
     pub time: Duration,
@@ -130,7 +130,7 @@ impl Statistics {
     }
 }
 
-/// The first column to the left, all others to the right.
+/// Aligns the first column to the left, all others to the right.
 fn align(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| rows.iter().filter_map(|r| r.get(at)).map(String::len).max();

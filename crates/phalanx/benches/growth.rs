@@ -1,20 +1,20 @@
 //! How every fact grows with the input, family by family: `cargo bench -p phalanx --bench growth`.
 //!
 //! Each family of generated giants (`phalanx_testing::giants`) is read at one size and at eight
-//! times that size, and every fact is asked of it: in a database that knows nothing, after edits of
-//! an operand, and after a block was split or its halves merged again.
+//! times that size. Every fact is asked of it in a new database, after edits of an operand, and
+//! after a block was split or its halves merged again.
 //!
 //! | column | what is timed |
 //! |---|---|
 //! | cold | every fact once, the best of three databases; nanoseconds per instruction |
 //! | growth | by which factor that grew: 8 is linear |
 //! | operand, split | every fact after such an edit, the median of many; microseconds at the larger size |
-//! | growth | by which factor that grew: 1 where the cost is that of what changed |
+//! | growth | by which factor that grew: 1 if the cost depends on the change only |
 //!
-//! A line in which a fact stands by itself is one that grows faster than it should: by more than 16
-//! times when cold, after an operand by more than 3 times to more than 100 us, after a split by
-//! more than 3 times to more than a millisecond and a fifth of what it takes cold. `--all` prints
-//! every fact. A family without sums of sums has no operand to be edited: 0.
+//! A fact gets a row of its own if it grows faster than it should: by more than 16 times when cold;
+//! after an operand edit, by more than 3 times to more than 100 us; after a split, by more than 3
+//! times to more than a millisecond and a fifth of its cold time. `--all` prints every fact. A
+//! family without sums of sums has no operand to edit: 0.
 //!
 //! Arguments are parts of names of families; `--units=N` is the smaller size.
 #![allow(
@@ -40,7 +40,7 @@ use rustc_hash::FxHashMap;
 
 /// By how much the larger input is larger.
 const STEP: usize = 8;
-/// Edits of a kind; the first ones, with which something comes to be kept, do not count.
+/// Edits of a kind. The first ones do not count: they create retained state.
 const EDITS: usize = 40;
 const FIRST: usize = 10;
 
@@ -79,7 +79,7 @@ fn main() {
     }
 }
 
-/// What each question takes.
+/// The duration of each query.
 type Times = [Duration; FACTS.len()];
 
 /// One function.
@@ -109,7 +109,7 @@ impl Measured {
         let body = session.code(function).body;
         let sums: Vec<InstId> =
             body.all_ids().filter(|inst| body.inst(*inst).opcode.is_binary()).collect();
-        // What the first operand of a sum is made from, where that is a sum in its turn.
+        // An operand of the first operand of a sum, if that is a sum itself.
         let made_from = |inst: &InstId| {
             let made = body.operands(*inst)[0].as_inst()?;
             let value = *body.operands(made).first()?;
@@ -120,7 +120,7 @@ impl Measured {
         let linked: Vec<InstId> =
             sums.iter().copied().filter(|inst| links.contains_key(inst)).collect();
         let instructions = body.id_count();
-        // Every other edit takes back what the one before did.
+        // Every other edit undoes the one before.
         let mut before = None;
         let operand = edits(&mut session, function, &linked, |edit, at| {
             let now = edit.body().operands(at)[0];
@@ -151,7 +151,7 @@ fn ask(session: &Session, function: FunctionId) -> Times {
     times
 }
 
-/// Medians of what each question takes after edits of these instructions, two of each.
+/// Medians of the duration of each query after edits of these instructions, two of each.
 fn edits(
     session: &mut Session,
     function: FunctionId,
@@ -180,7 +180,7 @@ fn edits(
     })
 }
 
-/// What a line says.
+/// A row of the table.
 struct Line {
     /// At the larger size.
     cold: Duration,

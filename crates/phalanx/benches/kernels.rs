@@ -1,26 +1,26 @@
-//! What each stage costs on real kernels, in nanoseconds per instruction:
+//! The cost of each stage on real kernels, in nanoseconds per instruction:
 //! `cargo bench -p phalanx --bench kernels`.
 //!
 //! The inputs are our own kernels, small functions of some 200 instructions, as clang-22 compiles
-//! them for both targets at -O0 and -O2; the shipped `.ll` kernels where it is not installed. Such
-//! functions are all fixed cost: what a stage allocates and looks up before it begins counts for
-//! more than its inner loops, which `pipeline` measures.
+//! them for both targets at -O0 and -O2; if it is not installed, the shipped `.ll` kernels. Fixed
+//! costs dominate in such functions: allocations and look-ups before a stage begins count for more
+//! than its inner loops, which `pipeline` measures.
 //!
 //! | stage | what is timed |
 //! |---|---|
 //! | read | parse and verify |
 //! | graph | every graph fact, through the database, with nothing known before |
 //! | uniformity | LLVM's sources, through the database, graph facts known: lowering, sync dependence, propagation |
-//! | divergence | our own sources, likewise; sync dependence is known in part from the stage before |
-//! | lower, solve | what is in uniformity besides the database; solving makes the sync dependence, as LLVM does |
+//! | divergence | our own sources, likewise; sync dependence is partly known from the stage before |
+//! | lower, solve | the parts of uniformity without the database; solving computes the sync dependence, as LLVM does |
 //! | again | solving with the sync dependence known, as after an edit of instructions |
 //! | rounds | lowering and solving, the mean of many rounds on one function, as LLVM's pass is timed |
 //!
-//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is
-//! installed, in user and system time by its own timers: its parser, and the uniformity pass alone
-//! as the mean of many runs in one pipeline, with `invalidate<uniformity>` between and cycles and
-//! dominators kept. Its timers take part of a microsecond per run. The attribute `optnone`, which
-//! makes its pass manager step over functions, is taken out of what it reads.
+//! For each file and stage the best of several runs counts. If `opt-22` is installed, it is timed
+//! in user and system time by its own timers: its parser, and the uniformity pass as the mean of
+//! many runs in one pipeline, with `invalidate<uniformity>` in between and cycles and dominators
+//! preserved. Its timers take part of a microsecond per run. The attribute `optnone`, which makes
+//! its pass manager skip functions, is removed from its input.
 //!
 //! Arguments are parts of names of files; `--runs=N` says how often each is measured, `--no-opt`
 //! leaves LLVM out.
@@ -270,7 +270,7 @@ fn stage_again(flow: Flow<'_>, table: &ValueTable) -> Divergence {
     solve(flow, table, Rules::Precise)
 }
 
-/// What the database gives to the lowering, made by hand.
+/// Calls `f` with the code that the database passes to the lowering, built by hand.
 fn with_code<R>(
     session: &Session,
     function: FunctionId,

@@ -1,18 +1,19 @@
-//! What questions cost that are asked now and then, after an edit:
+//! The cost of queries that are asked now and then, after an edit:
 //! `cargo bench -p phalanx --bench on_demand`.
 //!
 //! | row | question |
 //! |---|---|
-//! | `divergence` | what these are found from, kept up to date: for comparison |
+//! | `divergence` | the fact that these depend on, updated incrementally: for comparison |
 //! | `variance` | along which dimensions a statement differs, and whether it is executed |
 //! | `is_truly_uniform` | whether a value is equal over inactive lanes |
-//! | `assumed_divergence` | what barriers and stable loads show, if programs are right |
-//! | `explain` | why a value differs: the first question after the edit, and another |
+//! | `assumed_divergence` | divergence under assumptions about barriers and stable loads |
+//! | `explain` | why a value differs: the first query after the edit, and another |
 //!
-//! The function is made of random kernels in a row. Each round edits one operand, asks for
-//! divergence, and is then timed. The first two are answered for single statements and values from
-//! what divergence keeps; the third follows edits, of which `edits` tells more; the last are found
-//! from scratch. `--quick` leaves out the largest size.
+//! The function consists of random kernels in sequence. Each round edits one operand, asks for
+//! divergence, and then times the query. The first two queries answer for single statements and
+//! values from the retained state of divergence. `assumed_divergence` is updated incrementally;
+//! `edits` measures it in detail. The last ones are computed from scratch. `--quick` leaves out the
+//! largest size.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 use std::{
@@ -33,7 +34,7 @@ use phalanx::{
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
-/// Everything that can be.
+/// All assumptions.
 const ASSUMED: Assumptions = Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true };
 
 type Question = (&'static str, fn(&Database, FunctionInput, InstId));
@@ -97,7 +98,7 @@ fn rows(size: usize) {
         let mut timed = |at: usize, ask: &dyn Fn()| {
             let start = Instant::now();
             ask();
-            // The first answers decide whether it is worth keeping something.
+            // The first queries decide whether retaining state pays off.
             if round >= 4 {
                 times[at].push(start.elapsed());
             }

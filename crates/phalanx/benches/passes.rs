@@ -1,4 +1,4 @@
-//! A pipeline that asks again: `cargo bench -p phalanx --bench passes`.
+//! A pipeline that asks for all facts after each pass: `cargo bench -p phalanx --bench passes`.
 //!
 //! Five passes run one after the other over whole modules, each in a session of its own; after each
 //! pass, every fact of every function is asked. The inputs are our kernels as clang-22 compiles
@@ -11,18 +11,18 @@
 //! | cold | every fact of every function, once, of a module just read |
 //! | facts | the same after each of the five passes, in sum |
 //! | passes | what the passes themselves take: facts that they ask for, and edits |
-//! | all again | facts from scratch after each pass, in new databases: what a compiler pays that keeps nothing |
+//! | all again | facts from scratch after each pass, in new databases: the cost for a compiler that retains nothing |
 //! | ratio | facts against cold |
 //! | changed | functions that a pass changed, of all functions that passes looked at |
 //!
-//! Arguments are parts of names of rows; `--runs=N` says how often each is measured,
-//! `--passes=LIST` names other passes or another order (what the first one does to a module costs
-//! nothing, as nothing was asked before), `--by-pass` divides the ratio among the passes, and says
-//! which part of the instructions each of them inserted, erased, moved or altered, which part
-//! stands in functions in which it did so, and how divergence of large functions was found. In a
-//! small function, facts are found from scratch after every change; what they cost goes with the
-//! second part. `--by-fact` says what each question takes of a cold analysis, cold and after each
-//! of the passes.
+//! Arguments are parts of names of rows. `--runs=N` says how often each is measured.
+//! `--passes=LIST` names other passes or another order; changes by the first pass cost nothing,
+//! since nothing was asked before. `--by-pass` divides the ratio among the passes. For each pass it
+//! shows the share of instructions that the pass inserted, erased, moved or altered, the share of
+//! instructions in the functions that it changed, and how divergence of large functions was
+//! computed. In a small function, facts are computed from scratch after every change, so their cost
+//! goes with the second share. `--by-fact` shows the share of each query in a cold analysis, cold
+//! and after each of the passes.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -118,8 +118,8 @@ fn main() {
     }
 }
 
-/// A line for each fact: its part of a cold analysis, and what it takes after each pass as a part
-/// of that.
+/// A row for each fact: its share of a cold analysis, and its cost after each pass as a share of
+/// its cold cost.
 fn print_by_fact(all: &[Row], passes: &[String]) {
     let least = |of: &dyn Fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
     let whole = least(&|row| row.cold).as_secs_f64();
@@ -186,8 +186,8 @@ struct ByPass {
     edited: usize,
     /// Instructions of the functions in which it did.
     in_changed: usize,
-    /// How often divergence of a large function was found from scratch, from scratch and kept, and
-    /// by repair, until now.
+    /// How often divergence of a large function was computed from scratch, from scratch with its
+    /// state retained, and by incremental update, until now.
     ways: [u64; 3],
 }
 
@@ -204,12 +204,11 @@ struct Row {
     by_pass: Vec<ByPass>,
 }
 
-/// What each question takes.
+/// The duration of each query.
 type Times = [Duration; FACTS.len()];
 
-/// Asks every fact of each function in turn: what all take together. What each takes is added to
-/// `times`, where that is wanted: reading the clock takes as long as an answer that is there
-/// already.
+/// Asks every fact of each function in turn, and returns the total duration. The duration of each
+/// query is added to `times`, if requested: reading the clock takes as long as a cached answer.
 fn ask(session: &Session, functions: &[FunctionId], mut times: Option<&mut Times>) -> Duration {
     let db = session.database();
     let start = Instant::now();

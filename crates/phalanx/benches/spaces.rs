@@ -1,4 +1,4 @@
-//! What finding where pointers lead costs from scratch, against LLVM's pass:
+//! The cost of computing where pointers lead from scratch, compared with LLVM's pass:
 //! `cargo bench -p phalanx --bench spaces`.
 //!
 //! | column | what is timed |
@@ -41,7 +41,7 @@ use phalanx_testing::{
     pointers::{Through, pointers},
 };
 
-/// How often each function of a kernel is in what is timed.
+/// How many copies of each function of a kernel are timed.
 const COPIES: usize = 64;
 
 /// How often each is measured.
@@ -139,7 +139,7 @@ fn kernels() -> Vec<(String, String)> {
         .collect()
 }
 
-/// A module with each function so many times, under other names; all call the first ones.
+/// A module with this many copies of each function, under other names; all call the first ones.
 fn copied(text: &str, copies: usize) -> String {
     let mut all = text.to_owned();
     let mut lines = text.lines();

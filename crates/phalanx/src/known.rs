@@ -1,8 +1,8 @@
-//! Facts that are kept while a function is edited.
+//! Facts that a transform can use while it edits a function.
 //!
-//! A transaction has the session for itself, so that nothing can be asked in it. [`Known`] owns
-//! what was known before: a transform asks it about the code that it found, and knows itself what
-//! it has made since.
+//! A transaction borrows the session mutably, so queries are impossible in it. [`Known`] owns the
+//! facts from before the edit. A transform asks it about the code that it found; the transform
+//! itself knows what it has created since.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use phalanx_graph::{Cfg, Cycles, DomTree, PostDomTree};
 use phalanx_ir::{BlockId, Value, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
-/// What was known of a function at one moment. Of values and blocks that it did not have then
-/// nothing is known: their masks hold all sources.
+/// The facts about a function at one moment. Nothing is known of values and blocks that the
+/// function did not have then: their masks contain all sources.
 #[derive(Clone, Debug)]
 pub struct Known {
     divergence: Arc<Divergence>,

@@ -1,8 +1,9 @@
 //! Phalanx: which values, branches and blocks of a GPU kernel are uniform or divergent among its
 //! threads, and why.
 //!
-//! This is the crate that a compiler driver depends on. A [`Session`] holds modules; ask it for
-//! facts, and ask again after a change: only what the change affects is computed again.
+//! This is the crate that a compiler driver depends on. A [`Session`] holds modules. A driver asks
+//! it for facts, changes the code, and asks again: only facts that the change affects are
+//! recomputed.
 //!
 //! ```
 //! use phalanx::prelude::*;
@@ -49,18 +50,18 @@
 //! | ask what may be moved | [`Session::convergence`], [`Session::legality`] |
 //! | ask what is wrong | [`Session::diagnostics`], [`Session::space_conflicts`], [`report::check`] |
 //! | ask what influences what | [`Session::data_flow`], [`Session::affect_map`] |
-//! | say what functions do that are only declared | [`Session::set_extension`] |
-//! | build a function in a module that is there | [`Session::add_function`] |
+//! | state what functions do that are only declared | [`Session::set_extension`] |
+//! | build a function in an existing module | [`Session::add_function`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction); facts for it: [`Session::known`] |
-//! | put a function back as it was | [`Session::replace_function`] |
+//! | restore an earlier version of a function | [`Session::replace_function`] |
 //! | remove a module | [`Session::remove_module`] |
-//! | ask beside edits of other threads | [`Session::try_ask`], [`Session::try_edit`] |
+//! | query while other threads edit | [`Session::try_ask`], [`Session::try_edit`] |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!
-//! The crates below are re-exported whole, for drivers that want a part by itself. Three of them
-//! are features that are on unless a driver says otherwise:
+//! The crates below are re-exported as a whole, for drivers that need only a part. Three of them
+//! are features that are on by default:
 //!
 //! | feature | gives | without it |
 //! |---|---|---|
@@ -90,13 +91,13 @@ pub use read::{Invalid, ReadError, parse_for};
 pub use session::{FunctionId, ModuleId, Session, Verifying};
 pub use view::{DivergenceView, VarianceView};
 
-/// The analyses, and what stands below them in `phalanx-core`: divergence and what follows from it.
+/// The analyses, and the divergence analysis of `phalanx-core` below them.
 pub mod analysis {
     pub use phalanx_analysis::*;
     pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
     pub use phalanx_core::{affect, control, divergence, legality};
 }
-/// The code of the pages: it compiles.
+/// Compiles the code in the pages of documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../../../docs/explain.md")]

@@ -1,4 +1,4 @@
-//! How a module comes into a session: read for a target, verified, or refused.
+//! Reads a module for a target, and verifies or refuses it.
 
 use std::{fmt, sync::Arc};
 
@@ -33,8 +33,8 @@ pub struct Invalid {
 }
 
 impl ReadError {
-    /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text
-    /// is called.
+    /// The error with its source lines, for a terminal (ANSI colours). `name` is the name of the
+    /// text.
     #[cfg(feature = "report")]
     pub fn render(&self, name: &str, text: &[u8]) -> String {
         let source = SourceText { name, text };
@@ -86,8 +86,8 @@ pub fn parse_for(
     Ok(parsed)
 }
 
-/// Gives a module that was built the triple and the data layout that [`parse_for`] gives one that
-/// is read.
+/// Sets the triple and the data layout of a module that was built, as [`parse_for`] does for a
+/// module that is read.
 pub(crate) fn state_target(module: &mut Module, target: &TargetOverrides) {
     let context = &module.context;
     if let Some(triple) = &target.triple {

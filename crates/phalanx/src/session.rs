@@ -23,8 +23,8 @@ use crate::read::{ReadError, parse_for, state_target, verified};
 
 /// Modules under analysis.
 ///
-/// A clone is another handle on the same modules, for another thread; facts may be asked on all of
-/// them at once. Changing a module waits until all other handles are gone.
+/// A clone is another handle on the same modules, for another thread. All handles can answer
+/// queries at the same time. A change of a module waits until all other handles are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     db: Database,
@@ -35,12 +35,12 @@ pub struct Session {
 /// When the rules of the IR are checked.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Verifying {
-    /// A module that is read, read again or added; and edits where debug assertions are on.
+    /// Modules that are read, read again or added; and edits if debug assertions are on.
     #[default]
     Modules,
     /// The same, and every edit.
     Everything,
-    /// Nothing. Facts about code that breaks rules mean nothing.
+    /// Never. Facts about invalid code are meaningless.
     Nothing,
 }
 
@@ -50,14 +50,14 @@ impl Session {
         Self::default()
     }
 
-    /// A session that records which queries run and which answers are found to be still good: see
+    /// A session that records which queries run and which cached results are reused: see
     /// [`Database::take_log`].
     pub fn with_event_log() -> Self {
         Session { db: Database::with_event_log(), ..Session::default() }
     }
 
-    /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made
-    /// over.
+    /// The types, constants and names of the session; a [`phalanx_ir::builder::ModuleBuilder`]
+    /// needs it.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
@@ -67,8 +67,8 @@ impl Session {
         &self.db
     }
 
-    /// The database below, to add and remove functions and to change headers and globals: what a
-    /// [`phalanx_transform::Manager`] runs on.
+    /// The database below, for adding and removing functions and changing headers and globals. A
+    /// [`phalanx_transform::Manager`] runs on it.
     pub fn database_mut(&mut self) -> &mut Database {
         &mut self.db
     }
@@ -94,9 +94,9 @@ impl Session {
         Ok(self.loaded(module, source_map, target))
     }
 
-    /// As [`Session::read_for`] without the verifier: for text that is known to be good, or meant
-    /// to be looked at anyway. Facts about a module that breaks rules mean nothing, but asking for
-    /// them is safe as far as its control flow is sound.
+    /// As [`Session::read_for`] without the verifier: for text that is known to be valid, or that
+    /// is to be inspected anyway. Facts about an invalid module are meaningless, but asking for
+    /// them is safe as long as its control flow is sound.
     ///
     /// # Errors
     /// The first mistake in the text.
@@ -130,9 +130,9 @@ impl Session {
         Ok(self.db.reload(input, new, source_map))
     }
 
-    /// Adds a module that was built over [`Session::context`], and verifies it. As text that is
-    /// read, it has the driver's triple, if there is one, and the data layout of its target unless
-    /// it states one. O(size).
+    /// Adds a module that was built over [`Session::context`], and verifies it. Like a module that
+    /// is read, it gets the driver's triple, if there is one, and the data layout of its target
+    /// unless it states one. O(size).
     ///
     /// # Errors
     /// All broken rules of the IR.
@@ -173,7 +173,7 @@ impl Session {
         self.module_id(input).expect("it was loaded just now")
     }
 
-    /// Says when the rules of the IR are checked: of this handle, and of its clones from now on.
+    /// Sets when the rules of the IR are checked, for this handle and clones that are made later.
     pub fn set_verifying(&mut self, verifying: Verifying) {
         self.verifying = verifying;
         self.db.set_verifying_edits(match verifying {
@@ -183,19 +183,19 @@ impl Session {
         });
     }
 
-    /// A builder of a module for [`Session::add`]. It leaves verification to that, so that the
-    /// module is verified once: what is checked at each step (operands, their types) is checked,
-    /// what takes a whole function (dominance, phis) is found when the module is added.
+    /// A builder of a module for [`Session::add`]. The module is verified once, when it is added:
+    /// the builder checks operands and types at each step, and leaves rules about whole functions
+    /// (dominance, phis) to [`Session::add`].
     pub fn builder(&self) -> ModuleBuilder {
         let mut builder = ModuleBuilder::new(Arc::clone(&self.context));
         builder.verifying(false);
         builder
     }
 
-    /// Removes a module with all of its functions, and gives their memory back. Their ids name
-    /// nothing from then on. Returns whether the module was there.
+    /// Removes a module with all of its functions, and frees their memory. Their ids become
+    /// invalid. Returns whether the module existed.
     ///
-    /// What stays is an empty place per function, which the functions of later modules get, and one
+    /// What remains is an empty place per function, which functions of later modules reuse, and one
     /// entry in [`Session::context`] for each type, constant and name that was ever used.
     pub fn remove_module(&mut self, module: ModuleId) -> bool {
         let is_there = self.has_module(module);
@@ -205,9 +205,9 @@ impl Session {
         is_there
     }
 
-    /// Adds a function to a module, at the end: see [`Database::add_function`]. It need not have
-    /// its code yet. One without code is made of a header alone, and gets blocks and instructions
-    /// in an edit, by the methods that a builder has.
+    /// Adds a function at the end of a module: see [`Database::add_function`]. The function may be
+    /// a header without code. An edit can then add blocks and instructions, by the methods of a
+    /// builder.
     ///
     /// ```
     /// use phalanx::ir::{BuildError, Function, FunctionHeader, GlobalName, InstBuilder, Type};
@@ -245,12 +245,11 @@ impl Session {
         Ok(self.function_id(function).expect("it was added just now"))
     }
 
-    /// Removes functions from their modules, if nothing refers to them but each other and metadata.
-    /// Their ids name nothing from then on.
+    /// Removes functions from their modules, if only they themselves and metadata refer to them.
+    /// Their ids become invalid.
     ///
-    /// # Errors
-    /// When one was removed already, or something that stays refers to one; nothing is removed
-    /// then.
+    /// When a function was removed already, or something that stays refers to one. Then nothing is
+    /// removed.
     pub fn remove_functions(
         &mut self,
         module: ModuleId,
@@ -306,14 +305,14 @@ impl Session {
         queries::is_kernel(&self.db, self.at(function))
     }
 
-    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all
-    /// rules are satisfied, and taken back otherwise. Facts that are asked afterwards are repaired.
-    /// See [`phalanx_ir::edit`].
+    /// Edits a function in a transaction. If `edit` returns `Ok` and all rules are satisfied, its
+    /// changes are kept; otherwise they are undone. Facts that are asked for afterwards are updated
+    /// incrementally. See [`phalanx_ir::edit`].
     ///
-    /// Waits until all other handles on the session are gone.
+    /// Waits until all other handles on the session are dropped.
     ///
     /// # Errors
-    /// That of `edit`, or of [`Transaction::commit`].
+    /// The error of `edit`, or of [`Transaction::commit`].
     pub fn edit<R, E: From<BuildError>>(
         &mut self,
         function: FunctionId,
@@ -323,10 +322,10 @@ impl Session {
         self.db.edit(function, edit)
     }
 
-    /// Replaces the code, names and attributes of a function. What is equal stays as it is, with
-    /// what is known of it.
+    /// Replaces the code, names and attributes of a function. Parts that are equal stay as they
+    /// are, with their facts.
     ///
-    /// So a commit is taken back: keep the function as it was, and put it back.
+    /// This is how to undo a commit: save the function before, and put it back.
     ///
     /// ```
     /// use phalanx::{ir::BuildError, prelude::*};
@@ -346,8 +345,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// When the id names nothing, the function is called otherwise or has another type, or it
-    /// breaks a rule. Nothing was changed then.
+    /// When the id is invalid, the function has another name or type, or it breaks a rule. Then
+    /// nothing is changed.
     pub fn replace_function(
         &mut self,
         function: FunctionId,
@@ -357,11 +356,10 @@ impl Session {
         self.db.replace_function(function, new)
     }
 
-    /// States how a function is launched, where the module does not say. See
-    /// [`Database::set_launch`].
+    /// States how a function is launched, if the module does not say. See [`Database::set_launch`].
     ///
     /// # Errors
-    /// When the module says something else.
+    /// When the statement contradicts the module.
     pub fn set_launch(
         &mut self,
         function: FunctionId,
@@ -371,15 +369,15 @@ impl Session {
         self.db.set_launch(function, launch)
     }
 
-    /// States that no function of a module but its kernels is entered from outside of it, whatever
-    /// linkage says. Then what is passed to functions is known. See [`Database::set_whole`].
+    /// States that only kernels of a module are entered from outside, whatever linkage says. Then
+    /// all callers of its other functions are known. See [`Database::set_whole`].
     pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
         self.db.set_whole(self.module_there(module), is_whole);
     }
 
     /// States what functions do that a module only declares, besides those that are known by name.
-    /// All that is asked afterwards follows it, transforms included; facts that are kept are found
-    /// anew where such a function is declared.
+    /// All later queries and transforms use it; retained facts are recomputed where such a function
+    /// is declared.
     ///
     /// ```
     /// use phalanx::{prelude::*, target::library::Extension};
@@ -422,16 +420,15 @@ impl Session {
         out
     }
 
-    /// What prints a module and parts of it, and what reports are made with. O(functions and
-    /// globals).
+    /// Prints a module and parts of it; reports are made with it. O(functions and globals).
     pub fn printer(&self, module: ModuleId) -> ModulePrinter<'_> {
         let module = self.module_there(module);
         let functions = module.functions(&self.db).iter().map(|entry| entry.input.view(&self.db));
         ModulePrinter::with_functions(module.shell(&self.db), functions.collect())
     }
 
-    /// The text of one instruction, without indentation; empty where the function has none of this
-    /// number, or has it no more.
+    /// The text of one instruction, without indentation; empty if the function does not have this
+    /// instruction (any more).
     pub fn print_inst(&self, function: FunctionId, inst: InstId) -> String {
         let function = self.at(function);
         let (module, code) = (function.module(&self.db), function.view(&self.db));

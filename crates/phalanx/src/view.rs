@@ -1,4 +1,4 @@
-//! What is known of one function, in terms of its IR.
+//! Facts about one function, in terms of its IR.
 
 use phalanx_analysis::{
     lower::{NotThere, Numbering},
@@ -16,9 +16,9 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 /// Divergence of one function, in terms of its IR.
 ///
-/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask
-/// holds a source that varies within it. All questions are O(1) but where stated. Of what is not in
-/// the function nothing is known, and a mask holds all sources.
+/// A *mask* is the set of sources that something depends on; it is divergent at a scope if the mask
+/// contains a source that varies within the scope. All queries are O(1) unless stated otherwise.
+/// For entities that the function does not have, masks contain all sources.
 #[derive(Copy, Clone, Debug)]
 pub struct DivergenceView<'s> {
     facts: &'s Divergence,
@@ -26,7 +26,7 @@ pub struct DivergenceView<'s> {
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
-    /// What is assumed, if it is looked beyond waves.
+    /// The assumptions, if the view is about scopes beyond a wave.
     assumed: Option<Assumptions>,
     varying: [SourceSet; Scope::ALL.len()],
 }
@@ -85,8 +85,8 @@ impl<'s> DivergenceView<'s> {
         }
     }
 
-    /// Mask of the direction that the terminator of a block takes. Empty for one that is no branch,
-    /// since all go the same way: whatever is returned, or decides between one block and the same.
+    /// Mask of the direction that the terminator of a block takes. Empty for a terminator with only
+    /// one successor or none, since all threads continue alike, whatever the terminator reads.
     pub fn branch_mask(&self, block: BlockId) -> SourceSet {
         let node = flow::node_of(block);
         match self.facts.terminators().get(node.index()) {
@@ -100,9 +100,9 @@ impl<'s> DivergenceView<'s> {
         self.branch_mask(block).intersects(self.varying(scope))
     }
 
-    /// Mask of whether a block is executed: of the branches that it is control dependent on,
-    /// directly or not. The first time after branches have changed it is found again what those
-    /// control; at most near-linear in the blocks.
+    /// Mask of whether a block is executed: of all branches that it is control dependent on,
+    /// directly or indirectly. The first query after branches changed recomputes the blocks that
+    /// they control; at most near-linear in the number of blocks.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
         let control = match self.assumed {
             None => queries::control_divergence(self.db, self.function).as_ref(),
@@ -129,8 +129,8 @@ impl<'s> DivergenceView<'s> {
         self.facts.assumed_divergent_cycles()
     }
 
-    /// Uses that are divergent because threads left a cycle in different iterations, among
-    /// instructions that are no terminators: the value, its user, the sources.
+    /// Uses that are divergent because threads left a cycle in different iterations, except uses by
+    /// terminators: the value, its user, the sources.
     pub fn temporal_uses(&self) -> impl Iterator<Item = (Value, InstId, SourceSet)> + 's {
         let numbering = self.numbering;
         let value = move |value| match numbering.definition(value) {
@@ -154,8 +154,8 @@ impl<'s> DivergenceView<'s> {
 /// The variance of one function within a workgroup, in terms of its IR: subsets of {x, y, z}; see
 /// [`phalanx_analysis::variance`].
 ///
-/// All questions are O(1) but where stated. What is not in the function differs along all
-/// dimensions.
+/// All queries are O(1) unless stated otherwise. Entities that the function does not have differ
+/// along all dimensions.
 #[derive(Copy, Clone, Debug)]
 pub struct VarianceView<'s> {
     facts: Variance<'s>,
@@ -178,8 +178,8 @@ impl<'s> VarianceView<'s> {
         state_of(mask_of(self.facts.divergence, self.numbering, value), self.facts.launch)
     }
 
-    /// Along which dimensions threads differ in what an instruction that is no terminator does:
-    /// what it reads, and whether it is executed. O(operands).
+    /// Along which dimensions threads differ in what an instruction, except a terminator, does: in
+    /// its operands, and in whether it is executed. O(operands).
     pub fn statement(&self, statement: InstId) -> SourceSet {
         match self.numbering.is_below(statement, self.facts.divergence.values().len()) {
             true => queries::statement_variance(self.db, self.function, statement),
@@ -187,8 +187,8 @@ impl<'s> VarianceView<'s> {
         }
     }
 
-    /// Along which dimensions threads differ in where they go at the end of a block; none where
-    /// there is one way only.
+    /// Along which dimensions threads differ in their successor at the end of a block; none if
+    /// there is only one successor.
     pub fn terminator(&self, block: BlockId) -> SourceSet {
         let node = flow::node_of(block);
         match self.has(block) {
@@ -215,7 +215,7 @@ impl<'s> VarianceView<'s> {
     }
 }
 
-/// Whether there is more than one way to go at the end of a block, as far as is known.
+/// Whether a block has more than one successor, as far as is known.
 fn is_branch(cfg: Option<&Cfg>, node: Node) -> bool {
     cfg.is_none_or(|cfg| cfg.is_branch(node))
 }

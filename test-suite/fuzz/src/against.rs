@@ -1,20 +1,21 @@
-//! What `phalanx check --against` says of two versions of a program, held against their execution.
+//! Checks the reports of `phalanx check --against` about two versions of a program against their
+//! execution.
 //!
-//! The second version of a random program is made by a pass of LLVM's, by passes of ours, or by a
-//! deliberate [mistake](Mistake). Both are executed in launches of this crate's own, which have
-//! other geometries, arguments and memory than those of the check. A pair *differs* when in one of
-//! these
+//! The second version of a random program is made by an LLVM pass, by passes of Phalanx, or by a
+//! deliberate [mistake](Mistake). Both are executed in launches of this crate, whose geometries,
+//! arguments and memory differ from those of the check. A pair *differs* when in one of these
+//! launches
 //!
 //! - a set of threads that executed an operation together is gone, and another with a thread in
 //!   common is new, or
 //! - the bytes in memory differ, or
 //! - only the later version races, faults or hangs.
 //!
-//! Each pair that differs has to be reported by an error or a warning. Of those that do not, at
-//! most one in a hundred may be. What is only true on hardware that joins threads at
-//! post-dominators (PHX024) is counted apart.
+//! Each pair that differs has to be reported by an error or a warning. Of the pairs that do not
+//! differ, at most one in a hundred may be reported. Reports that hold only on hardware that
+//! reconverges at post-dominators (PHX024) are counted separately.
 //!
-//! Passes of LLVM's make mistakes when they do not know that a vote is one: [`hidden`].
+//! LLVM passes make mistakes when they do not know that a vote is one: [`hidden`].
 
 pub mod guarded;
 
@@ -74,15 +75,15 @@ pub const OURS: &[&str] = &[
 /// A deliberate mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
-    /// An operation goes to the end of a block that dominates its own.
+    /// An operation moves to the end of a block that dominates its own.
     Hoist,
-    /// An operation goes to the start of a block that its own dominates.
+    /// An operation moves to the start of a block that its own dominates.
     Sink,
-    /// An operation is there once more, in another block.
+    /// An operation is copied to another block.
     Copy,
-    /// A barrier goes.
+    /// A barrier is removed.
     Delete,
-    /// An operation goes some instructions up or down in its block.
+    /// An operation moves some instructions up or down in its block.
     Shift,
 }
 
@@ -166,8 +167,8 @@ const OPERATIONS: &[&str] = &[
     "nvvm.barrier.cta.sync.",
 ];
 
-/// A program whose votes and barriers are functions without secrets, for LLVM: it knows what
-/// intrinsics are, whatever is said of them. See [`shown`].
+/// A program whose votes and barriers are ordinary functions, for LLVM, which would recognise
+/// intrinsics whatever their attributes say. See [`shown`].
 #[must_use]
 pub fn hidden(text: &str) -> String {
     let mut out = String::new();
@@ -188,13 +189,13 @@ pub fn hidden(text: &str) -> String {
     out
 }
 
-/// The same with what they are.
+/// The program with its intrinsics restored.
 #[must_use]
 pub fn shown(text: &str) -> String {
     text.replace("@hidden.", "@llvm.")
 }
 
-/// What passes of LLVM's make of a program; none if they refuse.
+/// The result of LLVM passes on a program; none if they refuse it.
 #[must_use]
 pub fn by_llvm(opt: &Program, text: &str, passes: &str) -> Option<String> {
     let passes = format!("-passes={passes}");
@@ -202,7 +203,7 @@ pub fn by_llvm(opt: &Program, text: &str, passes: &str) -> Option<String> {
     outcome.success().then(|| String::from_utf8_lossy(&outcome.stdout).into_owned())
 }
 
-/// What passes of ours make of it.
+/// The result of Phalanx passes on it.
 #[must_use]
 pub fn by_us(text: &str, passes: &str) -> Option<String> {
     let mut session = Session::new();
@@ -222,7 +223,7 @@ impl Sources for Nothing {
     }
 }
 
-/// What the check says: code, level, message.
+/// The report of the check: code, level, message.
 ///
 /// # Errors
 /// One of the texts cannot be read.
@@ -284,17 +285,17 @@ impl Observer for Both<'_> {
     }
 }
 
-/// Which launches are looked at, by whether the earlier version races in them.
+/// Which launches are compared, by whether the earlier version races in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Launches {
-    /// Those in which it does not: all has to be as before.
+    /// Launches without a race: everything must be as before.
     Ordered,
-    /// Those in which it does: bytes may be any, groups have to be as before.
+    /// Launches with a race: bytes may differ, groups must be as before.
     Racing,
 }
 
-/// How two versions differ in launches of a kernel `@f`; `Some(None)` if they do not, none if no
-/// launch says anything.
+/// How two versions differ in launches of a kernel `@f`; `Some(None)` if they do not differ, none
+/// if no launch can be compared.
 #[must_use]
 pub fn differ(
     before: &str,
@@ -379,13 +380,13 @@ pub struct Tally {
     pub false_alarms: Vec<String>,
     /// Pairs that are only reported for hardware that joins threads at post-dominators.
     pub parted: u64,
-    /// Pairs in which a barrier was moved by mistake, and which only that is said of: the check has
-    /// seen it in a launch, the law in none of its own.
+    /// Pairs in which a barrier was moved by mistake, and which are reported for that only: the
+    /// check has seen it in a launch, but no launch of this crate shows it.
     pub moved: u64,
-    /// Pairs whose groups differ, as is reported, only in launches in which the earlier version
+    /// Pairs whose groups differ, as is reported, but only in launches in which the earlier version
     /// races.
     pub racing: u64,
-    /// Pairs of which no launch says anything.
+    /// Pairs of which no launch can be compared.
     pub unknown: u64,
     /// Pairs in which the check could not execute the kernel.
     pub not_executed: u64,
@@ -410,7 +411,8 @@ impl Tally {
         let others = found.iter().any(|(c, level, _)| *level != "note" && *c != "PHX024");
         self.not_executed += u64::from(found.iter().any(|(code, ..)| *code == "PHX026"));
         if others && difference == Some(None) {
-            // What is reported was executed: it may take more launches to see it.
+            // The check has seen the reported difference in a launch; finding it here may take more
+            // launches.
             difference = differ(before, after, !seed, 100, Launches::Ordered).or(difference);
         }
         let told: Vec<String> = found.iter().map(|(c, _, m)| format!("{c}: {m}")).collect();

@@ -1,10 +1,10 @@
-//! Data flow held against execution: change an argument, and see what changes.
+//! Checks data flow against execution: change an argument, and see what changes.
 //!
-//! A random program runs twice, with one argument different. Where every thread took the same way
-//! both times, whatever else differs was brought there by data flow, through memory and other
-//! threads too: each instruction that gave another value must be reached from the argument.
+//! A random program runs twice, with one argument different. If every thread took the same path
+//! both times, all other differences come from data flow, including memory and other threads. So
+//! each instruction with a different value must be reached from the argument.
 //!
-//! [`pointers`] has programs that write and read memory through generic pointers.
+//! [`pointers`] generates programs that write and read memory through generic pointers.
 
 pub mod pointers;
 
@@ -24,16 +24,16 @@ use std::hash::Hasher as _;
 
 use crate::oracle::{self, random_program, runnable_alone};
 
-/// What was looked at, and what came of it.
+/// What was compared, and the results.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Pairs of launches in which all threads took the same ways.
+    /// Pairs of launches in which all threads took the same paths.
     pub pairs: u64,
     /// Instructions that gave another value, by pair.
     pub changed: u64,
     /// Instructions that are reached from the argument and were executed, by function and argument.
     pub reached: u64,
-    /// Those of them that gave another value in some pair.
+    /// Reached instructions that gave another value in some pair.
     pub reached_and_changed: u64,
     /// What was wrong.
     pub wrong: Vec<String>,
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// What happened in one launch: ways of all threads in all functions, and values of one function.
+/// The record of a launch: paths of all threads in all functions, and values of one function.
 #[derive(Debug, Default)]
 struct Seen {
     function: usize,
@@ -75,7 +75,8 @@ impl Observer for Seen {
     }
 }
 
-/// Runs a random program in pairs of launches, and compares with what is reached over some edges.
+/// Runs a random program in pairs of launches, and compares with the entities that are reached over
+/// some edges.
 #[must_use]
 pub fn check_random(seed: u64, pairs: u32, edges: Edges) -> Tally {
     let (program, kind) = random_program(seed);
@@ -87,7 +88,7 @@ pub fn check_random(seed: u64, pairs: u32, edges: Edges) -> Tally {
     check(&text, (seed, pairs), &reached, &launch).unwrap_or_default()
 }
 
-/// What the argument at a position influences.
+/// The entities that the argument at a position influences.
 type ReachedOf<'a> = &'a dyn Fn(&Session, FunctionId, usize) -> Option<Reached>;
 type LaunchOf<'a> = &'a dyn Fn(&mut SmallRng, &mut Memory) -> Option<Launch>;
 
@@ -95,7 +96,7 @@ fn reached_from(flow: DataFlow<'_>, argument: usize, edges: Edges) -> Reached {
     flow.reached([Entity::Value(Value::new(argument))], edges)
 }
 
-/// Holds the data flow of `@f` against pairs of launches in which its second or third argument
+/// Checks the data flow of `@f` against pairs of launches in which its second or third argument
 /// differs.
 fn check(
     text: &str,

@@ -1,5 +1,5 @@
-//! Who is converged, by the definition: a slow twin of the closed form by which the interpreter
-//! tells.
+//! Which threads are converged, by the definition: a slow twin of the closed form that the
+//! interpreter uses.
 //!
 //! The definitions are those of LLVM's *Convergence And Uniformity* document ("Convergence",
 //! "Maximal Convergence"), for instances of blocks. *Convergence-before* is the transitive closure
@@ -13,14 +13,15 @@
 //!
 //! Instances `X1` and `X2` of one block in different threads are *maximally converged* if and only
 //! if for every cycle around the block with header `H`, every instance of `H` that comes before
-//! `X1` in its thread is convergence-before `X2`, and the other way round, without assuming that
-//! `X1` is converged with `X2`.
+//! `X1` in its thread is convergence-before `X2`, and vice versa, without assuming that `X1` is
+//! converged with `X2`.
 //!
-//! That defines the relation by itself, through an operator that is monotone: the more is
-//! converged, the more is before, and the more is converged. The twin starts with nothing converged
-//! and applies the operator until nothing is new, which is the least solution. No pair is there
-//! that needs itself, as the last condition demands, and no pair is missing that the definition
-//! asks for. Cost: O(n³) with sets as words for each of at most n² rounds; n is at most 128.
+//! This defines the relation in terms of itself, by a monotone operator: if more pairs are
+//! converged, more pairs are convergence-before, and so more pairs are converged. The twin starts
+//! with no converged pair and applies the operator until nothing changes, which gives the least
+//! solution. No pair depends on itself, as the last condition demands, and no pair that the
+//! definition requires is missing. Cost: O(n³) with sets as words for each of at most n² rounds; n
+//! is at most 128.
 
 use phalanx_graph::{Cycles, Node};
 use phalanx_simt::{Reconvergence, launch::Order};
@@ -42,7 +43,7 @@ pub const LIMIT: usize = Set::BITS as usize;
 pub struct Converged {
     /// First instance of each thread, and the end.
     starts: Vec<usize>,
-    /// With which each instance is converged, itself apart.
+    /// The instances with which each instance is converged, except itself.
     with: Vec<Set>,
 }
 
@@ -143,16 +144,16 @@ impl Converged {
 /// Pairs of instances of one block in different threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// Those with the same key.
+    /// Pairs with the same key.
     pub converged: usize,
-    /// Those without.
+    /// Pairs with different keys.
     pub apart: usize,
-    /// Those on which the definition and the keys differ.
+    /// Pairs on which the definition and the keys differ.
     pub different: usize,
 }
 
 impl Pairs {
-    /// What the definition says under these cycles, beside the keys of an execution.
+    /// Compares the definition under these cycles with the keys of an execution.
     ///
     /// # Panics
     /// A key is of two blocks, or twice in a thread, which no relation between threads allows.
@@ -186,8 +187,8 @@ impl Pairs {
     }
 }
 
-/// The interpreter converges threads of the program that the bytes stand for as the definition
-/// says, under its hierarchies of cycles.
+/// The interpreter converges threads of the program that the bytes encode according to the
+/// definition, under its hierarchies of cycles.
 ///
 /// # Panics
 /// It does not.

@@ -1,23 +1,22 @@
-//! Random transactions on random functions: what an edit leaves behind, and what its facts are
-//! afterwards.
+//! Random transactions on random functions: checks the edited code, and its facts after the edit.
 //!
 //! After each commit
-//! - the text of the module reads back, satisfies the verifier and is printed as it was;
-//! - def-use lists are those made from scratch, and the number of edges into each block is what the
-//!   successors say;
-//! - every fact is the one that a new database finds for the same function.
+//! - the text of the module parses, satisfies the verifier and prints the same again;
+//! - def-use lists equal those built from scratch, and the number of edges into each block agrees
+//!   with the successors;
+//! - every fact equals that of a new database for the same function.
 //!
-//! After a transaction that is taken back, because it was aborted or its commit was refused,
-//! everything is as it was.
+//! After a transaction that is undone, because it was aborted or its commit was refused, everything
+//! is as it was.
 //!
 //! | what is edited | where |
 //! |---|---|
-//! | operands, opcodes, predicates, flags; instructions that come, go, move, replace others, are copied | `instructions` |
-//! | attachments, alignments, attributes and callees of calls, bundles, phi inputs, calls that come to unwind | `seldom` |
+//! | operands, opcodes, predicates, flags; instructions that are added, removed, moved, replaced, copied | `instructions` |
+//! | attachments, alignments, attributes and callees of calls, bundles, phi inputs, calls that become invokes | `seldom` |
 //! | blocks and edges: splits, merges, other targets, other terminators, copies of regions | `flow` |
-//! | headers, variables, launches, functions that come and go, text that is read again, as it is or as it was | `around` |
+//! | headers, variables, launches, functions that are added and removed, text that is read again, unchanged or in an earlier version | `around` |
 //!
-//! In [company](run_in_company) other threads ask meanwhile, and are stopped by the next edit.
+//! In [`run_in_company`] other threads ask queries meanwhile, and the next edit cancels them.
 
 use std::{fmt, thread::JoinHandle};
 
@@ -48,41 +47,41 @@ use facts::{ask, ask_elsewhere, ask_some, check};
 pub(crate) use instructions::{Graph, instructions};
 use seldom::with_seldom;
 
-/// Functions that kernels call, if they are there: some return something, some write what they are
-/// given a pointer to.
+/// Functions that kernels call, if they exist: some return something, some write through pointers
+/// that they are passed.
 const CALLED: [&str; 6] = ["h0", "h1", "next", "o.some", "o.bump", "o.nested"];
 
 /// How many transactions a function goes through.
 pub const ROUNDS: usize = 24;
 
-/// What transactions became of.
+/// Results of the transactions.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Edits that were done, in transactions that were kept.
     pub edits: usize,
     /// Transactions that changed something and were kept.
     pub committed: usize,
-    /// Those of them that changed blocks or edges.
+    /// Transactions that changed blocks or edges.
     pub flow: usize,
-    /// Edits of what is around the code, as [`What::ALL`] orders them.
+    /// Edits outside of function bodies, in the order of [`What::ALL`].
     pub around: [usize; What::ALL.len()],
-    /// Threads that were stopped while they asked.
+    /// Queries of other threads that an edit cancelled.
     pub stopped: usize,
-    /// Those that the commit refused.
+    /// Transactions that the commit refused.
     pub refused: usize,
-    /// Those that were aborted.
+    /// Transactions that were aborted.
     pub aborted: usize,
-    /// How the facts about memory of large functions were found.
+    /// How the facts about memory of large functions were computed.
     pub memory: queries::MemoryRepairs,
-    /// How the accesses of large functions were found.
+    /// How the accesses of large functions were computed.
     pub accesses: queries::Ways,
-    /// Answers under assumptions that were repaired, of all large functions.
+    /// Results under assumptions that were updated incrementally, of all large functions.
     pub assumed: u64,
-    /// How the divergence of large functions was found.
+    /// How the divergence of large functions was computed.
     pub divergence: queries::Repairs,
-    /// How results in summaries of large functions were found.
+    /// How results in summaries of large functions were computed.
     pub summaries: queries::Repairs,
-    /// How answers were found that large functions keep.
+    /// How results were computed for which large functions retain state.
     pub answers: queries::KeptAnswers,
 }
 
@@ -146,15 +145,15 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The function that the bytes stand for goes through the transactions that they stand for.
+/// Edits the function that the bytes encode by the transactions that they encode.
 pub fn edits(data: &[u8]) {
     let mut choices = Entropy::new(data);
     let blocks = if choices.random_bool(0.5) { 12 } else { 70 };
     run(&mut choices, blocks);
 }
 
-/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small
-/// one calls, or functions in recursion.
+/// Edits a random function: usually a small one; otherwise one that is large enough for incremental
+/// updates, large ones that a small one calls, or recursive functions.
 pub fn run_random(seed: u64) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
     match seed % 8 {
@@ -166,7 +165,7 @@ pub fn run_random(seed: u64) -> Tally {
     }
 }
 
-/// As [`run_random`], while other threads ask.
+/// As [`run_random`], while other threads ask queries.
 pub fn run_in_company(seed: u64) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let blocks = [12, 50, 250][(seed % 3) as usize];
@@ -206,13 +205,13 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     run_on(rng, &text, (0.9, names), false)
 }
 
-/// Asks a large function again and again, between edits of what is around it for the most part;
-/// nothing is compared. How many edits there were.
+/// Queries a large function repeatedly, mostly between edits outside of its body, without comparing
+/// results. Returns the number of edits.
 ///
-/// An answer that is found in another way than before may read less than it did, and salsa finds in
-/// debug builds whether it is misled by that: it panics where an answer comes out equal though
-/// something had changed later that was read for the one before. That takes something around the
-/// function that changes twice, and is read the first time only.
+/// A result that is computed by another method than before may read fewer inputs. In debug builds
+/// salsa detects when that misleads it: it panics if a result comes out equal although an input of
+/// the previous result had changed later. This happens if something outside of the function changes
+/// twice and is read the first time only.
 pub fn run_around(seed: u64) -> usize {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let text = match seed % 2 {
@@ -246,7 +245,7 @@ pub fn run_around(seed: u64) -> usize {
 /// Edits the functions of a module, or the one with a name, in so many transactions.
 ///
 /// # Panics
-/// If the module cannot be read; and as all here, if anything is not as it should be.
+/// If the module cannot be read, or any check fails.
 pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let mut session = Session::new();
@@ -261,8 +260,8 @@ pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> 
     run_in(rng, (session, module), (first, defined, 1.0), (rounds, false))
 }
 
-/// Edits the kernel of a module, and with this probability one of these that it calls; perhaps
-/// while others ask.
+/// Edits the kernel of a module, or with this probability one of the functions that it calls;
+/// perhaps while other threads ask queries.
 fn run_on(
     rng: &mut dyn RngCore,
     text: &str,
@@ -276,7 +275,7 @@ fn run_on(
     run_in(rng, (session, module), ("f".to_owned(), called, share), (ROUNDS, in_company))
 }
 
-/// Edits a function, and with this probability one of some others.
+/// Edits a function, or with this probability one of some others.
 fn run_in(
     rng: &mut dyn RngCore,
     (mut session, module): (Session, ModuleId),
@@ -298,14 +297,15 @@ fn run_in(
                 false => ask_some(&session, found(&session), rng),
             }
         }
-        // What a function does matters to those who call it, and what it passes to those it calls.
+        // Facts of a function depend on its callees, and facts about its arguments on its callers.
         let other = match rng.random_bool(share) {
             true => called.choose(rng).and_then(|name| function(&session, name)),
             false => None,
         };
         let edited = other.unwrap_or_else(|| found(&session));
         let is_kept = edit_once(rng, &mut session, (edited, &around.callees), &mut tally);
-        // An edit stops whoever still asks: it waits until nobody else has the database.
+        // An edit cancels pending queries of other handles: it waits until no other handle is
+        // alive.
         for other in std::mem::take(&mut others) {
             let was_stopped = other.join().expect("nothing else happens to whoever asks");
             tally.stopped += usize::from(was_stopped);
@@ -313,12 +313,12 @@ fn run_in(
         match is_kept {
             true if in_company && rng.random_bool(0.6) => {
                 others = ask_elsewhere(&session, edited, rng);
-                // Who asks at the same time is told the same.
+                // Queries that run at the same time must give the same results.
                 if rng.random_bool(0.3) {
                     check(&session, module, edited);
                 }
             }
-            // What is asked later is followed over several edits.
+            // A query that is asked later must take several edits into account.
             true if rng.random_bool(0.25) => ask_some(&session, edited, rng),
             _ => check(&session, module, edited),
         }
@@ -339,7 +339,8 @@ fn run_in(
     tally
 }
 
-/// One transaction; whether it was kept. One that was not leaves nothing behind.
+/// Makes one transaction; returns whether it was kept. A transaction that is not kept must change
+/// nothing.
 fn edit_once(
     rng: &mut dyn RngCore,
     session: &mut Session,
@@ -348,7 +349,7 @@ fn edit_once(
 ) -> bool {
     let before = session.code(function).to_function();
     let keep = rng.random_bool(0.9);
-    // Most drivers ask for the lists; some do not.
+    // Most drivers use the def-use lists; some do not.
     if rng.random_bool(0.7) {
         session.code(function).body.is_used(Value::arg(0));
     }
@@ -356,7 +357,7 @@ fn edit_once(
     let mut is_changed = false;
     let mut edits = 0;
     let done = session.edit(function, |edit| {
-        // Random edits are wrong now and then; the commit is to find out, in every build.
+        // Random edits are sometimes invalid; the commit must detect that, in every build.
         edit.verifying(true);
         let graph = Graph::new(edit.flow());
         for _ in 0..rng.random_range(1..4) {
@@ -364,7 +365,7 @@ fn edit_once(
                 true => instructions(edit, &graph, rng),
                 false => seldom::instructions(edit, &graph, callees, rng),
             };
-            // Refused operations have changed nothing; the rest goes on.
+            // Refused operations have changed nothing; the other operations continue.
             edits += usize::from(done.is_ok());
         }
         if rng.random_bool(0.4) {

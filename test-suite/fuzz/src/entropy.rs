@@ -2,7 +2,7 @@
 
 use rand::{RngCore, SeedableRng as _, rngs::SmallRng};
 
-/// Gives the bytes of an input, then bits that depend on all of them, without end.
+/// Yields the bytes of an input, and after them endless bits that depend on all of the bytes.
 ///
 /// A generator that draws from it makes every choice where the fuzzer can change it, and still ends
 /// on short inputs.
@@ -13,7 +13,7 @@ pub struct Entropy<'a> {
 }
 
 impl<'a> Entropy<'a> {
-    /// The choices that an input stands for.
+    /// The choices that an input encodes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Entropy { rest: bytes, after: SmallRng::seed_from_u64(fxhash::hash64(bytes)) }

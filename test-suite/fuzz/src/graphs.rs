@@ -1,11 +1,11 @@
-//! Facts about graphs against their slow twins.
+//! Compares facts about graphs with their slow twins.
 
 use phalanx_graph::{Cfg, Node, testing::checks};
 
 /// Larger graphs make the twins slow without finding more.
 const NODES: usize = 20;
 
-/// All facts about the graph that the bytes stand for equal those of the slow twins.
+/// Checks that all facts about the graph that the bytes encode equal those of the slow twins.
 pub fn graphs(data: &[u8]) {
     let Some(cfg) = graph(data) else { return };
     checks::all(&cfg, fxhash::hash64(data));

@@ -1,17 +1,16 @@
-//! What is said about barriers held against execution: a kernel without a finding about them does
-//! not hang.
+//! Checks findings about barriers against execution: a kernel without such a finding does not hang.
 //!
-//! Random programs get barriers in a few blocks and run. Where nothing is found in any function of
-//! the program, no launch may hang. Of programs in which something is found it is counted how often
-//! a launch did: how tight the rules are.
+//! Random programs get barriers in a few blocks and run. If no function of the program has a
+//! finding, no launch may hang. For programs with a finding, it is counted how many of them hang in
+//! a launch: this measures how precise the rules are.
 //!
-//! Where two threads are named that decide a branch differently, they are watched.
+//! If a finding names two threads that decide a branch differently, these threads are watched.
 //!
-//! In some programs barriers have numbers that depend on the thread's index, or on what the program
-//! computes. Where two threads are named that come to one barrier with different numbers, they are
-//! watched, too.
+//! In some programs barriers have numbers that depend on the thread's index, or on computed values.
+//! If a finding names two threads that come to one barrier with different numbers, these threads
+//! are watched, too.
 //!
-//! [`Ignored`] leaves out findings: a check that is wrong, which has to be seen.
+//! [`Ignored`] drops findings: a deliberately wrong check, which the test has to detect.
 
 use std::{
     collections::BTreeSet,
@@ -34,26 +33,25 @@ use crate::oracle::{self, Kind, random_program, runnable, runnable_alone};
 pub struct Tally {
     /// Programs with barriers.
     pub programs: u64,
-    /// Those in which nothing is found.
+    /// Programs without a finding.
     pub silent: u64,
     /// Launches of them in which barriers were passed.
     pub passed: u64,
-    /// Those in which a barrier is found to be executed after some threads have returned, and
-    /// nothing else.
+    /// Programs whose only finding is that a barrier is executed after some threads have returned.
     pub exits: u64,
-    /// Those with a finding.
+    /// Programs with a finding.
     pub found: u64,
-    /// Those with a finding that were seen to hang.
+    /// Programs with a finding that were seen to hang.
     pub hung: u64,
-    /// Pairs of threads that were named, and went different ways in a launch.
+    /// Pairs of threads that were named, and took different edges in a launch.
     pub witnesses: u64,
     /// Findings about numbers of barriers.
     pub numbers: u64,
-    /// Pairs of threads that were named with the numbers that they come with, and came with these
-    /// in a launch.
+    /// Pairs of threads that were named with different barrier numbers, and used these numbers in a
+    /// launch.
     pub differing: u64,
-    /// Programs without a finding that hung, and those in which two threads that were named went
-    /// one way.
+    /// Programs without a finding that hung, and programs in which two named threads took the same
+    /// edge.
     pub wrong: Vec<String>,
 }
 
@@ -88,12 +86,12 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Which findings are left out: none, for what is claimed.
+/// Which findings are ignored: none for the real check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ignored {
     /// None.
     Nothing,
-    /// Those of a rule.
+    /// The findings of a rule.
     Of(Rule),
 }
 
@@ -191,7 +189,7 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
         for Numbers { evaluated, seen, .. } in &watch.numbers {
             let has = |at: usize| seen[at].contains(&evaluated.values[at]);
             tally.differing += u64::from(has(0) && has(1));
-            // Who hangs may not come so far.
+            // If a launch hangs, threads may not reach the branch.
             let is_wrong = |at: usize| !seen[at].is_empty() && !has(at);
             if outcome.is_ok() && (is_wrong(0) || is_wrong(1)) {
                 tally.wrong.push(text.to_owned());
@@ -226,8 +224,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     Some(tally)
 }
 
-/// Whether a barrier is said to wait for threads that do not come, and how often a launch hung and
-/// how often it ended. None if the text is refused.
+/// Whether a barrier is reported to wait for threads that do not come, and how many launches hung
+/// and how many ended. None if the text is refused.
 #[must_use]
 pub fn waits_for_too_many(text: &str, rng: &mut SmallRng) -> Option<(bool, [u32; 2])> {
     let mut session = Session::new();
@@ -256,7 +254,7 @@ pub fn waits_for_too_many(text: &str, rng: &mut SmallRng) -> Option<(bool, [u32;
     Some((is_few, outcomes))
 }
 
-/// Two threads that are said to decide a branch differently, and where they went.
+/// Two threads that are claimed to decide a branch differently, and the edges that they took.
 struct Pair {
     function: usize,
     branch: InstId,
@@ -264,7 +262,8 @@ struct Pair {
     ways: [BTreeSet<BlockId>; 2],
 }
 
-/// Two threads that are said to come to a barrier with different numbers, and with what they came.
+/// Two threads that are claimed to come to a barrier with different numbers, and the numbers that
+/// they used.
 struct Numbers {
     function: usize,
     barrier: InstId,
@@ -318,7 +317,7 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
         Kind::Amdgcn => "@llvm.amdgcn.s.barrier(",
         Kind::Nvptx => "@llvm.nvvm.barrier.cta.sync.aligned.all(",
     };
-    // Few, so that there are programs in which all is well.
+    // Few barriers, so that some programs are correct.
     let rarity = rng.random_range(4..16u32);
     let mut out = String::new();
     let mut is_in_program = false;
@@ -331,11 +330,11 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
             continue;
         }
         if is_in_program && ["br", "ret", "switch"].contains(&word) && rng.random_ratio(1, rarity) {
-            // Whoever waits at one barrier is not met at another.
+            // A thread that waits at one barrier does not arrive at another.
             let number = match kind {
                 Kind::Amdgcn => String::new(),
                 Kind::Nvptx if rng.random_ratio(1, 8) => {
-                    // One that depends on the thread, or seems to.
+                    // A number that depends on the thread, or seems to.
                     let name = format!("%number{}", out.len());
                     number_of_thread(&name, rng, &mut out);
                     format!("i32 {name}")
@@ -343,7 +342,8 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
                 Kind::Nvptx => format!("i32 {}", out.len() % 3),
             };
             let is_computed = number.contains('%');
-            // In every other one the text of assembly says it, whatever attributes do.
+            // In every other program, inline assembly states the barrier instead of an intrinsic,
+            // whatever attributes say.
             let _ = match (rng.random_ratio(1, 2), kind) {
                 (false, _) => writeln!(out, "  call void {name}{number})"),
                 (true, Kind::Amdgcn) => writeln!(
@@ -393,7 +393,7 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
     out
 }
 
-/// The number of a barrier as a function of the thread's index, which may be one for all.
+/// A barrier number as a function of the thread's index, which may be constant.
 fn number_of_thread(name: &str, rng: &mut SmallRng, out: &mut String) {
     let _ = writeln!(out, "  {name}.0 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()");
     let _ = writeln!(out, "  {name}.1 = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()");
@@ -408,7 +408,7 @@ fn number_of_thread(name: &str, rng: &mut SmallRng, out: &mut String) {
     let _ = writeln!(out, "  {name} = {text}");
 }
 
-/// A condition that depends on nothing but the thread's index: one that can be evaluated.
+/// A condition that depends only on the thread's index, so that the check can evaluate it.
 fn condition_of_thread(name: &str, kind: Kind, rng: &mut SmallRng, out: &mut String) {
     let register = match kind {
         Kind::Amdgcn => "llvm.amdgcn.workitem.id.x",

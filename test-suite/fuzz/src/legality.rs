@@ -1,10 +1,9 @@
-//! Legality of motions held against execution: who is together, block by block.
+//! Checks the legality of motions against execution: which threads execute each block together.
 //!
-//! A random program runs; of every block it is seen which threads executed it together, and by
-//! which edge each came. Then for every pair of blocks that are said to be executed by the same
-//! sets, and for every block that is said to be entered by one edge, it is seen whether that was so
-//! at a scope. Of what is refused it is counted how often a group really differed: how tight the
-//! rules are.
+//! A random program runs. For every block it is recorded which threads executed it together, and by
+//! which edge each came. Then all claims are checked at each scope: pairs of blocks that the same
+//! sets of threads execute, and blocks that are entered by one edge. For refused motions, it is
+//! counted how often a group really differed: this measures how precise the rules are.
 
 use std::fmt;
 
@@ -25,24 +24,24 @@ use crate::oracle::{self, random_program, runnable_alone};
 /// The scopes that are looked at, in the order of their numbers.
 const SCOPES: [Scope; 2] = [Scope::Wave, Scope::Workgroup];
 
-/// What was looked at, and what came of it.
+/// What was compared, and the results.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Launches that ended well.
     pub launches: u64,
-    /// Pairs of blocks that were said to be executed by the same sets, of those that were executed.
+    /// Executed pairs of blocks that are claimed to be executed by the same sets.
     pub same: u64,
-    /// Groups that were compared for these.
+    /// Groups that were compared for these pairs.
     pub groups: u64,
-    /// Pairs that were refused where one block dominates the other.
+    /// Refused pairs in which one block dominates the other.
     pub other: u64,
-    /// Those of them where a group differed in some launch.
+    /// Refused pairs for which a group differed in some launch.
     pub other_seen: u64,
-    /// Blocks with several predecessors that were said to be entered by one edge.
+    /// Blocks with several predecessors that are claimed to be entered by one edge.
     pub one_edge: u64,
-    /// Such blocks that were refused.
+    /// Refused blocks.
     pub edges: u64,
-    /// Those of them where threads that were together had come by different edges.
+    /// Refused blocks to which threads of one group came by different edges.
     pub edges_seen: u64,
     /// What was wrong.
     pub wrong: Vec<String>,
@@ -82,7 +81,7 @@ impl fmt::Display for Tally {
 #[derive(Debug, Default)]
 struct Walks {
     function: usize,
-    /// By number of the thread: where it belongs at each scope, and its steps.
+    /// By number of the thread: its groups at each scope, and its steps.
     threads: Vec<Walk>,
 }
 
@@ -107,10 +106,10 @@ impl Observer for Walks {
     }
 }
 
-/// A converged execution: where, which one, by whom at a scope.
+/// A converged execution: the block, its key, and the group at a scope.
 type Instance = (BlockId, Key, u32);
 
-/// Who executed each block together: equal numbers are equal sets of threads.
+/// The group that executed each block: equal numbers are equal sets of threads.
 fn groups(walks: &Walks, scope: usize) -> FxHashMap<Instance, u32> {
     let mut groups: FxHashMap<Instance, Vec<u32>> = FxHashMap::default();
     for (thread, walk) in walks.threads.iter().enumerate() {
@@ -129,11 +128,11 @@ fn groups(walks: &Walks, scope: usize) -> FxHashMap<Instance, u32> {
 /// Pairs of blocks, the first dominating the second.
 type Pairs<T> = FxHashMap<(Node, Node), T>;
 
-/// Of each pair that was executed, how many groups were compared, and whether some group executed
-/// the second in other company than the first.
+/// For each pair that was executed: how many groups were compared, and whether some group executed
+/// the second block with other threads than the first.
 fn compare(walks: &Walks, scope: usize, dom: &DomTree, pairs: &mut Pairs<(u64, bool)>) {
     let groups = groups(walks, scope);
-    // What the first member of a group executed last.
+    // The latest executions of the first member of a group.
     let mut first: FxHashMap<(Instance, Node), Key> = FxHashMap::default();
     for walk in &walks.threads {
         let mut last: FxHashMap<Node, (BlockId, Key)> = FxHashMap::default();
@@ -155,7 +154,7 @@ fn compare(walks: &Walks, scope: usize, dom: &DomTree, pairs: &mut Pairs<(u64, b
     }
 }
 
-/// Blocks that threads of one group came to by different edges.
+/// Blocks that threads of one group reached by different edges.
 fn mixed(walks: &Walks, scope: usize) -> FxHashSet<Node> {
     let mut from: FxHashMap<Instance, Option<BlockId>> = FxHashMap::default();
     let mut mixed = FxHashSet::default();
@@ -204,7 +203,7 @@ pub fn check(
         let mut launch = oracle::launch(rng, &mut memory, 8_000)?;
         oracle::as_stated(&mut launch, queries::launch_facts(db, input));
         let mut walks = Walks { function: number, ..Walks::default() };
-        // Whoever is stopped in the middle is missed further on.
+        // A thread that is stopped in the middle is missing in later groups.
         if phalanx_simt::run(&program, "f", &launch, &mut memory, &mut walks).is_err() {
             continue;
         }

@@ -1,14 +1,14 @@
-//! What the fuzz targets check, one function of bytes for each.
+//! The checks of the fuzz targets, one function of bytes for each.
 //!
 //! A target takes any bytes and panics when something is wrong; [`Target::ALL`] names them.
 //! libFuzzer drives them (`cargo xtask fuzz`, targets in `fuzz/`), and `cargo test` replays every
 //! input under `corpus/` and `regressions/`. An input that once failed is kept under
 //! `regressions/<target>/` with a name that says what it was about.
 //!
-//! Bytes mean what is most useful to mutate: text for the reader, edges for graphs, and for random
-//! programs the *choices* of the generator ([`Entropy`]), so that a small change of the input is a
-//! small change of the program. Targets that ask LLVM do nothing but say so where it is not
-//! installed.
+//! Each target interprets bytes in the way that is most useful to mutate: text for the parser,
+//! edges for graphs. For random programs, bytes are the *choices* of the generator ([`Entropy`]),
+//! so that a small change of the input is a small change of the program. Targets that ask LLVM do
+//! nothing if it is not installed, and say so.
 
 pub mod against;
 pub mod data_flow;

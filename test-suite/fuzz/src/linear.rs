@@ -1,11 +1,11 @@
-//! Divergent regions that become straight, held against execution.
+//! Checks `linearize` against execution.
 //!
 //! Random kernels with few convergent operations and without calls go through `linearize` and are
-//! compared as [`transforms`] are. Besides, no block of a region may have a divergent branch
-//! afterwards, and no region may be left.
+//! compared as in [`transforms`]. In addition, no block of a linearized region may have a divergent
+//! branch afterwards, and no region may be left.
 //!
-//! [`Broken`] takes something away from what the pass made: a check that is wrong, which has to be
-//! seen.
+//! [`Broken`] removes parts of the result: a deliberately wrong pass, which the check has to
+//! detect.
 
 use std::{collections::BTreeMap, fmt, fmt::Write as _, sync::Arc};
 
@@ -24,18 +24,18 @@ use crate::{
     transforms,
 };
 
-/// What became of regions.
+/// Results for regions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Functions with a divergent branch.
     pub functions: u64,
-    /// Regions that became straight.
+    /// Regions that were linearized.
     pub regions: u64,
     /// Divergent branches in them.
     pub removed: u64,
     /// Uniform branches in them, and those that stayed.
     pub uniform: [u64; 2],
-    /// Divergent branches that stayed, by reason.
+    /// Divergent branches that were refused, by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// What was compared by execution.
     pub executed: transforms::Tally,
@@ -87,10 +87,10 @@ pub fn survey(session: &Session, function: FunctionId) -> Tally {
     tally
 }
 
-/// Runs the pass on a function: what it found, after a look at what is left.
+/// Runs the pass on a function; returns what it found, after checking the result.
 ///
 /// # Panics
-/// A block of a region has a divergent branch afterwards, or there are regions still.
+/// A block of a region has a divergent branch afterwards, or a region is left.
 #[must_use]
 pub fn straighten(session: &mut Session, function: FunctionId) -> Tally {
     let tally = survey(session, function);
@@ -112,8 +112,8 @@ pub fn straighten(session: &mut Session, function: FunctionId) -> Tally {
     tally
 }
 
-/// A random kernel in which regions can become straight: state is advanced in place, and most of
-/// what communicates is gone.
+/// A random kernel with regions that can be linearized: state is advanced in place, and most
+/// convergent operations are removed.
 #[must_use]
 pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = generate::program_from(rng, ProgramOptions { blocks, ..Default::default() });
@@ -206,11 +206,11 @@ pub fn check_random(seed: u64, blocks: usize, launches: u64) -> Tally {
     check(&Registry::standard(), &text, "linearize", seed, launches)
 }
 
-/// The pass, with the guards taken away again from what is called by a name: what is there for
-/// whoever does not take part is what is there for the others.
+/// The pass, with some guards removed by name: an idle thread then uses the same operand as an
+/// active one.
 #[derive(Copy, Clone, Debug)]
 pub struct Broken {
-    /// How the results of selections that do not select begin.
+    /// Prefix of the names of selections that are removed.
     pub prefix: &'static str,
 }
 

@@ -1,6 +1,6 @@
-//! Claims about loads held against execution.
+//! Checks claims about loads against execution.
 //!
-//! What [`phalanx::analysis::loads`] claims is checked by watching every access of a launch:
+//! Every access of a launch is watched to check the claims of [`phalanx::analysis::loads`]:
 //!
 //! - of a *non-coherent* or *LDU* load: no byte that it reads is written in the whole launch,
 //!   before or after, by any thread;
@@ -9,8 +9,8 @@
 //! - of *scalar* and *LDU* loads: threads of a wave that are converged at the load read one
 //!   address, in launches without a data race that are in lockstep or have no atomic accesses.
 //!
-//! What happens before what is as in [`phalanx_simt::races`]. Launches that fault or run out of
-//! fuel count as far as they went.
+//! *Happens before* is the relation of [`phalanx_simt::races`]. Launches that fault or run out of
+//! fuel count up to that point.
 
 mod programs;
 mod watch;
@@ -58,7 +58,7 @@ impl LoadTally {
 pub fn check(text: &str, seed: u64, launches: u32, omitted: Option<Omitted>) -> Option<LoadTally> {
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
-    // The same text gives the same numbers of instructions.
+    // The same text gives equal instruction ids.
     let context = std::sync::Arc::new(ir::Context::new());
     let module = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let program = Program::new(&module, session.target(module_id)).ok()?;
@@ -83,7 +83,7 @@ pub fn check(text: &str, seed: u64, launches: u32, omitted: Option<Omitted>) -> 
         for buffer in &buffers {
             addresses.push(memory.buffer(buffer).ok()?);
         }
-        // The last two need not be apart.
+        // The last two arguments may be the same buffer.
         if rng.random_bool(0.5) {
             addresses[4] = addresses[3];
         }
@@ -107,7 +107,7 @@ pub fn check(text: &str, seed: u64, launches: u32, omitted: Option<Omitted>) -> 
             seed: rng.random(),
             ..Launch::default()
         };
-        // One that faults or runs out of fuel counts as far as it went.
+        // A launch that faults or runs out of fuel counts up to that point.
         let _ = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch);
         watch.end_run(matches!(launch.order, Order::Lockstep));
     }

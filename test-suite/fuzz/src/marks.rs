@@ -1,15 +1,15 @@
-//! What `annotate-uniform` and `mark-loads` say to AMDGPU's backend, held against execution.
+//! Checks the marks of `annotate-uniform` and `mark-loads` for AMDGPU's backend against execution.
 //!
-//! A mark `!amdgpu.uniform` on a branch says that all threads that execute it together go one way;
-//! on an address, that they load from one place at each load of it. Random kernels are marked and
-//! executed under both models of reconvergence, and every mark is watched:
+//! A mark `!amdgpu.uniform` on a branch states that all threads that execute it together take one
+//! edge. On an address it states that they load from one place at each load of it. Random kernels
+//! are marked and executed under both models of reconvergence, and every mark is watched:
 //!
 //! ```text
 //! br i1 %c, label %a, label %b, !amdgpu.uniform    ; wrong if threads of one group go both ways
 //! ```
 //!
-//! Some kernels call functions, so that what callers pass is part of what is said. Some let threads
-//! leave a loop in different rounds, where the two models differ.
+//! Some kernels call functions, so that marks depend on what callers pass. Some let threads leave a
+//! loop in different rounds, where the two models differ.
 
 use std::fmt;
 
@@ -37,14 +37,14 @@ use crate::{
 /// How many instructions a launch may execute.
 const FUEL: u64 = 8_000;
 
-/// What was watched.
+/// What was watched, and the results.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Marks that were put on branches and on addresses.
     pub marks: u64,
     /// Groups that executed a marked branch, or a load of a marked address.
     pub groups: u64,
-    /// Programs of which a mark does not hold.
+    /// Programs with a mark that does not hold.
     pub wrong: Vec<String>,
 }
 
@@ -64,8 +64,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A random kernel for AMD's GPUs: loops of all kinds, calls, or rounds that a stack of masks
-/// mixes.
+/// A random kernel for AMD GPUs: loops of all kinds, calls, or rounds that a stack of masks mixes.
 #[must_use]
 pub fn random(seed: u64) -> String {
     let rng = &mut SmallRng::seed_from_u64(seed);
@@ -80,9 +79,9 @@ pub fn random(seed: u64) -> String {
     }
 }
 
-/// A loop of which threads go on to `%low` in different rounds, as they decide by their index or
-/// by what all have in common. There is a branch by the number of the round, in the kernel or in a
-/// function that it calls, and a load from a place that depends on it.
+/// A loop from which threads continue to `%low` in different rounds, by their index or by a uniform
+/// value. There is a branch on the number of the round, in the kernel or in a function that it
+/// calls, and a load from an address that depends on it.
 fn mixing(rng: &mut SmallRng) -> String {
     let limit = ["and i32 %x, 3", "and i32 %a1, 3", "lshr i32 %x, 2"].choose(rng).expect("some");
     let number = ["add i32 %i, 0", "add i32 %i, %a0", "and i32 %a1, 7", "xor i32 %i, %x"];
@@ -94,7 +93,7 @@ fn mixing(rng: &mut SmallRng) -> String {
              one:\n  store i32 1, ptr addrspace(1) %own, align 4\n  br label %end\n"
         }
     };
-    // Whether rounds of `%h` are rounds of the loop around as well.
+    // Whether rounds of `%h` are also rounds of the loop around.
     let back = if rng.random() { "%h" } else { "%outer" };
     let first = if back == "%h" { "[ 0, %outer ], [ %n, %end ]" } else { "[ %k, %outer ]" };
     let outer = if back == "%h" { "" } else { "  %k = phi i32 [ 0, %entry ], [ %n, %end ]\n" };
@@ -167,7 +166,7 @@ pub fn check(text: &str, pipeline: &str, seed: u64, models: &[Reconvergence]) ->
             launch.reconvergence = model;
             let mut watch =
                 Watch { module: &marked, marks: &marks, seen: FxHashMap::default(), wrong: None };
-            // What was seen before a fault, or before the fuel was used up, counts as well.
+            // Observations before a fault, or before the fuel was used up, count as well.
             let _ = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch);
             tally.groups += watch.seen.len() as u64;
             if let Some(inst) = watch.wrong {
@@ -193,13 +192,13 @@ fn marks(module: &phalanx::ir::Module) -> Marks {
     marks
 }
 
-/// Who does what at an instruction: by function, instruction, converged execution and wave.
+/// A group at an instruction: function, instruction, converged execution and wave.
 type Group = (usize, InstId, Key, u32);
 
 struct Watch<'a> {
     module: &'a phalanx::ir::Module,
     marks: &'a Marks,
-    /// Where the first thread of the group went, or loaded from.
+    /// The edge that the first thread of the group took, or the address that it loaded from.
     seen: FxHashMap<Group, u128>,
     wrong: Option<InstId>,
 }

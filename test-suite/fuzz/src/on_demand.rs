@@ -1,8 +1,8 @@
-//! What is answered for single values is what the tables of the whole function say.
+//! Compares queries about single values with tables of the whole function.
 //!
-//! True uniformity and variance keep nothing of their own: after an edit they look at what
-//! divergence keeps and at single instructions. Here they are compared with their definitions,
-//! solved for all values at once from the tables of a database in which nothing was edited.
+//! True uniformity and variance retain no state of their own: after an edit they use the retained
+//! state of divergence and look at single instructions. Here they are compared with their
+//! definitions, solved for all values at once from the tables of an unedited database.
 
 use phalanx::{
     analysis::{
@@ -16,10 +16,10 @@ use phalanx::{
     target::SourceSet,
 };
 
-/// Asks a function that was edited, and compares with what a new database knows of it.
+/// Queries an edited function, and compares with a new database.
 ///
 /// # Panics
-/// If an answer is another one.
+/// If an answer differs.
 pub(crate) fn agree(
     (db, edited): (&Database, FunctionInput),
     (cold, fresh): (&Database, FunctionInput),
@@ -72,8 +72,8 @@ pub(crate) fn agree(
             assert_eq!(variance.value(value), state_of(own, launch), "{inst:?}, {opcode:?}");
             let statement = state_of(own | control | read[value.index()], launch);
             let answer = queries::statement_variance(db, edited, inst);
-            // What a function reads of memory that it is given is known with the memory of its
-            // caller alone: without, more is read.
+            // The memory that a function reads through a pointer is only known together with its
+            // caller's memory. Without that, more is read.
             match opcode == Opcode::Call && is_given_memory(cold, fresh, inst) {
                 true => assert!(answer.contains(statement), "{inst:?}: {answer} {statement}"),
                 false => assert_eq!(answer, statement, "{inst:?}, {opcode:?}"),
@@ -82,7 +82,7 @@ pub(crate) fn agree(
     }
 }
 
-/// Whether a function is called that does something through a pointer.
+/// Whether the callee accesses memory through a pointer.
 fn is_given_memory(db: &Database, function: FunctionInput, call: InstId) -> bool {
     let module = function.module(db);
     let callee = function.body(db).const_callee(call);

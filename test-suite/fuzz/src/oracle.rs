@@ -1,10 +1,10 @@
-//! Claims of uniformity held against execution.
+//! Checks claims of uniformity against execution.
 //!
-//! A module is run by the interpreter; for each value, use and branch the oracle notes whether
-//! threads that were converged there, within a wave, a workgroup, a cluster or the grid, ever had
-//! different ones. Whatever was called uniform at a scope and was seen to differ is *unsound*. Runs
-//! that are out of fuel, hang or fault count as far as they went: what converged before is
-//! converged. Poison may be any value, so it differs from nothing.
+//! The interpreter runs a module. For each value, use and branch the oracle records whether threads
+//! that were converged there, within a wave, a workgroup, a cluster or the grid, ever had different
+//! values. A claim of uniformity at a scope is *unsound* if a difference was seen there. Runs that
+//! run out of fuel, hang or fault count up to that point, since earlier convergence does not depend
+//! on later execution. Poison may be any value, so it differs from nothing.
 //!
 //! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold
 //! for each.
@@ -47,23 +47,23 @@ pub(crate) use wrong::{Right, with_code};
 pub struct Tally {
     /// Functions.
     pub functions: u64,
-    /// Those with irreducible cycles.
+    /// Functions with irreducible cycles.
     pub irreducible: u64,
     /// Values.
     pub values: u64,
-    /// Claims "uniform" of a value, use or branch at a scope, of things that were executed.
+    /// Claims "uniform" of a value, use or branch at a scope, for entities that were executed.
     pub claims: u64,
-    /// Claims "uniform" in quads, of things that are divergent in a wave.
+    /// Claims "uniform" in quads, for entities that are divergent in a wave.
     pub of_quads: u64,
     /// Instructions executed.
     pub steps: u64,
-    /// Values that are called divergent in a wave.
+    /// Values that the analysis calls divergent in a wave.
     pub divergent: u64,
-    /// Of these, those seen to differ.
+    /// Divergent values that were seen to differ.
     pub observed: u64,
     /// Values that LLVM 22 calls divergent, by its own rules without fixes.
     pub llvm_divergent: u64,
-    /// Of these, those seen to differ.
+    /// Such values that were seen to differ.
     pub llvm_observed: u64,
     /// Values that LLVM 22 calls uniform and that were seen to differ.
     pub llvm_unsound: u64,
@@ -109,7 +109,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How much to run.
+/// The amount of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Launches per hierarchy.
@@ -148,7 +148,7 @@ pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally>
     check_others(text, name, seed, effort, &|_, _, _| None, &varying)
 }
 
-/// As [`check`], as if these sources did not vary within a scope: a negative control.
+/// As [`check`], but with sources that supposedly do not vary within a scope: a negative control.
 #[must_use]
 pub fn check_scope_without(
     text: &str,
@@ -164,7 +164,7 @@ pub fn check_scope_without(
     check_others(text, name, seed, effort, &|_, _, _| None, &varies)
 }
 
-/// As [`check`], as if all workgroups were as large as is stated: a negative control.
+/// As [`check`], but with all workgroups supposedly of the stated size: a negative control.
 #[must_use]
 pub fn check_as_if_uniform(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
     let varies = |scope: Scope, facts: &LaunchFacts| {
@@ -173,18 +173,18 @@ pub fn check_as_if_uniform(text: &str, name: &str, seed: u64, effort: Effort) ->
     check_others(text, name, seed, effort, &|_, _, _| None, &varies)
 }
 
-/// What an answer is found without.
+/// What a negative control leaves out.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Without {
     /// A rule of the analysis.
     Rule(Omitted),
-    /// Something that loads from private memory depend on.
+    /// A dependency of loads from private memory.
     Read(OmittedRead),
-    /// A part of what shapes say.
+    /// A part of the analysis of shapes.
     Part(OmittedPart),
 }
 
-/// As [`check`], of an answer that was found without one of the rules: a negative control.
+/// As [`check`], for an answer without one of the rules: a negative control.
 #[must_use]
 pub fn check_without(
     text: &str,
@@ -205,7 +205,7 @@ pub fn check_without(
     check_others(text, name, seed, effort, &answer, &varying)
 }
 
-/// As [`check`], of answers that were found with wrong facts about calls: a negative control.
+/// As [`check`], for answers with wrong facts about calls: a negative control.
 #[must_use]
 pub fn check_calls(
     text: &str,
@@ -220,7 +220,7 @@ pub fn check_calls(
     check_others(text, name, seed, effort, &answer, &varying)
 }
 
-/// As [`check`], of answers that were found without a look at tokens: a negative control.
+/// As [`check`], for answers that ignore tokens: a negative control.
 #[must_use]
 pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
     let answer = |session: &Session, function: FunctionId, is_checked: bool| {
@@ -229,7 +229,7 @@ pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -
     check_others(text, name, seed, effort, &answer, &varying)
 }
 
-/// What the solver needs to know of the control flow.
+/// The control flow in the form that the solver needs.
 fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
     Some(Flow {
         cfg: queries::cfg(database, input)?,
@@ -239,11 +239,12 @@ fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
     })
 }
 
-/// Gives other answers for some functions, to see whether they are found wrong; says of each
-/// whether it is the kernel.
+/// Gives other answers for some functions, to see whether they are refuted; the flag says whether
+/// the function is the kernel.
 type Others<'a> = &'a dyn Fn(&Session, FunctionId, bool) -> Option<Divergence>;
 
-/// Without other answers our own are checked; with some, nothing is run if they are as ours.
+/// Without other answers, Phalanx's own are checked. With others, nothing is run if they equal
+/// Phalanx's.
 fn check_others(
     text: &str,
     name: &str,
@@ -255,7 +256,7 @@ fn check_others(
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
     let function = session.function(module_id, name)?;
-    // The same text gives the same numbers of instructions.
+    // The same text gives equal instruction ids.
     let context = std::sync::Arc::new(ir::Context::new());
     let module = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let mut program = Program::new(&module, session.target(module_id)).ok()?;
@@ -308,8 +309,8 @@ fn cluster(rng: &mut SmallRng, grid: [u32; 3], facts: &LaunchFacts) -> [u32; 3] 
     }
 }
 
-/// Extents of the workgroups at the edge of the grid: now and then smaller ones, where a program
-/// allows them.
+/// Extents of the workgroups at the edge of the grid: sometimes smaller ones, if the program allows
+/// them.
 fn partial(rng: &mut SmallRng, launch: &Launch, facts: &LaunchFacts) -> [u32; 3] {
     if facts.uniform_work_group_size || launch.cluster != [1; 3] || rng.random_bool(0.5) {
         return [0; 3];
@@ -317,7 +318,7 @@ fn partial(rng: &mut SmallRng, launch: &Launch, facts: &LaunchFacts) -> [u32; 3]
     launch.block.map(|extent| rng.random_range(0..=extent))
 }
 
-/// Makes a launch one that a program allows.
+/// Adjusts a launch to what a program states.
 pub(crate) fn as_stated(launch: &mut Launch, facts: &LaunchFacts) {
     for (extent, stated) in launch.block.iter_mut().zip(facts.workgroup_size) {
         if let Extent::Exactly(n) = stated {
@@ -375,7 +376,7 @@ pub fn check_random(seed: u64, effort: Effort) -> (Tally, Option<String>) {
     let tally = tally.unwrap_or_else(|| panic!("a generated program is refused:\n{text}"));
     let is_wrong = |program: &AbstractProgram| {
         let text = runnable(program, kind, seed);
-        // More launches, so that a smaller program has the chance to show it.
+        // More launches, since a smaller program may need more of them to show the difference.
         let effort = Effort { launches: 2 * effort.launches, ..effort };
         check(&text, "f", seed, effort).is_some_and(|tally| !tally.unsound.is_empty())
     };
@@ -384,7 +385,7 @@ pub fn check_random(seed: u64, effort: Effort) -> (Tally, Option<String>) {
     (tally, small)
 }
 
-/// No claim about the program that the bytes stand for is refuted by execution.
+/// Checks that execution refutes no claim about the program that the bytes encode.
 pub fn divergence(data: &[u8]) {
     let mut choices = crate::Entropy::new(data);
     let program = generate::program_from(&mut choices, Options::default());

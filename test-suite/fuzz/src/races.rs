@@ -1,4 +1,5 @@
-//! What is said about races in workgroup memory held against execution: an error is seen to race.
+//! Checks findings about races in workgroup memory against execution: every error must be observed
+//! as a race.
 //!
 //! Random kernels store and load elements of an array in workgroup memory, under conditions, in
 //! loops and between barriers. Each is launched with many small arguments, and accesses that race
@@ -8,12 +9,12 @@
 //! if (t < 32) tile[t + 1] = t;  barrier;  for (k = 0; k < n; ++k) { x = tile[t ^ k]; tile[t] = k; }
 //! ```
 //!
-//! | what is found | what has to be seen |
+//! | finding | what must be observed |
 //! |---|---|
-//! | an error about a race | that these two accesses race, in some launch |
-//! | an error about a read of what nobody wrote | that the instruction does that, in some launch |
-//! | an error about an index | nothing: no index leads out of the array, so there is none |
-//! | nothing | nothing: it is counted how many kernels that race have a finding |
+//! | an error about a race | these two accesses race, in some launch |
+//! | an error about a read of unwritten memory | the instruction reads unwritten memory, in some launch |
+//! | an error about an index | there must be none: all indices are inside the array |
+//! | none | nothing; it is counted how many racing kernels have a finding |
 
 use std::{
     collections::BTreeSet,
@@ -40,15 +41,15 @@ use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 pub struct Tally {
     /// Kernels.
     pub kernels: u64,
-    /// Those that were seen to race, and those of them with a finding.
+    /// Kernels that were seen to race, and how many of them have a finding.
     pub racy: u64,
-    /// See above.
+    /// Racing kernels with a finding.
     pub found: u64,
-    /// Those that were not seen to race, and have a warning.
+    /// Kernels that were not seen to race, and have a warning.
     pub suspected: u64,
-    /// Errors, each of which was seen.
+    /// Errors that were observed.
     pub errors: u64,
-    /// Errors that were not.
+    /// Errors that were not observed.
     pub wrong: Vec<String>,
 }
 
@@ -76,7 +77,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What is executed: the kernel that is checked, or another one, which has to be noticed.
+/// The executed kernel: the checked one, or another one, which the test has to detect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Executed {
     /// The kernel.
@@ -89,7 +90,7 @@ pub enum Executed {
 const THREADS: u32 = 96;
 /// Elements of the array.
 const ELEMENTS: u32 = 256;
-/// Stands for a barrier that was left out: one instruction, too.
+/// Replaces a barrier that was left out, by one instruction.
 const LEFT_OUT: &str = "  store i32 3, ptr addrspace(1) %data\n";
 const BARRIER: &str = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
 
@@ -132,7 +133,7 @@ pub fn check_random(seed: u64, executed: Executed) -> Tally {
     tally
 }
 
-/// Watches races, and reads of what nobody wrote.
+/// Watches races, and reads of unwritten memory.
 #[derive(Default)]
 struct Watch {
     races: Races,
@@ -154,7 +155,7 @@ impl Observer for Watch {
     }
 }
 
-/// Pairs of accesses that race in some launch, and reads of what nobody wrote.
+/// Pairs of accesses that race in some launch, and reads of unwritten memory.
 fn seen(text: &str) -> (BTreeSet<[InstId; 2]>, BTreeSet<InstId>) {
     let context = std::sync::Arc::new(phalanx::ir::Context::new());
     let parsed = phalanx::llvm::parse_module(context, text.as_bytes());
@@ -193,7 +194,7 @@ struct Maker {
     next: u32,
     /// The block that is written, for phis.
     block: String,
-    /// Values that are one for all threads: arguments and counters.
+    /// Uniform values: arguments and counters.
     counters: Vec<String>,
     left: u32,
 }
@@ -246,7 +247,7 @@ impl Maker {
         choices[self.rng.random_range(0..choices.len())]
     }
 
-    /// Something that is one for all threads, or differs.
+    /// A uniform or divergent number.
     fn number(&mut self) -> String {
         let small = self.rng.random_range(0..40u32).to_string();
         let counter = self.counters.last().cloned();
@@ -302,7 +303,7 @@ impl Maker {
         }
     }
 
-    /// Statements; barriers only where all threads come.
+    /// Statements; barriers only where all threads execute them.
     fn statements(&mut self, depth: u32, all_come: bool) {
         for _ in 0..self.rng.random_range(2..5) {
             let Some(left) = self.left.checked_sub(1) else { return };

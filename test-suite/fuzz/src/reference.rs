@@ -1,14 +1,13 @@
-//! The interpreter beside an independent model of the same semantics.
+//! Compares the interpreter with an independent model of the same semantics.
 //!
 //! A toy program is written twice: as a kernel that `phalanx-simt` runs, and in the notation of the
-//! model. Both compute the same numbers, so that what each thread computes in each instance of a
-//! block, and which instances are converged, can be compared as text. Where a toy program says
-//! "fresh for each thread" there is a generator of numbers with a state per thread; where it says
-//! "fresh for each group" there is a ballot or the value of the first lane, which depend on who is
-//! in the group.
+//! model. Both compute the same numbers. So the values of each thread in each instance of a block,
+//! and which instances are converged, can be compared as text. An operation "fresh for each thread"
+//! becomes a generator of numbers with a state per thread. An operation "fresh for each group"
+//! becomes a ballot or the value of the first lane, which depend on the group.
 //!
-//! The model is a Python program outside of this project, which `PHALANX_REFERENCE` names the
-//! folder of; `reference.py` drives it by a protocol of lines:
+//! The model is a Python program outside of this project; `PHALANX_REFERENCE` names its folder.
+//! `reference.py` drives it by a protocol of lines:
 //!
 //! ```text
 //! program                  then the program, then `end`
@@ -46,7 +45,7 @@ pub struct Setting {
     pub args: [u32; 2],
     /// How many blocks each thread executes.
     pub fuel: u32,
-    /// Where threads that part are together again.
+    /// The model of reconvergence.
     pub reconvergence: Reconvergence,
 }
 
@@ -152,7 +151,7 @@ fn write_operation(
             writeln!(model, "{v} = bcast me")
         }
         Operation::Uniform => {
-            // Who votes yes depends on the thread, or on the thread and the time.
+            // A thread's vote depends on the thread, or on the thread and the time.
             if value % 3 == 1 {
                 writeln!(llvm, "  %{v}.n = lshr i32 %me, {}", value % 2)?;
                 writeln!(model, "{v}.n = shr me {}", value % 2)?;
@@ -174,7 +173,7 @@ fn write_operation(
             writeln!(model, "{v} = next 0 0")
         }
         Operation::Pure(number, [a, b]) => {
-            // The sum of odd multiples, the number of the function among them, its halves mixed.
+            // A mixed sum of odd multiples, one of them of the function's number.
             let salt = number.wrapping_mul(0xc2b2_ae3d);
             writeln!(llvm, "  %{v}.a = mul i32 {a}, {}", 0x9e37_79b1u32)?;
             writeln!(llvm, "  %{v}.b = mul i32 {b}, {}", 0x85eb_ca77u32)?;
@@ -265,8 +264,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Threads as lines, in them blocks with the number of their class (in the order in which
-    /// reading meets them) and the values computed there.
+    /// Threads as lines of blocks, each block with the number of its class (in order of first
+    /// occurrence) and the values computed there.
     #[must_use]
     pub fn text(&self) -> String {
         let mut classes = FxHashMap::default();

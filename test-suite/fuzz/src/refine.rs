@@ -1,31 +1,33 @@
-//! The refinement law: a pass makes nothing worse.
+//! The refinement law: a pass must not make a program less defined.
 //!
 //! A random kernel with `undef`, poison and freezes ([`programs`]) goes through every pass and
-//! every ordered pair of passes that the registry has. Before and after it is launched alike, as a
-//! *bound*: `undef` and unwritten memory are followed, value by value and byte by byte
-//! ([`phalanx_simt::unknown`]). Where the original ends well,
+//! every ordered pair of passes of the registry. It is launched in the same way before and after,
+//! as a *bound*: `undef` and unwritten memory are tracked, value by value and byte by byte
+//! ([`phalanx_simt::unknown`]). If the original ends well,
 //!
-//! - the result ends well: it branches on nothing and divides by nothing that is poison or `undef`,
-//!   breaks no `noundef` and no assumption, and reads no memory that is not there;
-//! - a byte that was defined is the same byte, one that was `undef` is not poison; one that was
-//!   poison is anything.
+//! - the result must end well: it must not branch on or divide by poison or `undef`, violate a
+//!   `noundef` or an assumption, or read memory that does not exist;
+//! - a defined byte must stay the same; an `undef` byte must not become poison; a poison byte may
+//!   become anything.
 //!
-//! What faults, hangs or does not end by itself may become anything, so those launches are skipped.
+//! If the original faults, hangs or does not end, every result is allowed, so such launches are
+//! skipped.
 //!
-//! Freezing chooses bits, the same on both sides. A pass may choose others (`freeze` of a phi of
-//! `%x` and `undef` is `%x`): where the results differ, the original is launched again with what is
-//! frozen followed too, in several ways where a branch hangs on it. If one of these launches allows
-//! what the result did it is no finding ([`Tally::chosen`]), and if a branch hangs on it and none
-//! of those that were tried does, it is not judged ([`Tally::open_ways`]).
+//! Freezing chooses the same bits on both sides. A pass may choose others (`freeze` of a phi of
+//! `%x` and `undef` is `%x`). So if the results differ, the original is launched again with frozen
+//! values kept unknown; if a branch depends on one, several launches take different edges. If one
+//! of these launches allows the result, it is no finding ([`Tally::chosen`]). If a branch depends
+//! on a frozen value and none of the launches allows the result, it is not judged
+//! ([`Tally::open_ways`]).
 //!
-//! For example `select i1 %c, i1 %p, i1 false` may not become `and i1 %c, %p`, and a branch on
-//! `undef` in an arm that is not taken may not become one before the arm:
+//! For example, `select i1 %c, i1 %p, i1 false` must not become `and i1 %c, %p`, and a branch on
+//! `undef` in an arm that is not taken must not move before the arm:
 //!
 //! ```text
 //! seed 17, simplifycfg,licm, launch 3: thread 2: undefined behaviour: branch on poison
 //! ```
 //!
-//! Texts that are the same are judged once, so the cost is that of the different ones; [`Tally`]
+//! Equal texts are judged once, so the cost depends on the number of different ones; [`Tally`]
 //! counts both.
 
 pub mod broken;
@@ -50,7 +52,7 @@ use crate::{Entropy, transforms::module_of};
 use programs::{AREA, INPUT};
 pub use reduce::reduced;
 
-/// Passes with parameters that go along with those that have names alone.
+/// Passes with parameters, tested in addition to passes by name.
 const VARIANTS: &[&str] = &["simplifycfg<select-uniform;speculate=8>", "loop-unroll<count=2>"];
 
 /// Instructions that all threads together may execute before.
@@ -77,9 +79,9 @@ pub struct Tally {
     pub results: u64,
     /// Pairs of launches, before and after, that were compared.
     pub launches: u64,
-    /// Of these, such that differ only in what freezing chose.
+    /// Pairs that differ only in the choices of freezing.
     pub chosen: u64,
-    /// Of these, such that differ where branches hang on what freezing chose.
+    /// Pairs that differ where branches depend on the choices of freezing.
     pub open_ways: u64,
     /// Bytes that had to stay.
     pub defined: u64,
@@ -124,7 +126,7 @@ pub struct Finding {
     pub pipeline: String,
     /// The seed of the launch.
     pub launch: u64,
-    /// What is worse.
+    /// What got worse.
     pub what: String,
     /// The original.
     pub before: String,
@@ -140,7 +142,7 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
-    /// Whether a byte is worse; else the result does not end well.
+    /// Whether a byte is worse; otherwise the result does not end well.
     #[must_use]
     pub fn is_byte(&self) -> bool {
         self.what.starts_with("byte ")
@@ -151,11 +153,11 @@ impl Finding {
 struct Left {
     bytes: Vec<u8>,
     states: Vec<State>,
-    /// A branch hangs on what is frozen and followed.
+    /// Whether a branch depends on an unknown frozen value.
     has_guesses: bool,
 }
 
-/// Whether a result is allowed by other choices of what freezing gives.
+/// Whether other choices of freezing allow a result.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Allowed {
     Yes,
@@ -178,7 +180,7 @@ fn launch(
     program.follow_undef();
     let mut memory = program.memory(0).map_err(|kind| refuse(kind.to_string()))?;
     let size = INPUT + AREAS * AREA;
-    // Small numbers, so that tests of them go both ways.
+    // Small numbers, so that comparisons have both outcomes.
     let small = [0u32, 1, 2, 3, 5, 7, 8, 31, 32, 40, 255, 0x7fff_ffff, 0x8000_0000, u32::MAX];
     let mut contents: Vec<u8> = Vec::new();
     for _ in 0..INPUT / 4 {
@@ -253,8 +255,7 @@ impl Original {
         Original { text: text.to_owned(), module, launches }
     }
 
-    /// Whether some other choice of what freezing gives allows what a launch of a result left, or
-    /// that it does not end well.
+    /// Whether some other choice of freezing allows the buffer that a result left, or its failure.
     fn allows(&self, seed: u64, after: Option<&Left>) -> Allowed {
         let mut has_guesses = false;
         for ways in 0..12 {
@@ -264,7 +265,7 @@ impl Original {
                 }
                 Ok(before) if !before.has_guesses => return Allowed::No,
                 Ok(_) => has_guesses = true,
-                // For some choice it may do anything, or nobody knows what it does.
+                // For some choice the original may do anything, or its behaviour is unknown.
                 Err(_) => return Allowed::Open,
             }
         }
@@ -279,7 +280,7 @@ impl Original {
         };
         for (seed, before) in &self.launches {
             tally.launches += 1;
-            // What is straight executes more.
+            // Linearized code executes more instructions.
             let (after, what) = match launch(&module, *seed, 20 * FUEL, None) {
                 Ok(after) => {
                     let what = worse(before, &after);
@@ -304,7 +305,7 @@ fn module_from(text: &str) -> Result<Module, String> {
     Ok(module_of(&session, module))
 }
 
-/// What every program goes through.
+/// The passes and launches of the law.
 pub struct Law {
     passes: Vec<(String, Pipeline)>,
     launches: u64,
@@ -370,9 +371,9 @@ impl Law {
                 _ => tally.open += 1,
             }
         }
-        // Texts by what they are, with whether they are worse.
+        // The texts that were judged, and whether each is worse.
         let mut judged: FxHashMap<Arc<str>, bool> = FxHashMap::default();
-        // What passes make of texts.
+        // The results of passes on texts.
         let mut made: FxHashMap<(Arc<str>, usize), Arc<str>> = FxHashMap::default();
         let whole: Arc<str> = printed(text).into();
         judged.insert(Arc::clone(&whole), false);
@@ -414,7 +415,7 @@ impl Law {
         };
         for (first, (name, _)) in self.passes.iter().enumerate() {
             let result = apply(&whole, first);
-            // What is wrong after one pass needs no second one.
+            // If one pass fails, no second one is tried.
             let Some(middle) = judge(&[name], result, &mut tally) else { continue };
             if self.chains.is_some() {
                 continue;
@@ -445,8 +446,7 @@ impl Law {
         self.check(&random(seed), seed)
     }
 
-    /// Whether a program that goes through a pipeline of these passes shows something, in the same
-    /// launches.
+    /// Whether a pipeline of these passes still fails on a program, in the same launches.
     #[must_use]
     pub fn shows(&self, text: &str, pipeline: &str, seed: u64) -> Option<Finding> {
         if module_from(text).is_err() {
@@ -481,7 +481,7 @@ fn printed(text: &str) -> String {
     String::from_utf8_lossy(&session.print(module)).into_owned()
 }
 
-/// What a pipeline makes of a text; none when it stays.
+/// The result of a pipeline on a text; none if it does not change.
 fn transformed(text: &str, pipeline: &Pipeline) -> Result<Option<String>, String> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).map_err(|e| format!("does not read: {e}"))?;
@@ -507,7 +507,7 @@ fn transformed(text: &str, pipeline: &Pipeline) -> Result<Option<String>, String
     }
 }
 
-/// The program that the bytes stand for through a pipeline that they stand for.
+/// Checks the program and the pipeline that the bytes encode.
 ///
 /// # Panics
 /// The result is worse.

@@ -1,10 +1,10 @@
-//! Claims about where pointers lead, held against execution.
+//! Checks claims about where pointers lead against execution.
 //!
-//! Random kernels make pointers of all memories and pass them on: by steps, casts, selections,
+//! Random kernels make pointers to all memories and pass them on: by steps, casts, selections,
 //! phis, structures, vectors and integers, through private memory, through a constant table, and
 //! through functions that select, recur, store and load. Each pointer that a thread computes, and
-//! each operand about which a test has said something, has to lead to one of the memories that
-//! [`MemoryKinds`] claims.
+//! each operand that a test restricts, must point to one of the memories that [`MemoryKinds`]
+//! claims.
 //!
 //! Every pointer stays at the start of an object or inside of it, so each could be accessed.
 
@@ -40,11 +40,11 @@ pub struct Tally {
     pub functions: u64,
     /// Launches that ended.
     pub launches: u64,
-    /// Pointers that were looked at, of which less than everything was claimed.
+    /// Checked pointers with a claim.
     pub claims: u64,
     /// Claims of one memory.
     pub exact: u64,
-    /// Operands of which tests say more than is known of their values.
+    /// Operands for which tests restrict the claim of their value.
     pub refined: u64,
     /// What was claimed and seen to be wrong.
     pub unsound: Vec<String>,
@@ -226,7 +226,7 @@ impl Writer<'_> {
                 self.line(&format!("%p{n} = addrspacecast ptr addrspace(3) %i{n} to ptr"));
             }
             17 => {
-                // Null of another space, which is not accessed: only where it leads is looked at.
+                // Null of another space, which is not accessed: only its claim is checked.
                 let space = [1, 3, 5].choose(self.rng).copied().unwrap_or(3);
                 self.line(&format!("%q{n} = addrspacecast ptr addrspace({space}) null to ptr"));
                 self.line(&format!("%r{n} = select i1 %bit, ptr %q{n}, ptr {a}"));
@@ -256,8 +256,8 @@ impl Writer<'_> {
         self.line(&format!("%p{n} = addrspacecast ptr addrspace({space}) %q{n} to ptr"));
     }
 
-    /// An access through a pointer, of what this thread alone touches; what is read goes to the
-    /// output.
+    /// An access through a pointer, of memory that only this thread accesses; loaded values go to
+    /// the output.
     fn access(&mut self) {
         let (n, a) = (self.name(), self.pointer());
         match self.rng.random_range(0..4u32) {
@@ -519,8 +519,8 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Runs a program and holds against it what is claimed of another one with the same instructions:
-/// of itself, or of one that differs in what some of them read, so that the claims are wrong.
+/// Runs a program and checks the claims about another one with the same instructions: the program
+/// itself, or one that differs in some operands, so that the claims are wrong.
 ///
 /// # Panics
 /// When the program is none.
@@ -593,7 +593,7 @@ pub fn check_random(seed: u64, launches: u64) -> (Tally, Option<String>) {
     (tally, wrong)
 }
 
-/// The solver gives what plain rounds give, for each function of a random program. How many
+/// Compares the solver with plain rounds, for each function of a random program. Returns how many
 /// functions were compared.
 ///
 /// # Panics

@@ -1,10 +1,9 @@
-//! Stable loads held against execution.
+//! Checks stable loads against execution.
 //!
 //! A load that [`phalanx::analysis::stable`] calls stable gives one value to all threads of the
 //! scope that are converged there and read one address. Programs are those of
-//! [`loads`](crate::loads). Only launches without a data race count: that is what is assumed.
-//! Barriers stand where all threads of a workgroup come, so whatever the model of barriers, it
-//! holds.
+//! [`loads`](crate::loads). Only launches without a data race count, since the analysis assumes
+//! that. All threads of a workgroup execute the barriers, so every model of barriers holds.
 
 use phalanx::{
     Session,
@@ -68,7 +67,7 @@ type Instance = (usize, InstId, Key, u32, u64);
 struct Watch {
     claims: FxHashMap<(usize, InstId), Claim>,
     races: Races,
-    /// Of the thread that did something last: where it loaded.
+    /// The address of the last load of a thread.
     address: Option<u64>,
     first: FxHashMap<Instance, Value>,
     different: Vec<(usize, InstId)>,

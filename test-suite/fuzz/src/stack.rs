@@ -1,12 +1,12 @@
-//! Who is together on a machine with a stack of masks, by the stack: a slow twin of the keys of
-//! `phalanx_simt`'s second model of reconvergence.
+//! Simulates the stack of masks of a machine: a slow twin of the keys in `phalanx_simt`'s second
+//! model of reconvergence.
 //!
-//! Threads of a wave and the blocks that each executed are given. The twin goes through them as the
-//! hardware does: an entry of the stack is a set of threads that stand at one block, and the block
-//! at which they stop. The entry on top makes a step with all of its threads. If these want to go
-//! different ways, the entry stops at the immediate post-dominator of the block until those of
-//! each way, which are entries above it, have come there. No thread has a history here, and no
-//! execution has a key.
+//! The input is the threads of a wave and the blocks that each executed. The twin follows them as
+//! hardware does. An entry of the stack is a set of threads at one block, and the block at which
+//! they stop. The top entry makes a step with all of its threads. If these threads take different
+//! edges, the entry stops at the immediate post-dominator of the block. It waits there until the
+//! threads of each edge, which are entries above it, arrive. Threads have no history here, and
+//! executions have no keys.
 
 use phalanx_graph::{Joins, Node};
 use phalanx_simt::{Reconvergence, launch::Order};
@@ -17,14 +17,14 @@ use crate::reference::{Execution, Instance, Setting, execute, translate};
 /// A set of threads at one block.
 struct Entry {
     threads: Vec<usize>,
-    /// Where they wait for others below.
+    /// The block where they wait for lower entries.
     until: Option<Node>,
 }
 
-/// The group of each execution of each thread, as the stack has them.
+/// The group of each execution of each thread, according to the stack.
 ///
 /// # Panics
-/// The executions are none of such a machine: threads of one entry stand at different blocks.
+/// The executions do not fit such a machine: threads of one entry stand at different blocks.
 #[must_use]
 pub fn groups(paths: &[Vec<Node>], joins: &Joins) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); paths.len()];
@@ -71,16 +71,16 @@ pub fn groups(paths: &[Vec<Node>], joins: &Joins) -> Vec<Vec<usize>> {
 /// Pairs of executions of one block in different threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// Those that are together.
+    /// Pairs that are together.
     pub together: usize,
-    /// Those that are not.
+    /// Pairs that are not.
     pub apart: usize,
-    /// Those on which the stack and the keys differ.
+    /// Pairs on which the stack and the keys differ.
     pub different: usize,
 }
 
 impl Pairs {
-    /// What the stack says beside the keys of an execution.
+    /// Compares the stack with the keys of an execution.
     #[must_use]
     pub fn compare(execution: &Execution, joins: &Joins) -> Pairs {
         let path = |thread: &Vec<Instance>| thread.iter().map(|instance| instance.block).collect();

@@ -1,11 +1,11 @@
-//! Kernels full of addresses go through random edits: after each one, what their accesses are found
-//! to do is what a new database finds.
+//! Edits kernels full of addresses randomly. After each edit, facts about their accesses must equal
+//! those of a new database.
 //!
-//! A kernel is a row of pieces, each of which reads values of those before it: rows and columns of
-//! matrices, tiles of shared memory, members of structures, loops over a grid and loops in them
-//! with steps of all kinds, and values that are frozen, chosen, or loaded from where a lane says.
-//! Edits are the random ones of [`edits`](crate::edits), and some of their own: alignments, bases,
-//! splits of blocks.
+//! A kernel is a sequence of pieces, each of which reads values of earlier ones: rows and columns
+//! of matrices, tiles of shared memory, members of structures, loops over a grid and nested loops
+//! with steps of all kinds, and values that are frozen, selected, or loaded at a lane's index.
+//! Edits are those of [`edits`](crate::edits), and some special ones: alignments, bases, splits of
+//! blocks.
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,14 @@ use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 
 use crate::edits::{Graph, Refused, instructions};
 
-/// What edits became of.
+/// Results of the edits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Transactions that were kept.
     pub committed: u64,
-    /// Those of them that changed a pattern, or added, moved or removed an access.
+    /// Transactions that changed a pattern, or added, moved or removed an access.
     pub other: u64,
-    /// How the accesses were found.
+    /// How the accesses were computed.
     pub accesses: queries::Ways,
 }
 
@@ -175,7 +175,7 @@ impl Kernel<'_> {
         self.text.insert_str(phi, &phi_text);
         let _ = writeln!(self.text, "{}:", &end[1..]);
         self.block = end;
-        // What a loop leaves behind is read now and then.
+        // Values of a loop are sometimes read behind it.
         let kept = self.rng.random_range(0..3);
         self.integers.truncate(place + kept);
     }
@@ -229,10 +229,10 @@ fn addresses(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), Re
     Ok(())
 }
 
-/// A random kernel of at least so many instructions goes through so many transactions.
+/// Edits a random kernel of at least so many instructions, in so many transactions.
 ///
 /// # Panics
-/// When what is found of its accesses is not what is found from scratch.
+/// When facts about its accesses differ from those from scratch.
 #[must_use]
 pub fn edited(rng: &mut dyn RngCore, size: usize, rounds: usize) -> Tally {
     let text = program(rng, size);
@@ -260,7 +260,7 @@ pub fn edited(rng: &mut dyn RngCore, size: usize, rounds: usize) -> Tally {
             Ok::<(), Refused>(())
         });
         tally.committed += u64::from(done.is_ok());
-        // Now and then nobody asks after an edit.
+        // Sometimes no query follows an edit.
         if rng.random_bool(0.1) {
             continue;
         }

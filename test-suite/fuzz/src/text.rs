@@ -1,4 +1,4 @@
-//! The reader and the printer on any bytes.
+//! Feeds arbitrary bytes to the parser and the printer.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use phalanx::{
     llvm::{Parsed, parse_module, print_module},
 };
 
-/// The result of reading, which is a module or an error that points into the text.
+/// Parses bytes: the result is a module or an error that points into the text.
 fn read(data: &[u8]) -> Option<Parsed> {
     match parse_module(Arc::new(Context::new()), data) {
         Ok(parsed) => Some(parsed),
@@ -22,7 +22,8 @@ fn read(data: &[u8]) -> Option<Parsed> {
     }
 }
 
-/// Any bytes are a module or an error with a place; every fact about such a module can be asked.
+/// Checks that any bytes give a module or an error with a place; every fact about such a module can
+/// be asked.
 pub fn reader(data: &[u8]) {
     if read(data).is_none() {
         return;
@@ -37,7 +38,7 @@ pub fn reader(data: &[u8]) {
     }
 }
 
-/// What is printed reads again and prints the same.
+/// Checks that printed text parses and prints the same again.
 pub fn round_trip(data: &[u8]) {
     let Some(first) = read(data) else { return };
     let printed = print_module(&first.module);

@@ -1,14 +1,14 @@
-//! Inference of convergence control tokens, held against execution.
+//! Checks the inference of convergence control tokens against execution.
 //!
 //! A random kernel gets tokens for all of its convergent operations. It has to run as before: the
-//! same threads are together at each of them as often, and get the same values, while the
-//! interpreter takes the groups from cycles before and from tokens after. What is known of
-//! divergence stays the same value by value, facts are those of a new database, the text is
-//! accepted by the verifier, and dropping the tokens gives the text back.
+//! same threads are together at each of them, equally often, and get the same values. The
+//! interpreter takes the groups from cycles before and from tokens after. Divergence must stay the
+//! same value by value, facts must equal those of a new database, the verifier must accept the
+//! text, and dropping the tokens must restore the text.
 //!
-//! [`distorted`] lets operations use the token of a loop that they are behind: legal, with other
-//! groups. It is the negative control of the comparison, and makes programs for which uniformity is
-//! held against execution: [`check_distorted`].
+//! [`distorted`] lets operations behind a loop use the loop's token, which is legal but changes
+//! groups. It is the negative control of the comparison. It also makes programs for which
+//! uniformity is checked against execution: [`check_distorted`].
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -45,7 +45,7 @@ pub struct Tally {
     pub launches: u64,
     /// Converged executions of convergent operations that were compared.
     pub groups: u64,
-    /// Launches that ended before and whose groups, values or results were others after.
+    /// Launches that ended before and whose groups, values or results differed after.
     pub different: u64,
 }
 
@@ -124,8 +124,8 @@ pub fn inferred(text: &str) -> String {
     text_of(&session, module)
 }
 
-/// A text gets tokens and runs before and after. `distort` may change the tokens; then differences
-/// are counted, and otherwise they are mistakes.
+/// Runs a text before and after inference. `distort` may change the tokens; then differences are
+/// counted, otherwise they are errors.
 ///
 /// # Panics
 /// When something is not as the module says.
@@ -174,7 +174,7 @@ pub fn check(text: &str, seed: u64, launches: u64, distort: bool) -> Tally {
     let after = module_of(&session, module);
     for number in 0..launches {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // What faults, hangs or has no end may do anything.
+        // A launch that faults, hangs or does not end may change arbitrarily.
         let Some(old) = launch(&before, (seed, Reconvergence::Maximal), &watched, 8_000) else {
             continue;
         };
@@ -208,7 +208,7 @@ fn masks(session: &Session, function: FunctionId) -> Vec<(InstId, phalanx::targe
     all.map(|inst| (inst, view.mask(Value::inst(inst)))).collect()
 }
 
-/// Lets each operation that can use the token of a loop that it is behind; how many do.
+/// Lets each operation behind a loop use the loop's token, if allowed; returns how many do.
 fn distorted(session: &mut Session, function: FunctionId) -> usize {
     let facts = session.convergence(function).expect("the kernel has code").clone();
     let mut count = 0;
@@ -229,7 +229,7 @@ fn distorted(session: &mut Session, function: FunctionId) -> usize {
                 edit.set_bundles(operation.inst, &[(tag, &[Value::inst(token.inst)])])?;
                 Ok::<_, PassError>(())
             });
-            // The rules of regions refuse some; then nothing has changed.
+            // The rules of regions refuse some edits; then nothing has changed.
             if changed.is_ok() {
                 count += 1;
                 break;
@@ -239,8 +239,8 @@ fn distorted(session: &mut Session, function: FunctionId) -> usize {
     count
 }
 
-/// A random program with operations that use tokens of loops that they are behind, as text; none if
-/// it has no such place.
+/// A random program with operations that use tokens of loops before them, as text; none if there is
+/// no place for one.
 #[must_use]
 pub fn random_distorted(seed: u64) -> Option<String> {
     let mut rng = SmallRng::seed_from_u64(seed);
@@ -257,8 +257,8 @@ pub fn random_distorted(seed: u64) -> Option<String> {
     (count > 0).then(|| text_of(&session, module))
 }
 
-/// Operations that escape are those with a token in their chain that is made in a cycle that they
-/// are outside of: by the definition.
+/// Checks escaping operations by the definition: those with a token in their chain that is made in
+/// a cycle that does not contain them.
 fn escapes_are_right(session: &Session, function: FunctionId) {
     let (Some(facts), Some(cycles)) = (session.convergence(function), session.cycles(function))
     else {
@@ -279,14 +279,14 @@ fn escapes_are_right(session: &Session, function: FunctionId) {
     }
 }
 
-/// Claims about a program of [`random_distorted`], held against its execution.
+/// Checks claims about a program of [`random_distorted`] against its execution.
 #[must_use]
 pub fn check_distorted(seed: u64) -> Option<oracle::Tally> {
     let effort = Effort { launches: 3, hierarchies: 1, fuel: 6_000 };
     oracle::check(&random_distorted(seed)?, "f", seed, effort)
 }
 
-/// The program that the bytes stand for runs alike with and without tokens.
+/// Checks that the program that the bytes encode runs alike with and without tokens.
 pub fn tokens(data: &[u8]) {
     let mut choices = Entropy::new(data);
     let text = random(&mut choices, 11);

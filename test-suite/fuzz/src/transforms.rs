@@ -1,16 +1,15 @@
-//! Random programs before and after transforms: they run alike.
+//! Random programs must behave the same before and after transforms.
 //!
-//! A random kernel is executed, goes through a pipeline of transforms and is executed again. What
-//! was not undefined before has to be the same after:
-//! - bytes in memory, to which the kernel writes a part of what it computes, each thread at places
-//!   of its own;
+//! A random kernel is executed, goes through a pipeline of transforms and is executed again.
+//! Defined behaviour must be the same after:
+//! - bytes in memory, to which each thread writes some of its values, at places of its own;
 //! - at every convergent operation that is still there, which threads are together how often, and
 //!   the value each of them gets.
 //!
-//! Both hold under maximal convergence and on a machine that reconverges at post-dominators.
+//! Both must hold under maximal convergence and on a machine that reconverges at post-dominators.
 //!
-//! Besides, the verifier finds nothing after any pass, the text of the result reads back, and facts
-//! are those of a new database.
+//! In addition, the verifier must accept the function after each pass, the text of the result must
+//! parse, and facts must equal those of a new database.
 
 use std::fmt::Write as _;
 
@@ -64,9 +63,9 @@ pub struct Tally {
     pub launches: u64,
     /// Converged executions of convergent operations that were compared.
     pub groups: u64,
-    /// Instructions that went.
+    /// Erased instructions.
     pub erased: u64,
-    /// Convergent operations that went.
+    /// Erased convergent operations.
     pub erased_convergent: u64,
 }
 
@@ -81,8 +80,8 @@ impl Tally {
     }
 }
 
-/// A random kernel whose results can be compared: no atomics, whose order is anybody's guess, and
-/// stores of what is computed.
+/// A random kernel whose results can be compared: without atomics, whose order is unspecified, and
+/// with stores of computed values.
 ///
 /// `folds` makes some conditions constant, so that there is something to fold.
 #[must_use]
@@ -163,14 +162,14 @@ pub fn comparable(text: &str, kind: Kind, rng: &mut dyn RngCore, folds: bool) ->
     out
 }
 
-/// Who was together at convergent operations, and what came out.
+/// Groups at convergent operations, and their results.
 #[derive(Debug)]
 struct Watch<'w> {
     function: usize,
     watched: &'w FxHashSet<InstId>,
     /// Executions so far, by instruction and thread.
     counts: FxHashMap<(InstId, u32), u32>,
-    /// Whether waves are looked at one by one: at post-dominators they do not wait for each other.
+    /// Whether waves are compared separately: at post-dominators they do not wait for each other.
     by_wave: bool,
     /// Threads with the number of their execution, by instruction and converged execution.
     groups: FxHashMap<(InstId, Key, u32), Vec<(u32, u32)>>,
@@ -189,7 +188,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// All groups, whatever they were called.
+    /// All groups, independent of their keys.
     fn partition(&self) -> Vec<(u32, Vec<(u32, u32)>)> {
         let mut all: Vec<_> = self
             .groups
@@ -219,7 +218,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What one launch left.
+/// The result of a launch.
 pub(crate) struct Left {
     pub(crate) bytes: Vec<u8>,
     pub(crate) partition: Vec<(u32, Vec<(u32, u32)>)>,
@@ -240,8 +239,8 @@ pub(crate) fn launch(
     Some(Left { bytes, partition: watch.partition(), values: watch.values })
 }
 
-/// Launches the kernel `@f` in a way that follows from a seed, with who watches its function of
-/// that number. What it leaves in the buffer; none when it does not end well.
+/// Launches the kernel `@f` as a seed determines, with observers for the function with that number.
+/// Returns the contents of the buffer; none if the launch fails.
 pub(crate) fn launch_watched<O: Observer>(
     module: &Module,
     (seed, reconvergence): (u64, Reconvergence),
@@ -347,7 +346,7 @@ pub fn check_with(
     assert!(watched.is_subset(&watched_before), "{pipeline} makes convergent operations\n{text}");
     for (number, model) in (0..launches).flat_map(|number| MODELS.map(|model| (number, model))) {
         let seed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // What faults, hangs or has no end may do anything.
+        // A launch that faults, hangs or does not end may change arbitrarily.
         let Some(old) = launch(&before, (seed, model), &watched, 8_000) else { continue };
         let say = || format!("{pipeline}, launch {seed}, {model:?}\n{text}\n; becomes\n{printed}");
         let Some(new) = launch(&after, (seed, model), &watched, 20_000) else {
@@ -388,8 +387,8 @@ pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     comparable(&text, kind, rng, folds)
 }
 
-/// The program that the bytes stand for runs alike before and after the pipeline that they stand
-/// for.
+/// Checks that the program that the bytes encode behaves the same before and after the pipeline
+/// that they encode.
 pub fn transforms(data: &[u8]) {
     let mut choices = Entropy::new(data);
     let blocks = *[6, 11, 16].choose(&mut choices).unwrap_or(&11);

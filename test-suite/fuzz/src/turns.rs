@@ -1,17 +1,17 @@
-//! What is said about barriers that count arrivals held against execution: where nothing is found
-//! all threads take turns.
+//! Checks findings about split barriers against execution: without a finding, all threads alternate
+//! between arriving and waiting.
 //!
 //! Random kernels get arrivals and waits in a few blocks and run, in workgroups and clusters of
 //! several waves.
 //!
-//! | what is found ([`Rule::UnpairedBarrier`]) | what has to be seen |
+//! | finding ([`Rule::UnpairedBarrier`]) | what must be observed |
 //! |---|---|
-//! | nothing | no thread arrives twice without waiting, or waits without arriving; no barrier opens before all have come |
-//! | an error | whoever comes by is out of turn there |
-//! | a warning | nothing: it is counted how often somebody was out of turn, a barrier opened early, or the kernel hung |
+//! | none | no thread arrives twice without waiting, or waits without arriving; no barrier opens before all have come |
+//! | an error | each thread that executes the operation is out of turn there |
+//! | a warning | nothing; it is counted how often a thread was out of turn, a barrier opened early, or the kernel hung |
 //!
-//! Threads are watched by their own executions; the interpreter's count of arrivals is not asked
-//! for their turns.
+//! The test tracks turns by the executions of each thread, not by the interpreter's count of
+//! arrivals.
 
 use std::fmt::{self, Write as _};
 
@@ -32,23 +32,23 @@ use crate::oracle::{self, Kind, random_program, runnable_alone};
 pub struct Tally {
     /// Programs that arrive or wait.
     pub programs: u64,
-    /// Those in which nothing is found about turns.
+    /// Programs without a finding about turns.
     pub silent: u64,
     /// Barriers that were passed in these.
     pub passed: u64,
-    /// Those with nothing found about barriers at all in which a launch hung.
+    /// Programs without any finding about barriers in which a launch hung.
     pub hung_in_silence: u64,
-    /// Those with a finding.
+    /// Programs with a finding.
     pub found: u64,
-    /// Those of them in which some thread was seen out of turn.
+    /// Programs with a finding in which some thread was seen out of turn.
     pub out_of_turn: u64,
-    /// Those in which a barrier opened early.
+    /// Programs with a finding in which a barrier opened early.
     pub early: u64,
-    /// Those that hung.
+    /// Programs with a finding that hung.
     pub hung: u64,
-    /// Times that a thread came by an operation that is an error.
+    /// Times that a thread executed an operation that is an error.
     pub errors: u64,
-    /// Programs that did what they should not.
+    /// Programs that contradict their findings.
     pub wrong: Vec<String>,
 }
 
@@ -83,14 +83,14 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What a check takes no notice of, to be found wrong.
+/// A deliberate fault of the check, which the test has to detect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Distortion {
     /// None: what is claimed.
     None,
-    /// Findings about turns are left out.
+    /// Findings about turns are dropped.
     Silent,
-    /// Warnings are taken for errors.
+    /// Warnings count as errors.
     Strict,
 }
 
@@ -122,7 +122,7 @@ fn half(name: &str) -> Option<Half> {
     }
 }
 
-/// Watches whose turn it is.
+/// Watches the turns of threads.
 #[derive(Default)]
 struct Watch {
     function: usize,

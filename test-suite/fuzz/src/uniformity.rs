@@ -1,4 +1,4 @@
-//! LLVM's rules without fixes against `opt-22`, on random programs.
+//! Compares LLVM's rules without fixes with `opt-22`, on random programs.
 
 use phalanx::{Session, analysis::lower::Numbering, db::queries, ir::flow::node_of};
 use phalanx_testing::{
@@ -12,8 +12,8 @@ use crate::{Entropy, verdict::opt};
 /// Programs of one input: starting LLVM costs more than analysing one.
 const PROGRAMS: usize = 8;
 
-/// Without fixes and refinements our answer is LLVM's, for every value and terminator of the
-/// programs that the input stands for.
+/// Without fixes and refinements, Phalanx's answer must equal LLVM's, for every value and
+/// terminator of the programs that the input encodes.
 pub fn uniformity(data: &[u8]) {
     let Some(opt) = opt() else { return };
     let mut choices = Entropy::new(data);
@@ -40,7 +40,7 @@ pub fn uniformity(data: &[u8]) {
     }
 }
 
-/// The values and terminators of which LLVM says something else.
+/// The values and terminators on which LLVM disagrees.
 fn differences(
     session: &Session,
     module: phalanx::ModuleId,

@@ -1,4 +1,4 @@
-//! Our reader's verdict on almost-right texts against LLVM's.
+//! Compares the verdict of Phalanx's reader with LLVM's, on almost valid texts.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What the lanes of a wave touch in kernels as clang-22 compiles them. `UPDATE_EXPECT=1` accepts
+//! Memory accesses of a wave in kernels as clang-22 compiles them. `UPDATE_EXPECT=1` accepts
 //! changes.
 
 use std::path::PathBuf;

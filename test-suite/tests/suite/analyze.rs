@@ -1,4 +1,4 @@
-//! What `phalanx analyze` tells people about a few kernels. `UPDATE_EXPECT=1` accepts changes.
+//! The text output of `phalanx analyze` for a few kernels. `UPDATE_EXPECT=1` accepts changes.
 
 use expect_test::{Expect, expect};
 
@@ -236,8 +236,8 @@ fn a_tree_reduction() {
     );
 }
 
-/// What waves read at different times is one value where nobody writes in between; how much is
-/// taken for granted, the driver says.
+/// Waves that read at different times get one value if there is no write in between; the driver
+/// states which assumptions hold.
 #[test]
 fn loads_that_are_stable_beyond_a_wave() {
     let common = ["--print", "values", "--scope", "workgroup"];
@@ -316,7 +316,7 @@ fn loads_that_are_stable_beyond_a_wave() {
     }
 }
 
-/// What follows from barriers is said only when asked for, and of terminators only.
+/// Conclusions from barriers are printed on request only, and for terminators only.
 #[test]
 fn barriers_that_are_used_rightly() {
     let common = ["--print", "branches", "--scope", "workgroup"];
@@ -435,8 +435,8 @@ fn convergent_operations_and_tokens() {
     );
 }
 
-/// One of several kernels says another size than is stated: it is taken as it says, and that is
-/// told. A file of that kernel alone is refused.
+/// If one of several kernels states another size than the option, its own size is used and a
+/// warning says so. A file with only that kernel is refused.
 #[test]
 fn a_kernel_of_another_size() {
     let folder = tempfile::tempdir().expect("folder");

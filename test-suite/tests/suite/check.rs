@@ -1,5 +1,5 @@
-//! What `phalanx check` says: kernels with a mistake and their twins without, the formats, levels,
-//! and comparisons. `UPDATE_EXPECT=1` accepts changes.
+//! The output of `phalanx check`: kernels with a mistake and their correct twins, the formats,
+//! levels, and comparisons. `UPDATE_EXPECT=1` accepts changes.
 
 use std::{
     collections::BTreeSet,
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Findings about a file, by JSON.
+/// Findings about a file, from its JSON output.
 fn findings(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let arguments: Vec<&str> = ["--format", "json"].iter().chain(arguments).copied().collect();
     let outcome = check_in(folder, &arguments);
@@ -40,14 +40,14 @@ fn findings(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     modules.iter().flat_map(|m| m["diagnostics"].as_array().cloned().unwrap_or_default()).collect()
 }
 
-/// Levels that are looked at, and only with debug information: places are those of the source. What
-/// is compared comes by itself.
+/// The levels to check, only with debug information, so that places are in the source. Comparisons
+/// are tested separately.
 fn variants(manifest: &Manifest) -> Vec<Variant> {
     let (_, single) = looked_at(manifest);
     single
 }
 
-/// Sources that are compared with what became of them, and others.
+/// Sources that are compared with their transformed version, and others.
 fn looked_at(manifest: &Manifest) -> (Vec<Variant>, Vec<Variant>) {
     let mut variants = manifest.variants();
     variants.retain(|variant| variant.debug && ["-O0", "-O2"].contains(&variant.level.as_str()));
@@ -58,8 +58,8 @@ fn compiled(manifest: &Manifest, compiler: &Program, variant: &Variant) -> PathB
     manifest.compile(compiler, variant, &built()).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-/// Everything that is reported on request; what is said of loads is about nearly all that is not
-/// written with it in mind.
+/// Arguments for all optional rules; rules about loads only for sources that are about loads, since
+/// they report nearly all others.
 fn arguments<'a>(variant: &Variant, file: &'a str) -> Vec<&'a str> {
     let mut arguments = vec!["--suggest-launch", "--performance", "--no-generic", file];
     if variant.file.contains("loads.") {
@@ -68,8 +68,8 @@ fn arguments<'a>(variant: &Variant, file: &'a str) -> Vec<&'a str> {
     arguments
 }
 
-/// Whether findings of a rule are about an operation alone: its number of threads, its turn. There
-/// is no way on which threads part.
+/// Whether findings of a rule concern only an operation itself: its number of threads, its turn.
+/// Then no branch separates threads.
 fn says_it_all(code: &Value) -> bool {
     ["PHX008", "PHX009", "PHX014", "PHX015", "PHX016", "PHX044", "PHX050", "PHX052", "PHX053"]
         .iter()
@@ -162,8 +162,8 @@ fn kinds_of_barriers() {
     }
 }
 
-/// Few false alarms: over our kernels, for both targets, at `-O0` and `-O2`, there are no errors,
-/// and a warning has its reasons.
+/// Few false alarms: our kernels, for both targets, at `-O0` and `-O2`, have no errors, and a
+/// warning has its reasons.
 #[test]
 fn our_kernels_have_no_errors() {
     let manifest = Manifest::read().expect("manifest");
@@ -241,8 +241,8 @@ help: compare two versions of one module: functions are matched by name
     );
 }
 
-/// As [`mistakes_are_found_and_their_twins_are_silent`], of the rules that compare: a source, and
-/// what a transform made of it.
+/// As [`mistakes_are_found_and_their_twins_are_silent`], for the rules that compare a source with
+/// its transformed version.
 #[test]
 fn transforms_are_told_from_harmless_ones() {
     let manifest = Manifest::read_checks().expect("manifest");
@@ -267,8 +267,7 @@ fn transforms_are_told_from_harmless_ones() {
     }
 }
 
-/// What clang's optimizer does to our kernels is no change for the worse: `-O0` held against `-O1`,
-/// `-O2` and `-O3`.
+/// Clang's optimizer makes our kernels no worse: compares `-O0` with `-O1`, `-O2` and `-O3`.
 #[test]
 fn optimized_kernels_are_no_worse() {
     let manifest = Manifest::read().expect("manifest");
@@ -550,7 +549,8 @@ fn what_is_not_judged() {
     .assert_eq(&last("target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }\n"));
 }
 
-/// A barrier in the branch by which threads leave is a mistake; one behind an early return is told.
+/// A barrier in the branch by which threads leave is a mistake; one behind an early return is a
+/// note.
 #[test]
 fn barriers_that_leaving_threads_skip() {
     let Some(clang) = llvm_tools::require("clang") else { return };
@@ -592,7 +592,7 @@ fn barriers_that_leaving_threads_skip() {
     assert!(check(&rounds, &["-g", "-O1"]).starts_with("warning"));
 }
 
-/// What pages show is what is printed, for the kernel that they name.
+/// The output that pages show is the actual output, for the kernel that they name.
 #[test]
 fn outputs_that_pages_show() {
     let docs = phalanx_test_suite::folder().join("../docs/diagnostics");
@@ -617,7 +617,7 @@ fn outputs_that_pages_show() {
     assert!(count >= 10, "{count}");
 }
 
-/// Every code has a page that says what there is to say, and every page a code.
+/// Every code has a page with all required sections, and every page has a code.
 #[test]
 fn pages() {
     let docs = phalanx_test_suite::folder().join("../docs/diagnostics");

@@ -1,6 +1,6 @@
-//! Copies in the background whose memory is accessed before a wait (PHX055): found in kernels that
-//! are called wrong, at each level and where the call stayed, and shown by execution where that is
-//! an error; their twins are silent.
+//! Asynchronous copies whose memory is accessed before a wait (PHX055). Kernels with the mistake
+//! have a finding at each level and where the call was not inlined; for errors, execution shows the
+//! fault. Correct twins have no finding.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,11 +1,11 @@
-//! What `phalanx explain` says, one kind of cause each. `UPDATE_EXPECT=1` accepts changes.
+//! The output of `phalanx explain`, one kind of cause each. `UPDATE_EXPECT=1` accepts changes.
 
 mod calls;
 mod source;
 
 use expect_test::{Expect, expect};
 
-/// What it writes about a function of `ll/`: to standard output if that succeeds, else to standard
+/// The output for a function of `ll/`: standard output if the command succeeds, else standard
 /// error.
 fn explain(arguments: &[&str]) -> String {
     let folder = phalanx_test_suite::folder().join("ll");

@@ -1,5 +1,5 @@
-//! Fixes of `phalanx check`: with `--fix` the source compiles, nothing is found in it, and the
-//! kernel runs to its end without a race.
+//! Fixes of `phalanx check`: after `--fix` the source compiles, has no finding, and the kernel runs
+//! to its end without a race.
 
 use std::{fs, path::Path};
 
@@ -45,7 +45,7 @@ struct Case {
     is_shown: bool,
 }
 
-/// The lines that differ after `--fix`; what is there then is right.
+/// Checks the lines that differ after `--fix`, and that the result is correct.
 #[track_caller]
 fn fixed(case: &Case, expected: &Expect) {
     let Case { file, text: before, options, launch, is_shown } = *case;
@@ -281,7 +281,7 @@ fn assert_no_fix(file: &str, source: &str, options: &str) {
     assert_eq!(fs::read_to_string(folder.path().join(file)).expect("file"), source);
 }
 
-/// Where threads leave early a barrier is wrong, and so it is in a branch; a header is no file of
+/// A barrier is wrong where threads have left early, and in a branch; a header does not belong to
 /// one kernel alone.
 #[test]
 fn no_fix_that_is_wrong() {

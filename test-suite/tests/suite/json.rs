@@ -1,4 +1,4 @@
-//! What `docs/cli.md` says of the JSON is what is written.
+//! The JSON output agrees with its description in `docs/cli.md`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -65,8 +65,8 @@ fn collect(value: &Value, path: &str, table: &Fields, out: &mut Fields) {
     out.entry(path.to_owned()).or_default().insert(name);
 }
 
-/// The fields that commands write, run in `test-suite`, are those of a section; `rare` ones need
-/// not be seen.
+/// Checks that the fields that commands write, run in `test-suite`, are those of a section; `rare`
+/// fields may be missing.
 fn check(section: &str, commands: &[&str], rare: &[&str]) {
     let table = documented(section);
     let mut seen = Fields::new();
@@ -134,7 +134,7 @@ fn of_check() {
         "[].judged.not_judged[].location.inlined[]",
         "[].judged.not_judged[].location.inlined_at[]",
         "[].judged.not_judged[].location.source",
-        // Of sources: see `source.rs`, where the schema is held against them.
+        // For sources: `source.rs` checks the schema against them.
         "[].diagnostics[].fix.message",
         "[].diagnostics[].fix.edits[].file",
         "[].diagnostics[].fix.edits[].start",

@@ -8,7 +8,7 @@ use phalanx_test_suite::{
 };
 use rayon::prelude::*;
 
-/// One way to compile each kernel; all ways are the business of `cargo xtask conformance`.
+/// One compilation of each kernel; `cargo xtask conformance` tests all of them.
 #[test]
 fn every_kernel_is_read_and_verified() {
     let manifest = Manifest::read().expect("manifest");
@@ -31,7 +31,7 @@ fn every_kernel_is_read_and_verified() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// All kernels of a target inlined into one function; every level is the business of benches.
+/// All kernels of a target inlined into one function; benches use every level.
 #[test]
 fn giants_are_read_and_verified() {
     let manifest = Manifest::read().expect("manifest");

@@ -1,8 +1,8 @@
-//! Functions of libraries that are known by name: what is said and done must be the same before the
-//! library is linked and after.
+//! Library functions that are known by name: findings and execution must be the same before and
+//! after the library is linked.
 //!
-//! The library is libclc, where it is installed; linked into the kernels of `library/` it says what
-//! its functions do, and so does the table of names, which the same kernels are read by without it.
+//! The library is libclc, where it is installed. Linked into the kernels of `library/`, its code
+//! defines its functions. Without it, the same kernels rely on Phalanx's table of names.
 
 use std::{
     collections::BTreeSet,
@@ -102,7 +102,8 @@ fn findings_are_those_of_the_linked_library() {
         let alone = findings(&compile(&clang, source, level, None));
         let linked = findings(&compile(&clang, source, level, Some(&library)));
         match level {
-            // What is called is not evaluated, so a mistake that is certain is only possible there.
+            // Without inlining, callees are not evaluated, so a certain mistake is reported only as
+            // possible.
             "-O0" => assert_eq!(places(&alone), places(&linked), "{level}"),
             _ => assert_eq!(alone, linked, "{level}"),
         }
@@ -191,8 +192,8 @@ fn work_group_functions_of_sources() {
     }
 }
 
-/// Atomics order as their arguments say: what a relaxed one guards is a race, what one that
-/// releases and one that acquires guard is none, and a scope may be too narrow.
+/// Atomics order memory as their arguments say. Data that a relaxed atomic guards races, data
+/// between a release and an acquire does not, and a scope may be too narrow.
 #[test]
 fn atomics_of_the_library_order() {
     let races = |store: &str, load: &str| {
@@ -238,7 +239,7 @@ fn atomics_of_the_library_order() {
     assert!(races("i32 3, i32 1", "i32 2, i32 2"));
 }
 
-/// What is done by name is what an attribute or a definition of the program does not gainsay.
+/// The table of names applies unless an attribute or a definition in the program contradicts it.
 #[test]
 fn definitions_win() {
     let module = r#"
@@ -269,8 +270,8 @@ fn definitions_win() {
     .assert_eq(&String::from_utf8_lossy(&outcome.stdout));
 }
 
-/// SPIR-V's variables that tell a thread where it is are no constants of the launch, and its
-/// barriers say by an argument who meets.
+/// SPIR-V's built-in variables are no constants of the launch, and an argument of its barriers
+/// states the participating threads.
 #[test]
 fn variables_and_barriers_of_spirv() {
     let module = r#"
@@ -351,8 +352,8 @@ fn variables_and_barriers_of_spirv() {
     "#]].assert_eq(&run(&["analyze", "-"]));
 }
 
-/// A call through a pointer that is one of several named functions is judged by what these do:
-/// threads that call different ones do not meet at a barrier in one of them.
+/// A call through a pointer to one of several named functions is judged by the effects of these:
+/// threads that call different functions do not meet at a barrier in one of them.
 #[test]
 fn functions_that_are_chosen() {
     let first_line = |condition: &str, other: &str| {

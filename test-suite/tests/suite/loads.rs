@@ -1,5 +1,5 @@
-//! `mark-loads`, end to end: which instruction of the device each load becomes, by `llc-22` alone
-//! and after our pass.
+//! Tests `mark-loads` end to end: which machine instruction each load becomes, with `llc-22` alone
+//! and after the pass.
 //!
 //! `llc-22` runs LLVM's own passes with the same purpose in both cases. Each kernel has one load
 //! that matters, of a type that no other of its accesses has.
@@ -240,8 +240,7 @@ fn ptx() {
     .assert_eq(&table(&ways));
 }
 
-/// LLVM alone, our marks. LLVM's own mark passes over the barrier; nothing that is said here takes
-/// it away.
+/// LLVM alone, and our marks. LLVM's own mark ignores the barrier, and ours cannot remove it.
 #[test]
 fn gcn() {
     let Some(llc) = llvm_tools::require("llc") else { return };
@@ -272,12 +271,11 @@ fn gcn() {
     .assert_eq(&table(&ways));
 }
 
-/// Loads of all our kernels: what `llc-22` makes of them by itself, after our pass, and after it
-/// has been told which spaces addresses lead to. The table of `docs/loads.md`; `UPDATE_EXPECT=1`
-/// writes it.
+/// Loads of all our kernels: the instructions of `llc-22` alone, after our pass, and after address
+/// spaces were inferred as well. This is the table of `docs/loads.md`; `UPDATE_EXPECT=1` writes it.
 ///
-/// Code compiled without optimisation is marked `optnone`, which LLVM's passes heed; the mark is
-/// taken off.
+/// Code compiled without optimisation is marked `optnone`, which LLVM's passes respect; the test
+/// removes the mark.
 #[test]
 fn kernels() {
     let (Some(llc), Ok(manifest)) = (llvm_tools::require("llc"), Manifest::read()) else { return };

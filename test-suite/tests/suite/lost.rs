@@ -1,5 +1,5 @@
-//! Stores to global memory whose index has lost the thread (PHX054): found in kernels that are
-//! called wrong, at each level, and shown by execution; their twins are silent.
+//! Stores to global memory whose index lost its dependence on the thread (PHX054). Kernels with the
+//! mistake have a finding at each level, and execution shows the fault; correct twins have none.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,5 +1,5 @@
-//! The marks of the hand-written functions against all who answer: `opt-22`, `phalanx opt` by
-//! LLVM's rules with and without the soundness fixes, `phalanx analyze` with all it knows.
+//! Compares the marks of hand-written functions with several answers: `opt-22`, `phalanx opt` by
+//! LLVM's rules with and without the soundness fixes, and `phalanx analyze` with all its facts.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -98,8 +98,8 @@ fn analyze_is_sound_and_never_coarser_than_llvm() {
     });
 }
 
-/// Marks that ask for more than analyses know yet: contents of memory, algebra. `UPDATE_EXPECT=1`
-/// accepts a shorter list.
+/// Marks that need facts that the analyses do not have yet: contents of memory, algebra.
+/// `UPDATE_EXPECT=1` accepts a shorter list.
 #[test]
 fn marks_that_analyze_does_not_reach_yet() {
     let answers = analyzed(crate::phalanx());

@@ -1,9 +1,8 @@
-//! `print<memoryssa>` held against LLVM's: the same definitions, uses and phis, by whatever
-//! numbers.
+//! Compares `print<memoryssa>` with LLVM's output: the same definitions, uses and phis, except for
+//! their numbers.
 //!
-//! LLVM is asked not to optimise uses, since what it then says depends on its alias analyses. One
-//! function of its tests differs: it calls an intrinsic that touches no memory, of which LLVM does
-//! not know that.
+//! LLVM is asked not to optimise uses, since that depends on its alias analyses. One function of
+//! its tests differs: it calls an intrinsic that accesses no memory, which LLVM does not know.
 
 use std::{
     collections::BTreeMap,
@@ -203,9 +202,8 @@ fn aliases() {
           no       store i32 %first, ptr %tile, align 4 | %last = load i32, ptr addrspace(1) %g, align 4"#]].assert_eq(&of_store.join("\n"));
 }
 
-/// A store through a pointer that leads to the workgroup's memory does not touch what two loads of
-/// device memory read; one through an unknown pointer does. A barrier makes visible what others
-/// wrote.
+/// A store through a pointer to workgroup memory does not affect two loads of device memory; a
+/// store through an unknown pointer does. A barrier makes writes of other threads visible.
 #[test]
 fn classes_and_slots() {
     expect![[r#"

@@ -1,8 +1,8 @@
-//! Operations on constants: what `opt-22` folds them to is what `phalanx opt` does, and what
-//! `phalanx run` computes.
+//! Operations on constants: the results of constant folding by `opt-22` and `phalanx opt`, and of
+//! execution by `phalanx run`, are equal.
 //!
-//! Random operations, each in a function of its own. LLVM is the judge where it gives a number:
-//! what is poison or `undef` may be anything, and which NaN an operation gives is open.
+//! Random operations, each in a function of its own. Results are compared where LLVM gives a
+//! number: poison and `undef` may be anything, and which NaN an operation gives is unspecified.
 
 use std::{ffi::OsStr, fmt::Write as _, fs, path::Path, sync::Arc};
 
@@ -389,7 +389,7 @@ fn numbers_are_those_of_llvm() {
 /// Bytes that a result has room for.
 const ROOM: usize = 32;
 
-/// A kernel that stores what each operation gives, and behind it what it is expected to give.
+/// A kernel that stores the result of each operation, and behind it the expected one.
 fn are_computed(operations: &[(&String, &String, &str)], folder: &Path) {
     // LLVM divides the least number of one bit by minus one.
     let is_defined = |(operation, ..): &&(&String, &String, &str)| {

@@ -1,4 +1,4 @@
-//! `--own-functions`: rows about functions that a module only declares, and about its machine.
+//! `--own-functions`: a table of functions that a module only declares, and of its machine.
 
 use std::fs;
 

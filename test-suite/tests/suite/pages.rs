@@ -1,8 +1,8 @@
 //! The README and the pages of the book work as written: their files are written to a folder, their
-//! commands run there in order, and what they show is printed.
+//! commands run there in order, and the shown output must be the actual one.
 //!
 //! A page's folder has `kernel.ll` and `kernel.cu`, the functions of `test-suite/ll` and the
-//! examples of `test-suite/semantics`. What is not executed says why
+//! examples of `test-suite/semantics`. A block that is not executed states the reason
 //! ([`phalanx_test_suite::pages`]).
 
 use std::{fs, path::Path};
@@ -71,8 +71,8 @@ fn missing(command: &str) -> bool {
     needs_clang || needs_other
 }
 
-/// Runs a command of a page, and compares what the page shows of its output. What is wrong, if
-/// something is.
+/// Runs a command of a page, and compares the output that the page shows. Returns the difference,
+/// if there is one.
 fn run(folder: &Path, command: &Command<'_>) -> Result<(), String> {
     let root = llvm_tools::workspace_root();
     // What cargo builds and runs is the binary that is here already.
@@ -95,8 +95,8 @@ fn run(folder: &Path, command: &Command<'_>) -> Result<(), String> {
     }
     let printed = [outcome.stdout, outcome.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
-    // Lines that a page shows are printed in that order; it leaves out what it likes, and says so
-    // with `...` where that is long.
+    // The lines that a page shows must be printed in that order; the page may omit lines, and marks
+    // long omissions with `...`.
     let mut rest = printed.lines();
     for line in command.shown.iter().filter(|line| **line != "...") {
         if !line.is_empty() && !rest.any(|other| other == *line) {
@@ -181,8 +181,8 @@ fn commands_stand_where_they_are_run() {
     nothing(&wrong);
 }
 
-/// Reasons for what is not executed are sentences, and code that is said to be of a file is there.
-/// Code in Rust is of a file that is compiled, or is a test of the documentation.
+/// Reasons for blocks that are not executed are sentences, and code that is attributed to a file is
+/// in that file. Rust code belongs to a compiled file, or is a documentation test.
 #[test]
 fn code_is_what_it_is_said_to_be() {
     let root = llvm_tools::workspace_root();

@@ -1,7 +1,7 @@
 //! `phalanx report`: the page, as a browser shows it; and graphs as SVG.
 //!
-//! The page is opened in a headless Chromium with a script of the test behind it, which clicks and
-//! types as a reader would and writes down what is shown then.
+//! The page is opened in a headless Chromium with a script of the test added to it. The script
+//! clicks and types as a reader would, and records what the page shows.
 
 use std::{fs, path::PathBuf, sync::OnceLock};
 
@@ -32,8 +32,8 @@ const NOTE_ERRORS: &str = "<script>addEventListener('error', (e) => {
   document.documentElement.dataset.error = e.message;
 });</script>";
 
-/// What the tests' scripts are written with: `line` finds a line of the code by a part of its text,
-/// `say` writes something down, `key` presses a key.
+/// Helpers for the tests' scripts: `line` finds a line of the code by a part of its text, `say`
+/// records a text, `key` presses a key.
 const TOOLS: &str = "
 const said = [];
 const say = (what, text) => said.push(`${what}: ${String(text).replace(/\\s+/g, ' ').trim()}`);

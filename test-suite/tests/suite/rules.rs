@@ -1,4 +1,5 @@
-//! What `phalanx run` reports of operations that threads execute together; `check` finds the same.
+//! Findings of `phalanx run` about operations that threads execute together; `check` finds the
+//! same.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What `phalanx run` shows: results, tables, faults and hangs. `UPDATE_EXPECT=1` accepts changes.
+//! The output of `phalanx run`: results, tables, faults and hangs. `UPDATE_EXPECT=1` accepts
+//! changes.
 
 use expect_test::{Expect, expect};
 
@@ -237,8 +238,8 @@ fn run_source_with(text: &str, arguments: &str) -> Option<(Option<i32>, String)>
     Some((outcome.status, lines.map(|line| format!("{line}\n")).collect()))
 }
 
-/// The global id of the first thread is 0, where libclc says it and where clang is not told to link
-/// it; for AMD's GPUs libclc reads the offset of the grid from implicit arguments.
+/// The global id of the first thread is 0, whether libclc defines it or clang does not link it; on
+/// AMD GPUs libclc reads the offset of the grid from implicit arguments.
 #[test]
 fn global_ids_begin_with_zero() {
     let source = "kernel void k(global int *out) {
@@ -256,7 +257,7 @@ fn global_ids_begin_with_zero() {
     }
 }
 
-/// What `check` calls an error is one here, at the same lines.
+/// Every error of `check` is also an error here, at the same lines.
 #[test]
 fn workgroup_memory_is_watched_unasked() {
     let source = "kernel void k(global int *out) {
@@ -347,7 +348,7 @@ fn large_buffers_are_cut() {
     assert_eq!(String::from_utf8_lossy(&outcome.stdout).lines().count(), 1 + 33 + 1);
 }
 
-/// What a barrier in two halves orders, and that it is the wait that does.
+/// A split barrier orders accesses, at its wait.
 #[test]
 fn halves_of_a_barrier_order_accesses() {
     for (wait, status, expected) in [

@@ -1,5 +1,5 @@
-//! What SARIF 2.1.0 demands of a log: the schema of the standard, and what its text says beyond
-//! that (section numbers are those of the standard).
+//! Requirements of SARIF 2.1.0 for a log: the schema of the standard, and rules in its text
+//! (section numbers are those of the standard).
 
 use std::{fs, sync::LazyLock};
 
@@ -31,7 +31,7 @@ static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
     options.build(&schema).expect("a schema")
 });
 
-/// What the schema says against a log.
+/// The violations of the schema in a log.
 pub(crate) fn faults(log: &Value) -> Vec<String> {
     let errors = SCHEMA.iter_errors(log);
     errors.map(|error| format!("{}: {error}", error.instance_path())).collect()
@@ -47,7 +47,7 @@ pub(crate) fn codes(log: &[u8]) -> Vec<String> {
     codes
 }
 
-/// Fails when a log is not what the schema describes, or breaks a rule that it cannot express.
+/// Fails when a log violates the schema, or a rule that the schema cannot express.
 pub(crate) fn validate(log: &Value) {
     assert_eq!(faults(log), [""; 0]);
     // A program that reads logs understands all of it.

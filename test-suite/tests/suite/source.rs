@@ -1,5 +1,5 @@
-//! `phalanx check` and the other commands on sources: what is compiled, how, what is kept, and
-//! where findings are said to be.
+//! `phalanx check` and the other commands on sources: what is compiled and how, the cache, and the
+//! places of findings.
 
 use std::{
     fs,
@@ -253,7 +253,7 @@ fn our_header_is_enough_for_ordinary_kernels() {
     );
 }
 
-/// The user's own line: not the header that a wrapper is in, not the caller of a wrong helper.
+/// Places are the user's own lines: not the header of a wrapper, not the caller of a wrong helper.
 #[test]
 fn places_are_those_of_the_user() {
     let header = "#pragma once\n__device__ inline void meet() { __syncthreads(); }\n\
@@ -470,7 +470,7 @@ fn folders_are_looked_through() {
     );
 }
 
-/// A line of a file that has changed is nobody's: it is said, not shown.
+/// A line of a file that has changed is not shown; the output says so.
 #[test]
 fn sources_that_changed_are_said() {
     let Some(folder) = project(&[("k.cu", WRONG)]) else { return };

@@ -1,4 +1,4 @@
-//! What NVIDIA's instructions are before and after `infer-address-spaces`.
+//! NVIDIA's machine instructions before and after `infer-address-spaces`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! `phalanx check --watch`: what it shows after each change, and of what.
+//! `phalanx check --watch`: its output after each change.
 
 use std::{
     fs,
@@ -12,8 +12,8 @@ use phalanx_testing::llvm_tools::{self, Program, TIME_LIMIT};
 
 const GUARDED: &str = include_str!("../../check/guarded.ll");
 
-/// Watches a file for as many checks as there are changes, and one more. Each change is made when
-/// the check before it has been shown. What is printed, without times of the day.
+/// Watches a file for one check more than there are changes. Each change is made when the check
+/// before it has been shown. Returns the output, without times of the day.
 fn watch(folder: &Path, file: &str, changes: &[&dyn Fn()]) -> String {
     let rounds = (changes.len() + 1).to_string();
     let mut child = Command::new(crate::phalanx().path())
@@ -39,7 +39,8 @@ fn watch(folder: &Path, file: &str, changes: &[&dyn Fn()]) -> String {
     shown
 }
 
-/// Writes a file with a time of its own: changes within one tick of the clock count, too.
+/// Writes a file with an explicit modification time, so that changes within one tick of the clock
+/// count, too.
 fn write(path: &Path, text: &str, seconds: u64) {
     fs::write(path, text).expect("file");
     let file = fs::File::options().write(true).open(path).expect("file");

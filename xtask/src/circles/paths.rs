@@ -86,7 +86,7 @@ fn add(modules: &mut Vec<Module>, file: PathBuf, declared: Option<(usize, String
 
 type Work = Vec<(PathBuf, PathBuf, Option<(usize, String)>)>;
 
-/// Puts down what stands in a module; modules in files of their own are left to be read.
+/// Collects the items of a module; modules in files of their own are read later.
 fn collect(
     modules: &mut Vec<Module>,
     work: &mut Work,
@@ -165,7 +165,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// What an item is called. Items without names count as something that is defined.
+/// The name of an item. Items without names count as a definition.
 fn name_of(item: &Item) -> Option<String> {
     Some(match item {
         Item::Const(of) => of.ident.to_string(),
@@ -184,7 +184,7 @@ fn name_of(item: &Item) -> Option<String> {
     })
 }
 
-/// Takes a `use` apart. What is written as a tree is one path for each leaf.
+/// Splits a `use` tree into one path for each leaf.
 fn import(module: &mut Module, tree: &UseTree, before: Vec<String>) {
     let mut work = vec![(tree, before)];
     while let Some((tree, before)) = work.pop() {
@@ -238,8 +238,8 @@ impl Visit<'_> for Paths {
     }
 }
 
-/// The module that defines what a path names, as far as it is of this crate. Of `Type::name` it is
-/// that of the type.
+/// The module that defines the item of a path, if it is in this crate. For `Type::name` it is the
+/// module of the type.
 fn defining(modules: &[Module], from: usize, path: &[String], far: usize) -> Option<usize> {
     let far = far.checked_sub(1)?;
     let (first, mut rest) = path.split_first()?;

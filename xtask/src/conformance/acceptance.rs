@@ -1,9 +1,9 @@
-//! What LLVM accepts we accept, and what its reader refuses we refuse.
+//! We must accept what LLVM accepts, and refuse what its parser refuses.
 //!
-//! The files themselves, and mutants of them: most files are right, most mutants are almost right.
-//! A mutant that only LLVM's verifier refuses is counted by LLVM's message, since our verifier
-//! promises a part of LLVM's rules; everything else that differs is unexplained, and so is a crash
-//! of ours on any text.
+//! The inputs are files and mutants of them: most files are valid, most mutants are almost valid.
+//! If only LLVM's verifier refuses a mutant, the case is counted by LLVM's message, since our
+//! verifier promises only a part of LLVM's rules. Every other difference is unexplained, and so is
+//! a crash of ours on any text.
 
 use std::{fs, path::PathBuf};
 
@@ -83,12 +83,12 @@ pub(super) fn mutants(
     Ok(section)
 }
 
-/// Which of LLVM's refusals must be ours.
+/// Which of LLVM's refusals we must share.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Strictness {
     /// All.
     Full,
-    /// The reader's.
+    /// Those of LLVM's parser.
     Reader,
 }
 

@@ -1,21 +1,22 @@
-//! Why two answers about uniformity differ.
+//! Explains why two answers about uniformity differ.
 //!
-//! Ours may be divergent where LLVM 22 says uniform, since LLVM 22 is wrong in known ways; and
-//! uniform where LLVM says divergent, since our rules see single edges. Neither is taken on trust:
+//! We may say divergent where LLVM 22 says uniform, since LLVM 22 is wrong in known ways. We may
+//! say uniform where LLVM says divergent, since our rules consider single edges. Both are verified:
 //!
 //! - without fixes and refinements (`--exact-llvm`) our answer must be LLVM's, definition by
 //!   definition;
-//! - the function is executed by the abstract oracle. A value that is seen to differ between lanes
-//!   that execute it together must be divergent in ours; a value that is uniform in ours only must
-//!   never be seen to differ. LLVM is wrong, too, if the value differs only once branches on the
-//!   same condition are made independent: its rules do not look at what conditions are.
+//! - the abstract oracle executes the function. A value that is seen to differ between lanes that
+//!   execute it together must be divergent in our answer; a value that is uniform in our answer
+//!   only must never be seen to differ. LLVM also counts as wrong if the value differs only after
+//!   branches on the same condition are made independent, since its rules do not compare
+//!   conditions.
 //!
-//! What does not fit is unexplained.
+//! Any other difference is unexplained.
 //!
-//! LLVM's own answers are no constant: in cycles that are assumed divergent some depend on the
-//! order of its work list, and that on addresses. Which cycles and temporal uses are listed there
-//! differs from run to run, and so do values behind always-uniform instructions. Such a list is not
-//! compared, and such a value may be either of LLVM's answers if LLVM is seen to give both.
+//! LLVM's own answers are not constant: in cycles that are assumed divergent some depend on the
+//! order of its work list, which depends on addresses. Which cycles and temporal uses it lists
+//! there differs from run to run, and so do values behind always-uniform instructions. Such a list
+//! is not compared. Such a value may be either of LLVM's answers, if LLVM is seen to give both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,7 @@ pub(super) struct Answers<'a> {
 /// How often LLVM is asked again before its answer counts as constant.
 const MORE_RUNS: usize = 24;
 
-/// Executes a function that two listings describe; the places seen to differ.
+/// Executes a function that two listings describe; returns the places that differ.
 pub(super) type Oracle<'a> =
     &'a (dyn Fn(&Uniformity, &Uniformity, Branches) -> Result<BTreeSet<Place>, String> + Sync);
 
@@ -83,7 +84,8 @@ fn pairs<'a>(
     llvm.iter().filter_map(both).collect()
 }
 
-/// What our answers by LLVM's rules have that LLVM's have not: nothing, where LLVM's are constant.
+/// Differences between our answers by LLVM's rules and LLVM's: there must be none where LLVM's are
+/// constant.
 fn exact(
     file: &str,
     answers: &Answers<'_>,
@@ -159,7 +161,8 @@ impl Function<'_> {
         comparison.values.retain(|value| same(&value.place));
         let unexplained = |what: String| Entry::unexplained(self.place.clone(), what);
         if !comparison.shape.is_empty() {
-            // Another text, not another answer: by LLVM's rules it is the same, and listed already.
+            // If only the text differs, the answer by LLVM's rules is the same, and the difference
+            // is listed already.
             let listed =
                 self.by_rules.map(|f| uniformity::compare(self.llvm, f).shape).unwrap_or_default();
             let new = comparison.lines().into_iter().filter(|line| !listed.contains(line));

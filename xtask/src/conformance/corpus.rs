@@ -1,8 +1,8 @@
-//! LLVM's tests and what is known about each: target, processor, whether LLVM 22 accepts it.
+//! LLVM's tests, with the known facts about each: target, processor, whether LLVM 22 accepts it.
 //!
-//! `ORACLE.tsv` in the folder says it for the files it lists. Of others the target is found in the
-//! same way: the triple of the first `RUN:` line, else the file's own, else one by the name of the
-//! folder.
+//! `ORACLE.tsv` in the folder states these facts for the files that it lists. For other files the
+//! target is determined in the same way: the triple of the first `RUN:` line, else the file's own,
+//! else one by the name of the folder.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ pub(super) struct CorpusFile {
 }
 
 impl CorpusFile {
-    /// The arguments that say what it runs on.
+    /// The command-line arguments for its target.
     pub(super) fn target(&self) -> Vec<String> {
         target_arguments(&self.triple, self.cpu.as_deref())
     }
@@ -74,7 +74,7 @@ pub(super) fn llvm_files(folder: &Path, out: &mut Vec<(String, PathBuf)>) -> any
 }
 
 fn describe(name: String, path: PathBuf, table: &str) -> anyhow::Result<CorpusFile> {
-    // What a pass made of a file runs on what the file runs on.
+    // The output of a pass has the target of the original file.
     let original = name.strip_suffix(".inferas.ll").unwrap_or(&name).to_owned();
     let row =
         table.lines().map(|row| row.split('\t').collect::<Vec<_>>()).find(|row| row[0] == original);

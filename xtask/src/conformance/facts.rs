@@ -1,8 +1,8 @@
-//! What the printing passes print about files: LLVM's tests and our kernels.
+//! Compares the output of the printing passes: for LLVM's tests and our kernels.
 //!
 //! Each program runs once per file with all passes in one pipeline. The corpus has LLVM's answers
-//! beside the files; those are the truth, and `opt-22` answers where there is none (further files,
-//! kernels, other processors).
+//! beside the files; they are the reference. `opt-22` answers for inputs without them (further
+//! files, kernels, other processors).
 
 use std::{
     collections::BTreeSet,
@@ -144,7 +144,7 @@ fn answer(tools: &Tools, question: &Question) -> anyhow::Result<Section> {
     let missing = facts.iter().any(|fact| stored.iter().all(|(of, _)| of != fact));
     let theirs = if missing { Some(print(&tools.opt, facts, target, path)?) } else { None };
     if theirs.as_ref().is_some_and(|outcome| !outcome.success()) && stored.is_empty() {
-        // Whether it is rightly refused is another section's business.
+        // Another section checks whether the refusal is right.
         section.count("files refused by LLVM", 1);
         return Ok(section);
     }
@@ -208,7 +208,7 @@ fn parse(listing: &str) -> Result<PerFunction<Uniformity>, FormatError> {
     uniformity::parse(&spelling::common(listing))
 }
 
-/// Compares uniformity value by value, and finds out why values differ.
+/// Compares uniformity value by value, and classifies the differences.
 fn compare_uniformity(
     tools: &Tools,
     question: &Question,

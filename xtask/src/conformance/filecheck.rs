@@ -1,9 +1,9 @@
-//! LLVM's own tests, run by their `RUN:` lines with ours in the place of `opt`.
+//! Runs LLVM's own tests by their `RUN:` lines, with `phalanx opt` in place of `opt`.
 //!
-//! A test counts when `opt-22` passes it and all passes it asks for are ours too. Where a test pins
-//! an answer that is wrong or coarser than ours, ours fails it and must pass it with
-//! `--exact-llvm`; the difference is then listed with the check that failed, and the section about
-//! facts says why the answer differs.
+//! A test counts if `opt-22` passes it and we have all passes that it uses. If a test expects an
+//! answer that is wrong or less precise than ours, we fail it and must pass it with `--exact-llvm`.
+//! The difference is then listed with the check that failed; the section about facts explains the
+//! answer.
 
 use std::{fs, time::Duration};
 

@@ -1,16 +1,16 @@
-//! What came of LLVM's test tree: differences by kind, folder and message.
+//! The report about LLVM's test tree: differences by kind, folder and message.
 //!
-//! A difference is a file and a sentence. Those that docs/conformance.md lists are known; the goals
-//! say how many of each kind there may be. Messages are alike if they differ in places, names and
-//! numbers only, so that each kind of fault is one entry of the report, with the smallest file that
-//! shows it.
+//! A difference is a file and a sentence. Differences that docs/conformance.md lists are known. The
+//! goals state how many of each kind are allowed. Messages that differ only in places, names and
+//! numbers form one class, so that each kind of fault is one entry of the report, with the smallest
+//! file that shows it.
 
 use std::collections::BTreeMap;
 
 /// What is known to differ, each with a reason.
 const KNOWN: &str = include_str!("../../../docs/conformance.md");
 
-/// How ours differs.
+/// The kind of a difference.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Kind {
     Crash,
@@ -84,7 +84,8 @@ impl Report {
         self.findings.iter().filter(|finding| !KNOWN.contains(&format!("`{}`", finding.name)))
     }
 
-    /// At most ten files refused, at most ten accepted, at most ten in another order, nothing else.
+    /// Whether there are more than ten refused files, ten accepted, or ten in another order, or any
+    /// other difference.
     pub(super) fn is_over_the_goals(&self) -> bool {
         Kind::ALL.into_iter().any(|kind| {
             let allowed = match kind {
@@ -150,7 +151,7 @@ impl Report {
         out
     }
 
-    /// The findings of a kind, by what is alike in their messages; the most frequent first.
+    /// The findings of a kind by class of message; the most frequent first.
     fn classes(&self, kind: Kind) -> Vec<(String, Vec<&Finding>)> {
         let mut classes: BTreeMap<String, Vec<&Finding>> = BTreeMap::new();
         for finding in self.findings.iter().filter(|finding| finding.kind == kind) {

@@ -1,8 +1,8 @@
 //! LLVM's whole test tree: every `.ll` file below a folder is read, verified, printed and read
 //! back.
 //!
-//! A file is *valid* if `llvm-as-22` accepts it as it lies there. A file that its `RUN:` lines give
-//! to `split-file` is split first, and each `.ll` part of it is an input. For every input:
+//! A file is *valid* if `llvm-as-22` accepts it as it is. If the `RUN:` lines of a file pass it to
+//! `split-file`, it is split first, and each `.ll` part of it is an input. For every input:
 //!
 //! | LLVM | we must |
 //! |---|---|
@@ -13,10 +13,9 @@
 //! cargo xtask conformance --llvm-tests llvm/test --sample 1000 --verdicts llvm-tests.tsv
 //! ```
 //!
-//! LLVM's answers are kept in a file (`--verdicts`), one line for each text, and are asked for
-//! once: a second run starts LLVM's programs only for prints that it has not seen. A run that was
-//! stopped goes on where it was. Cost: two short programs for each text without an answer, and for
-//! each print that is not LLVM's letter by letter.
+//! LLVM's answers are cached in a file (`--verdicts`), one line for each text: a second run starts
+//! LLVM's programs only for new prints. A run that was stopped can be continued. Cost: two short
+//! programs for each text without an answer, and for each print that differs from LLVM's.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,19 +44,19 @@ use super::{
     llvm_report::{Finding, Kind, Report},
 };
 
-/// So many differences that nobody has listed may a sample have.
+/// How many unlisted differences a sample may have.
 const UNLISTED: usize = 3;
 
-/// After so many files, a line says how far it is.
+/// Progress is reported after so many files.
 const PROGRESS: usize = 2000;
 
-/// The two programs that say what LLVM makes of a text.
+/// The two LLVM programs.
 struct Llvm {
     assembler: Program,
     disassembler: Program,
 }
 
-/// What LLVM makes of a text.
+/// LLVM's verdict on a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Verdict {
     /// It is a module; the fingerprint of what `llvm-dis` prints.
@@ -106,7 +105,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> anyhow::Result<()> {
     let found: Vec<anyhow::Result<(String, usize, Vec<Finding>)>> = pool.install(|| {
         files
             .par_iter()
-            // Neighbours take alike long; workers that are done take one file at a time.
+            // Neighbouring files take similar time, so each worker takes one file at a time.
             .with_max_len(1)
             .map(|(name, path)| {
                 let text =
@@ -277,7 +276,7 @@ impl Verdicts {
         Ok(Verdicts { known, file: Some(Mutex::new(file)) })
     }
 
-    /// What LLVM makes of a text of this name.
+    /// LLVM's verdict on a text of this name.
     fn of(&self, llvm: &Llvm, name: &str, text: &[u8]) -> anyhow::Result<Verdict> {
         let key = (name.to_owned(), fingerprint(text));
         if let Some(verdict) = self.known.get(&key) {
@@ -328,8 +327,8 @@ fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(phalanx::llvm::print_module(&parsed.module))
 }
 
-/// Whether LLVM makes of our print what it makes of its own, or the same bitcode: not all that it
-/// holds in memory has words, and not all bitcode can be listed as it is.
+/// Whether LLVM reads the same module from our print as from its own, or writes the same bitcode:
+/// some of its data has no textual form, and some bitcode cannot be listed.
 fn same_as_own_print(
     llvm: &Llvm,
     verdicts: &Verdicts,

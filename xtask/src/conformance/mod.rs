@@ -8,12 +8,12 @@
 //! | accept | which files, and mutants of them, are accepted |
 //! | round | what `-S` writes |
 //!
-//! Of uniformity, three counts matter: ours divergent where LLVM 22 is wrong, ours uniform where
-//! LLVM is coarser, and differences that nobody has explained. [`classify`] says how one is told
-//! from the other. The run fails if there is any of the last kind, in any section.
+//! Three counts matter for uniformity: how often we say divergent where LLVM 22 is wrong, how often
+//! we say uniform where LLVM is less precise, and how many differences are unexplained.
+//! [`classify`] distinguishes them. The run fails if any section has an unexplained difference.
 //!
-//! LLVM's tests are read from the folder that `--corpus` or `PHALANX_CORPUS` names. What is missing
-//! on the machine is skipped, and the report says so.
+//! LLVM's tests are read from the folder that `--corpus` or `PHALANX_CORPUS` names. Parts whose
+//! inputs are missing on the machine are skipped, and the report says so.
 
 mod acceptance;
 mod classify;

@@ -1,8 +1,8 @@
 //! Uniformity of random functions, value by value.
 //!
-//! The functions are small and dense: random or structured control flow, irreducible cycles among
-//! them, filled with sources of divergence, phis and uses across cycles. Many stand in one file,
-//! since starting a program costs more than analysing a function.
+//! The functions are small and dense: random or structured control flow, including irreducible
+//! cycles, filled with sources of divergence, phis and uses across cycles. One file has many
+//! functions, since starting a program costs more than analysing a function.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ use super::{
 /// Functions per file.
 const BATCH: usize = 200;
 
-/// What the functions are made for.
+/// The target of the functions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     Amdgcn,
@@ -81,7 +81,7 @@ fn module(target: Target, numbers: impl Iterator<Item = usize>, seed: u64) -> St
     for number in numbers {
         let options = generate::Options {
             shape: None,
-            // Mostly small, where every rule interacts with every other; now and then larger.
+            // Mostly small functions, where all rules interact; sometimes larger ones.
             blocks: [8, 11, 11, 16, 30][number % 5],
             undef: number % 7 == 6,
         };

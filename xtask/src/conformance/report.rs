@@ -1,8 +1,8 @@
-//! What a conformance run found, and how it is told.
+//! The results of a conformance run, and their text.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// What a difference is.
+/// The class of a difference.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Class {
     /// Ours is divergent, LLVM's uniform, and an execution shows different values: LLVM is wrong.
@@ -100,7 +100,7 @@ impl Section {
         self.skipped.push(reason.into());
     }
 
-    /// Takes up what another worker found for the same section.
+    /// Merges the results of another worker for the same section.
     pub(super) fn merge(&mut self, other: Section) {
         for (what, amount) in other.counts {
             self.count(&what, amount);

@@ -1,8 +1,8 @@
-//! What `-S` writes must be the module that was read.
+//! The output of `-S` must be the module that was read.
 //!
-//! What `opt-22 -S` writes of the original and of our print is compared byte by byte, but for the
-//! line that names the module. Data layouts that a text does not state are compared as well:
-//! `opt-22` writes that of the triple.
+//! The outputs of `opt-22 -S` for the original and for our print are compared byte by byte, except
+//! for the line that names the module. Inferred data layouts are compared as well: `opt-22` writes
+//! the layout of the triple.
 
 use std::{
     fs,
@@ -64,8 +64,7 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
 ///
 /// The text is given on standard input, so that no file name gets into the module.
 fn canonical(tools: &Tools, text: &[u8]) -> anyhow::Result<Result<Vec<u8>, String>> {
-    // Broken modules occur in the corpus on purpose; whether they are refused is another section's
-    // business.
+    // The corpus has broken modules on purpose; another section checks whether they are refused.
     let printed = tools.opt.run(["-S", "-disable-verify", "-o", "-", "-"], text)?;
     Ok(match printed.success() {
         true => Ok(printed.stdout),

@@ -1,14 +1,13 @@
-//! Differences in how instructions are printed that come from LLVM's reader and say nothing about
+//! Differences between printed instructions that come from LLVM's parser and do not affect
 //! uniformity.
 //!
-//! - LLVM replaces the attributes of declared intrinsics by those it would give them today, so
-//!   attribute groups may be fewer and have other numbers: `#7` is `#5` then. We keep what the text
-//!   says.
+//! - LLVM replaces the attributes of declared intrinsics by today's, so there may be fewer
+//!   attribute groups, with other numbers: `#7` becomes `#5`. We keep the attributes of the text.
 //! - LLVM 22's reader loses the fast-math flags of a `phi` that has metadata,
 //!   `phi contract float ..., !dbg !1`: it returns from the incoming values at the comma before it
 //!   sets the flags. We keep them.
 //!
-//! That texts mean the same is what the round trips check.
+//! The round trips check that the texts mean the same.
 
 /// A listing with both spelled one way.
 pub(super) fn common(listing: &str) -> String {

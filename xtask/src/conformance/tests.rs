@@ -1,4 +1,4 @@
-//! The chore on itself, and its quick mode on `phalanx`.
+//! Tests of this chore itself, and its quick mode on `phalanx`.
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn run(options: &Options) -> Option<(usize, String)> {
     Some((unexplained, sections.iter().map(|section| section.render(options.show)).collect()))
 }
 
-/// With `opt-22` on both sides nothing may differ, but that LLVM is wrong in executions of random
-/// functions.
+/// With `opt-22` on both sides there must be no difference, except that executions of random
+/// functions refute LLVM.
 #[test]
 fn opt_agrees_with_itself() {
     let section = vec![Part::Facts, Part::Tests, Part::Accept, Part::Round];

@@ -12,8 +12,8 @@
 //! becomes>>`. Where several lines of the file are the same, `(2)` behind the path chooses the
 //! second. An empty line ends a fault; a line that begins with `#` is a comment.
 //!
-//! Faults in `unnoticed.txt` are those that no test is known to notice: a test is wanted, or the
-//! line is not needed.
+//! Faults in `unnoticed.txt` are not noticed by any test: either a test is missing, or the line is
+//! not needed.
 //!
 //! All faults are inserted at once, each behind a condition that is true while its number is
 //! switched on: one build serves all of them. A part that ends with `;` is a statement and is left
@@ -171,7 +171,7 @@ pub(super) fn inserted(root: &Path, faults: &[Fault]) -> anyhow::Result<BTreeMap
     Ok(files.into_iter().map(|(file, lines)| (file, lines.join("\n") + "\n")).collect())
 }
 
-/// What asks whether a fault is switched on, for the root of a crate.
+/// The code that checks whether a fault is switched on, for the root of a crate.
 fn switch() -> String {
     format!(
         r#"
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(error.root_cause().to_string(), "expected `<<is ==> becomes>>`");
     }
 
-    /// The list that stands in the workspace is of lines that stand in the workspace.
+    /// Every fault of the list in the workspace matches a line of the workspace.
     #[test]
     fn every_fault_has_its_line() {
         let root = crate::tidy::workspace_root().expect("a workspace");

@@ -1,8 +1,8 @@
 //! A process with limits of time and memory, and what it used.
 //!
-//! The kernel says what a process uses in `/proc`: its memory as long as it lives, its user time
-//! until it is waited for. The process is looked at every few milliseconds, so memory that is
-//! taken right before the end may be missed. Where there is no `/proc`, nothing is measured.
+//! The kernel reports in `/proc` what a process uses: its memory while it lives, its user time
+//! until it is waited for. The process is polled every few milliseconds, so memory that is
+//! allocated right before the end may be missed. Without `/proc`, nothing is measured.
 
 use std::{
     fs,
@@ -14,18 +14,18 @@ use std::{
 
 use anyhow::Context as _;
 
-/// When a process is ended.
+/// The limits that end a process.
 #[derive(Copy, Clone)]
 pub(super) struct Limits {
     pub(super) user: Duration,
     pub(super) bytes: u64,
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ended,
-    /// The input is no input of this task.
+    /// The task refuses the input.
     Refused,
     /// A panic or a signal.
     Died,
@@ -90,7 +90,7 @@ struct Seen {
     peak: u64,
 }
 
-/// Looks at a process until it has ended, or ends it; says why in that case.
+/// Polls a process until it has ended, or ends it and returns the reason.
 fn watch(child: &mut Child, limits: Limits, seen: &mut Seen) -> anyhow::Result<Option<Outcome>> {
     let started = Instant::now();
     loop {
@@ -105,7 +105,7 @@ fn watch(child: &mut Child, limits: Limits, seen: &mut Seen) -> anyhow::Result<O
             return Ok(None);
         }
         seen.peak = peak(child.id()).unwrap_or(0).max(seen.peak);
-        // A process that waits takes no time of its own.
+        // A process that waits uses no user time.
         let over = if seen.user > limits.user || started.elapsed() > 10 * limits.user {
             Some(Outcome::OverTime)
         } else {

@@ -1,4 +1,4 @@
-//! What is measured on each file: every command, every pass by itself, all facts.
+//! The tasks for each file: every command, every pass by itself, all facts.
 //!
 //! `completions` and `man` read no code.
 
@@ -15,7 +15,7 @@ pub(super) struct Task {
     subject: Subject,
 }
 
-/// What stands behind the file on the command line.
+/// The arguments behind the file on the command line.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Subject {
     None,
@@ -31,7 +31,7 @@ impl Task {
         Self { name: name.to_owned(), is_facts: false, arguments, subject: Subject::None }
     }
 
-    /// Words after the name of the program. The file is the last of them, but for its subject.
+    /// The arguments of the program. The file is the last of them, except for its subject.
     pub(super) fn arguments(&self, file: &Path, text: &str) -> Vec<String> {
         let mut words = self.arguments.clone();
         words.push(file.display().to_string());
@@ -92,7 +92,7 @@ pub(super) fn all() -> Vec<Task> {
     tasks
 }
 
-/// Those of the quick run: together they run nearly all code that grows.
+/// The tasks of the quick run: together they run nearly all code that grows with the input.
 pub(super) fn few() -> Vec<Task> {
     const PASSES: &str = "instsimplify,simplifycfg,early-cse,licm,dce,infer-address-spaces";
     vec![

@@ -11,8 +11,8 @@
 //! tidy: phalanx-analysis: src/memory/order.rs uses lower (Rule), which does not stand below memory
 //! ```
 //!
-//! Several ways lead out: move what both sides need into a leaf file, move a function to its only
-//! user, or give a function as an argument what it fetched itself.
+//! To fix a finding: move what both sides need into a leaf file, move a function to its only user,
+//! or pass data as an argument instead of fetching it.
 
 use std::collections::BTreeSet;
 use std::path::Path;

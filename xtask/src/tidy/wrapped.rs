@@ -1,7 +1,7 @@
 //! Prose within 100 columns: comments of Rust files, and paragraphs of Markdown.
 //!
-//! A line is too long if it could be broken at a blank outside of code spans. Blocks of code,
-//! tables, headings and HTML are as long as they are.
+//! A line is too long if it could be broken at a blank outside of code spans. Code blocks, tables,
+//! headings and HTML may have any length.
 //!
 //! ```text
 //! /// A line that goes on and on, of which ...    too long: there is a blank before column 100

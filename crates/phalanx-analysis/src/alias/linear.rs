@@ -1,11 +1,16 @@
-//! Numbers as sums: what indices of addresses have in common.
+//! Integers as sums: compares indices of addresses that are no constants.
 //!
 //! # What
 //!
-//! A number is taken apart into a constant and multiples of values that are not looked into, in the
-//! arithmetic of some low bits ([`Sum`]). Two numbers with the same multiples differ by a constant.
-//! Where multiples are left, they differ by a constant and some multiple of the greatest power of
-//! two that divides them: more is not known in an arithmetic that wraps.
+//! A number is taken apart into a constant and multiples of opaque values, modulo a power of two
+//! ([`Sum`]). Two numbers with the same multiples differ by a constant. If multiples are left, the
+//! numbers differ by a constant and some multiple of the greatest power of two that divides all of
+//! them: more is not known in an arithmetic that wraps.
+//!
+//! ```text
+//! %j = add i64 %i, 3        ; %j - %i = 3
+//! %k = shl i64 %n, 2        ; 4·%n: %k + 1 and 0 differ by 1 modulo 4
+//! ```
 //!
 //! # How
 //!
@@ -22,46 +27,46 @@ use smallvec::SmallVec;
 
 use crate::code::{Code, TypeSizes, cut, value_type};
 
-/// How many values are looked into for one number, and how many a sum may be of.
+/// How many values are looked into for one number, and how many terms a sum may have.
 const STEPS: usize = 32;
 const TERMS: usize = 8;
 
-/// How a value with fewer bits than a number becomes one with as many.
+/// How a value with fewer bits than the sum is extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Extended {
-    /// It has as many or more: its low bits count.
+    /// The value has as many bits or more: its low bits count.
     Not,
     Signed,
     Unsigned,
 }
 
-/// A value as a part of a number.
+/// A value that is a term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     value: Value,
     extended: Extended,
 }
 
-/// See the [module documentation](self).
+/// A number as a sum. See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
     bits: u32,
     constant: i64,
-    /// By how much each part is multiplied.
+    /// The terms, each with its factor.
     parts: SmallVec<[(Part, i64); TERMS]>,
 }
 
-/// How far it is from one number to another.
+/// The distance from one number to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Distance {
-    /// So far.
+    /// Exactly this far.
     Exact(i64),
-    /// So far, and any multiple of two to that power.
+    /// This far, plus any multiple of two to this power.
     Modulo(i64, u32),
 }
 
 impl Sum {
-    /// Zero, in arithmetic of so many bits, at most 64.
+    /// Zero, in arithmetic of `bits` bits, at most 64.
     pub(super) fn new(bits: u32) -> Self {
         Sum { bits, constant: 0, parts: SmallVec::new() }
     }
@@ -70,7 +75,7 @@ impl Sum {
         self.constant = self.constant.wrapping_add(constant);
     }
 
-    /// Adds a multiple of an index, with its sign. False if it cannot be taken apart far enough.
+    /// Adds a multiple of an index, which is signed. False if the index needs too many terms.
     pub(super) fn add_index(
         &mut self,
         code: Code<'_>,
@@ -129,7 +134,7 @@ impl Sum {
         if width >= self.bits { Extended::Not } else { narrow }
     }
 
-    /// What the result of an instruction, extended in some way, is the sum of.
+    /// The terms whose sum is the result of an instruction, extended in some way.
     fn apart(
         &self,
         code: Code<'_>,
@@ -148,7 +153,7 @@ impl Sum {
             (Opcode::Sub, &[a, b]) if wraps_not(data, extended) => {
                 Some(SmallVec::from_iter([here(a, 1), here(b, -1)]))
             }
-            // Bits that are in one of both only neither carry nor change a sign.
+            // No bit is set in both operands, so nothing is carried and the sign does not change.
             (Opcode::Or, &[a, b]) if data.flags.contains(InstFlags::DISJOINT) => {
                 Some(SmallVec::from_iter([here(a, 1), here(b, 1)]))
             }
@@ -169,13 +174,12 @@ impl Sum {
                 if by >= width(code, a)? {
                     return None;
                 }
-                // Of an integer that is wider than any address, nothing may be left in the low
-                // bits.
+                // For an integer that is wider than any address, the low bits may be all zero.
                 one(here(a, 1i64.checked_shl(by).unwrap_or(0)))
             }
             (Opcode::SExt, &[a]) => {
-                // Above the sign bit of what was extended with its sign there is nothing new to
-                // extend with zeros.
+                // A value that was extended with its sign cannot be split further under an
+                // extension with zeros.
                 let narrow = match extended {
                     Extended::Unsigned => return None,
                     _ => Extended::Signed,
@@ -196,8 +200,8 @@ impl Sum {
         }
     }
 
-    /// How far it is from another number up to this one. Values that are not `same` are others on
-    /// each side.
+    /// The distance from `other` to this number. A value that is not `same` may differ between the
+    /// two numbers.
     pub(super) fn distance_from(&self, other: &Sum, same: &dyn Fn(Value) -> bool) -> Distance {
         let mut left = self.clone();
         let mut power = self.bits;
@@ -217,8 +221,8 @@ impl Sum {
     }
 }
 
-/// Whether so many bytes, and so many that begin this far behind them, have none in common in a
-/// ring of two to some power.
+/// Whether two ranges are disjoint, of which the second begins at `distance` from the first, modulo
+/// two to some power.
 pub(super) fn are_apart_modulo(
     distance: i64,
     power: u32,
@@ -231,7 +235,7 @@ pub(super) fn are_apart_modulo(
     size <= up && behind <= ring - up
 }
 
-/// Whether a result that is extended is the one that numbers without bounds would give.
+/// Whether flags exclude that the operation wraps, as its extension requires.
 fn wraps_not(data: InstData, extended: Extended) -> bool {
     match extended {
         Extended::Not => true,

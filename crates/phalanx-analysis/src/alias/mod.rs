@@ -2,7 +2,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`query`] | addresses: what they are made from, how far from it, which memory they lead to |
+//! | [`query`] | addresses: their bases, distances from the bases, and memories |
 //! | [`linear`] | indices that are no constants, as sums |
 //! | [`tbaa`] | types: what `!tbaa` on both accesses promises |
 //!
@@ -13,7 +13,7 @@
 //! load i32, ptr %q
 //! ```
 //!
-//! The folder stands above [`memory`](crate::memory), which says what is private, and
+//! The folder uses [`memory`](crate::memory), which says what is private, and
 //! [`spaces`](crate::spaces), which says where pointers lead. Read [`AliasQuery`] first.
 
 mod linear;

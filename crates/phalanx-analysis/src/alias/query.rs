@@ -1,34 +1,34 @@
-//! Whether two accesses may touch the same bytes.
+//! Compares addresses: whether two accesses may touch the same bytes.
 //!
 //! # What
 //!
-//! The question is about one thread and one moment: both addresses as they are when what they are
-//! made from has been computed, the last instance of each instruction. `No` says that no byte is in
-//! both ranges then; nothing is said of different iterations of a loop around what the addresses
-//! are made from.
+//! The question is about one thread and one moment: both addresses have the values that come from
+//! the last execution of each instruction that they are computed from. `No` says that the two
+//! ranges have no byte in common then. It says nothing about different iterations of a loop around
+//! the bases of the addresses.
 //!
 //! | answer | because |
 //! |---|---|
 //! | no | the address spaces do not overlap |
 //! | no | the addresses lead to different memories, as far as [`spaces`](crate::spaces) knows |
-//! | no, partial, must | both are made from one address, by steps that differ by a constant: ranges are compared |
-//! | no | both are made from one address, by steps that differ by a constant and multiples of a power of two, and no multiple brings them together |
-//! | no | made from two different objects: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
+//! | no, partial, must | both have one base, and steps that differ by a constant: ranges are compared |
+//! | no | both have one base, and steps that differ by a constant and multiples of a power of two, and no multiple brings them together |
+//! | no | they have different objects as bases: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
 //! | may | two variables of workgroup memory without a size, which begin at one place |
 //! | no | a stack slot, and an argument |
-//! | no | a stack slot whose address goes nowhere, and anything that is not made from it |
+//! | no | a stack slot whose address does not escape, and anything that is not based on it |
 //! | may | anything else; types may say no where addresses do not ([`tbaa`](super::tbaa)) |
 //!
-//! `must` is said when both start at one byte, whatever their sizes, as LLVM does; `partial` when
-//! they overlap otherwise.
+//! `must` means that both start at one byte, whatever their sizes, as in LLVM; `partial` that they
+//! overlap otherwise.
 //!
 //! # How
 //!
-//! An address is taken apart into what it is made from and a distance ([`Address`]), a bounded
-//! number of steps up. A phi or selection is not looked through. Indices that are no constants are
-//! taken apart into [sums](super::linear) for a single question only: an answer that is kept would
-//! depend on everything that they are computed from ([`AliasQuery::by_constant_steps`]). O(steps)
-//! per address.
+//! An address is taken apart into a base and a distance ([`Address`]), in a bounded number of
+//! steps. A phi or selection is not looked through. Indices that are no constants are taken apart
+//! into [sums](super::linear), for answers that are not retained. A retained answer would otherwise
+//! depend on everything that the indices are computed from, so it uses
+//! [`AliasQuery::by_constant_steps`]. O(steps) per address.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, TypeKind, Value, ValueKind, attributes::AttrKind,
@@ -57,62 +57,62 @@ pub enum Alias {
     Must,
 }
 
-/// What an instruction accesses.
+/// The bytes that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The address.
     pub address: Value,
-    /// How many bytes from there on, if it is known.
+    /// How many bytes from there on, if known.
     pub size: Option<u64>,
-    /// Whether bytes before it may be accessed as well, as code does that is given an address
-    /// inside of an object.
+    /// Whether bytes before the address may be accessed as well: a callee that is given an address
+    /// inside of an object may do that.
     pub reaches_back: bool,
 }
 
 impl Location {
-    /// So many bytes from an address on, if it is known how many.
+    /// `size` bytes from an address on, if known.
     #[must_use]
     pub const fn behind(address: Value, size: Option<u64>) -> Self {
         Self { address, size, reaches_back: false }
     }
 
-    /// Any bytes of what an address leads to.
+    /// Any bytes of the object that an address leads to.
     #[must_use]
     pub const fn around(address: Value) -> Self {
         Self { address, size: None, reaches_back: true }
     }
 }
 
-/// An address, taken apart.
+/// An address as a base and a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What it is made from.
+    /// The base: the first value on the way that is no step.
     pub base: Value,
-    /// How far from there, if that is a constant.
+    /// The distance from the base, if it is a constant.
     pub offset: Option<i64>,
-    /// In the arithmetic of how many bits, which are the low ones of the address: those of an index
-    /// in the narrowest of the spaces on the way.
+    /// How many low bits of the address this arithmetic is about: those of an index in the
+    /// narrowest of the spaces on the way.
     pub bits: u32,
-    /// Whether indices are wider in another of them. Then where it is beyond these bits is known
-    /// only if nothing has wrapped.
+    /// Whether another space on the way has a wider index. Then the higher bits of the address are
+    /// known only if nothing has wrapped.
     pub is_mixed: bool,
 }
 
 impl Address {
-    /// What an address is made from nothing but itself.
+    /// An address that is its own base.
     fn start(base: Value, bits: Option<u32>) -> Self {
         let at = Address { base, offset: Some(0), bits: i64::BITS, is_mixed: false };
         at.within(bits, true)
     }
 
-    /// The same where a pointer on the way has an index of so many bits.
+    /// The same, with a pointer on the way whose space has an index of `bits` bits.
     fn within(self, bits: Option<u32>, is_first: bool) -> Self {
         let Some(bits) = bits else { return Address { offset: None, ..self } };
         let is_mixed = self.is_mixed || !is_first && bits != self.bits;
         Address { bits: bits.min(self.bits), is_mixed, ..self }
     }
 
-    /// The same from the address that this one's base is made from.
+    /// The same, from `base`, which this address's base is `step` behind.
     fn from(self, base: Value, step: Option<i64>) -> Self {
         let offset = self.offset.and_then(|offset| Some(offset.wrapping_add(step?)));
         Address { base, offset, ..self }
@@ -122,18 +122,18 @@ impl Address {
 /// How many steps of an address are looked at.
 const STEPS: usize = 64;
 
-/// What a name of the module stands for.
+/// The kind of object that a name of the module stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// A variable that is an object of its own.
     Object,
-    /// A variable of workgroup memory that the module gives no place: that of a launch begins
-    /// behind all that have one. Each variable of this kind begins there, so it is apart from other
-    /// objects and not from its like.
+    /// A variable of workgroup memory to which the module gives no place. At a launch, all
+    /// variables of this kind begin at one place, behind those that have one. So such a variable is
+    /// disjoint from other objects, but not from others of its kind.
     Added,
 }
 
-/// Answers about the accesses of one function.
+/// Alias queries about the accesses of one function.
 pub struct AliasQuery<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
@@ -144,16 +144,16 @@ pub struct AliasQuery<'a> {
     with_indices: bool,
 }
 
-/// What an address is made from, as far as that is an object.
+/// What kind of object the base of an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Object {
-    /// A stack slot. Whether its address goes nowhere.
+    /// A stack slot; true if its address does not escape.
     Slot(bool),
     /// A variable of the module.
     Variable(Named),
-    /// An argument that nothing else leads to while the function runs.
+    /// An argument to whose memory nothing else leads while the function runs.
     NoAliasArgument,
-    /// Memory that a call has just made.
+    /// Memory that a call has just allocated.
     Fresh,
     /// An argument.
     Argument,
@@ -162,19 +162,19 @@ enum Object {
 }
 
 impl Object {
-    /// Whether it is apart from every other identified object.
+    /// Whether it is disjoint from every other identified object.
     fn is_identified(self) -> bool {
         !matches!(self, Object::Argument | Object::Unknown)
     }
 
-    /// Whether it came into being in this run of the function, or is held by it alone.
+    /// Whether it was created in this run of the function, or only this function holds it.
     fn is_of_function(self) -> bool {
         matches!(self, Object::Slot(_) | Object::NoAliasArgument | Object::Fresh)
     }
 }
 
 impl<'a> AliasQuery<'a> {
-    /// About a function; `variable` says which names are variables of the module.
+    /// Queries about a function; `variable` says which names are variables of the module.
     #[must_use]
     pub fn new(
         code: Code<'a>,
@@ -186,7 +186,7 @@ impl<'a> AliasQuery<'a> {
         Self { code, around, private, variable, sizes, kinds: None, with_indices: true }
     }
 
-    /// The same, with what is known of where addresses lead.
+    /// The same, with facts about which memories addresses lead to.
     #[must_use]
     pub fn with_kinds(self, kinds: Option<&'a MemoryKinds>) -> Self {
         Self { kinds, ..self }
@@ -220,8 +220,8 @@ impl<'a> AliasQuery<'a> {
         Some(Location::behind(address, self.sizes.store_size(ty)))
     }
 
-    /// What a call may access through an argument: all of what that leads to, unless it copies or
-    /// fills memory from there on.
+    /// What a call may access through an argument: the whole object, unless the call copies or
+    /// fills memory from the address on.
     #[must_use]
     pub fn through_argument(&self, call: InstId, argument: Value) -> Location {
         let Code { context, body, .. } = self.code;
@@ -248,8 +248,8 @@ impl<'a> AliasQuery<'a> {
         self.alias_over((a, b), &|_| true)
     }
 
-    /// The same, where indices are computed from values that are not `same` at both. What the
-    /// addresses are made from has to be.
+    /// The same, if the indices may be computed from values that differ between the two accesses:
+    /// those that are not `same`. The bases must not differ.
     pub fn alias_over(
         &mut self,
         (a, b): (Location, Location),
@@ -328,8 +328,7 @@ impl<'a> AliasQuery<'a> {
         at
     }
 
-    /// How two accesses relate whose addresses are made from one, if it takes a look into indices
-    /// to tell.
+    /// How two accesses with one base relate, if that takes a look into the indices.
     fn by_indices(
         &mut self,
         (from, a): (Address, Location),
@@ -353,14 +352,14 @@ impl<'a> AliasQuery<'a> {
         }
     }
 
-    /// How far an address is from what it is made from.
+    /// The distance from an address to its base.
     fn sum(&mut self, address: Value, apart: Address) -> Option<Sum> {
         let body = self.code.body;
         let mut sum = Sum::new(apart.bits);
         let mut at = address;
         while at != apart.base {
             let ValueKind::Inst(inst) = at.kind() else {
-                // An expression has constants only.
+                // A constant expression has constant indices only.
                 let rest = self.address(at);
                 sum.add_constant(rest.offset?);
                 return (rest.base == apart.base).then_some(sum);
@@ -438,28 +437,28 @@ fn is_scalar(code: Code<'_>, ty: phalanx_ir::Type) -> bool {
     matches!(code.context.type_kind(ty), TypeKind::Ptr(_))
 }
 
-/// Two ranges from one base.
+/// Compares two ranges with one base.
 fn ranges(a: (Address, Option<u64>), b: (Address, Option<u64>)) -> Alias {
     let (Some(at), Some(bt)) = (a.0.offset, b.0.offset) else { return Alias::May };
     let bits = a.0.bits.min(b.0.bits);
     let of_low_bits = on_ring((at, a.1), (bt, b.1), bits);
     let is_mixed = a.0.is_mixed || b.0.is_mixed || a.0.bits != b.0.bits;
-    // What is apart in the low bits is apart.
+    // Ranges that are disjoint in the low bits are disjoint.
     match is_mixed && on_ring((at, a.1), (bt, b.1), i64::BITS) != of_low_bits {
         true if of_low_bits != Alias::No => Alias::May,
         _ => of_low_bits,
     }
 }
 
-/// Two ranges at distances of so many bits, at most 64, in the arithmetic of these.
+/// Compares two ranges whose distances have `bits` bits, at most 64, in arithmetic that wraps.
 fn on_ring((at, size): (i64, Option<u64>), (bt, other): (i64, Option<u64>), bits: u32) -> Alias {
     let mask = u64::MAX >> (i64::BITS - bits.min(i64::BITS));
-    // How far it is from one up to the other.
+    // The distance upwards from one to the other.
     let up = |from: i64, to: i64| to.wrapping_sub(from) as u64 & mask;
     if up(at, bt) == 0 {
         return Alias::Must;
     }
-    // Nothing is as large as half of the addresses.
+    // No object is as large as half of the address space.
     let reaches = |size: Option<u64>, distance: u64| match size {
         Some(size) => Some(size > distance),
         None => (distance > mask / 2).then_some(false),
@@ -480,7 +479,7 @@ mod tests {
         ranges((of(a.0), a.1), (of(b.0), b.1))
     }
 
-    /// Ranges against the bytes that they are made of.
+    /// Compares [`ranges`] with sets of bytes.
     #[test]
     fn ranges_are_sets_of_bytes() {
         for at in -3i64..4 {

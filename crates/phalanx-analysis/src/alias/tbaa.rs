@@ -2,20 +2,20 @@
 //!
 //! # What
 //!
-//! The front end promises that memory is accessed as the type that is in it. An access carries a
-//! *tag*: the type of the object that the access path begins with, the type that is accessed, and
-//! where that is in the object. Types are nodes of a tree: a scalar names its parent, up to `char`,
-//! which may be anything, and a root that stands for the language; a structure names its fields and
-//! where they are.
+//! The front end promises that memory is accessed as the type that is in it. An access has a *tag*:
+//! the type of the object that the access path begins with, the type that is accessed, and the
+//! offset of that in the object. Types are nodes of a tree. A scalar names its parent; the chain of
+//! parents leads over `char`, which may be anything, to a root that stands for the language. A
+//! structure names its fields and their offsets.
 //!
-//! Let the *parent* of a type at an offset be the field there, with the offset inside of it; of a
+//! Let the *parent* of a type at an offset be the field there, with the offset inside of it; for a
 //! scalar, the scalar above it. Two tags may be of one byte if one of them is reached from the
-//! other over parents: an `int` of a structure may be an `int`, and is a `char`, but no `float` and
+//! other by parents. So an `int` of a structure may alias an `int` and a `char`, but no `float` and
 //! no `int` of another structure (LLVM's language reference, "tbaa metadata").
 //!
-//! Where the tag is of the scalar itself, not of a path to it, offsets are not compared. Types
-//! under different roots come from different languages, of which nothing is promised. A node that
-//! is not as it should be, and the form with sizes, promise nothing either.
+//! If a tag is of the scalar itself, not of a path to it, offsets are not compared. Types under
+//! different roots come from different languages, which promise nothing about each other. A
+//! malformed node, and the form with sizes, promise nothing either.
 //!
 //! # Complexity
 //!
@@ -29,7 +29,7 @@ use phalanx_ir::{
 /// How many steps from a type to the root are looked at.
 const STEPS: usize = 64;
 
-/// What an access is said to be of.
+/// The tag of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessTag {
     base: MetadataId,
@@ -37,7 +37,7 @@ pub struct AccessTag {
     offset: u64,
 }
 
-/// The types of a module.
+/// The types of a module, in its metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Tbaa<'a> {
     context: &'a Context,
@@ -45,13 +45,13 @@ pub struct Tbaa<'a> {
 }
 
 impl<'a> Tbaa<'a> {
-    /// Those in a module's metadata.
+    /// The types in a module's metadata.
     #[must_use]
     pub fn new(context: &'a Context, metadata: &'a Metadata) -> Self {
         Self { context, metadata }
     }
 
-    /// The tag that a node is, if it is one.
+    /// The tag that a node represents, if it is one.
     #[must_use]
     pub fn tag(&self, node: MetadataId) -> Option<AccessTag> {
         let at = |position| self.metadata.element(node, position);
@@ -65,7 +65,7 @@ impl<'a> Tbaa<'a> {
         })
     }
 
-    /// Whether two accesses may touch one byte, as far as their types go.
+    /// Whether two accesses may touch one byte, as far as their types say.
     #[must_use]
     pub fn may_alias(&self, a: AccessTag, b: AccessTag) -> bool {
         let is_promised = match (self.root(a.access), self.root(b.access)) {
@@ -75,7 +75,7 @@ impl<'a> Tbaa<'a> {
         !is_promised || a == b || self.reaches(a, b) || self.reaches(b, a)
     }
 
-    /// Whether a tag is reached from another over parents.
+    /// Whether a tag is reached from another by parents.
     fn reaches(&self, from: AccessTag, to: AccessTag) -> bool {
         let (mut ty, mut offset) = (from.base, from.offset);
         for _ in 0..STEPS {
@@ -100,7 +100,7 @@ impl<'a> Tbaa<'a> {
         None
     }
 
-    /// The field of a structure at an offset, or the scalar above one.
+    /// The field of a structure at an offset, or the parent of a scalar.
     fn parent(&self, ty: MetadataId, offset: u64) -> Option<(MetadataId, u64)> {
         let count = self.metadata.values(ty).len();
         let node = |position| self.metadata.element(ty, position)?.as_node();

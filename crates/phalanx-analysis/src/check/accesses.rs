@@ -1,5 +1,5 @@
-//! How lanes of a wave reach memory, what that costs, and which accesses take longer than they had
-//! to.
+//! How lanes of a wave access memory, what that costs, and which accesses take longer than
+//! necessary.
 //!
 //! ```c
 //! out[i] = in[i * w];   // PHX011: 4 * w bytes from lane to lane
@@ -7,22 +7,22 @@
 //! atomicAdd(sum, v);    // PHX044: 32 lanes update one address
 //! ```
 //!
-//! Global memory is fetched in sectors of 32 bytes. An access is reported when its lanes touch so
-//! many that less than half of what is fetched is used ([`Rule::UncoalescedAccess`]).
+//! Global memory is fetched in sectors of 32 bytes. An access is reported if less than half of the
+//! bytes in the sectors that its lanes touch is used ([`Rule::UncoalescedAccess`]).
 //!
-//! Workgroup memory is divided into banks: lanes that are served together and want different words
-//! of one bank are served one after the other ([`Rule::BankConflict`]; [`banks`] says how many that
-//! are).
+//! Workgroup memory is divided into banks. Lanes that are served together and access different
+//! words of one bank are served one after the other ([`Rule::BankConflict`]; [`banks`] says how
+//! many lanes are served together).
 //!
-//! Atomic updates of one address by all lanes follow each other ([`Rule::SameAddressAtomic`]),
-//! unless a branch before them lets one lane come only.
+//! Atomic updates of one address by all lanes are executed one after the other
+//! ([`Rule::SameAddressAtomic`]), unless a branch before them lets only one lane through.
 //!
-//! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes
-//! of each wave, its counts are taken, whatever the pattern. Otherwise only accesses with a
-//! constant distance between lanes have counts; where the width of waves is not known, for waves of
-//! 32 and of 64 lanes. If what lanes of a row are apart is a value that is known at run time only
-//! (`x * n`, `symbolic`), that is said with the value. Where an index was loaded by each lane
-//! (`a[b[i]]`) the access is a gather; of the rest nothing is known. O(accesses × lanes).
+//! [`shape::access`](crate::shape::access) finds what lanes touch. If it knows the lanes of each
+//! wave, its counts are used for any pattern. Otherwise only accesses with a constant distance
+//! between lanes have counts; if the width of waves is not known, there is one count for waves of
+//! 32 lanes and one for 64. If the distance of lanes in a row is known at run time only (`x * n`,
+//! `symbolic`), the finding says so and names the value. If each lane has loaded an index
+//! (`a[b[i]]`), the access is a gather. Nothing is known of other accesses. O(accesses × lanes).
 
 use phalanx_core::affect::User;
 use phalanx_ir::{InstId, Opcode, Type, Value, ValueKind, constant::ConstKind};
@@ -42,25 +42,25 @@ use crate::shape::{
 
 /// Bytes that are fetched together.
 const SECTOR: u32 = 32;
-/// Widths of waves that there are.
+/// The possible widths of waves.
 const WIDTHS: [u32; 2] = [32, 64];
-/// So many operations of an address are looked at for loads.
+/// How many operations of an address are searched for loads.
 const OPERATIONS: usize = 96;
 
-/// How the lanes of a wave reach memory.
+/// How the lanes of a wave access memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// All at one address.
     One,
     /// Without a gap between them.
     Consecutive,
-    /// So many bytes from lane to lane.
+    /// This many bytes from lane to lane.
     Strided(i64),
     /// A number of bytes that is known at run time only.
     Symbolic(Symbol),
-    /// At known places that have no one distance.
+    /// At known addresses without one common distance.
     Irregular,
-    /// Where data say that each lane has loaded.
+    /// At addresses that depend on what each lane has loaded.
     Gather,
     /// Nothing is known.
     Unknown,
@@ -73,13 +73,13 @@ pub struct Reached {
     pub inst: InstId,
     /// Global or workgroup memory.
     pub space: SpaceKind,
-    /// How lanes reach it.
+    /// How lanes access it.
     pub reach: Reach,
-    /// What that costs.
+    /// What the access costs.
     pub cost: AccessCost,
-    /// What the address depends on, of what varies in a wave.
+    /// The sources of the address that vary in a wave.
     pub sources: SourceSet,
-    /// The rule that has something to say of it.
+    /// The rule that the access breaks, if any.
     pub rule: Option<Rule>,
 }
 
@@ -94,7 +94,7 @@ pub fn findings(facts: Facts<'_>, accesses: &Accesses) -> Vec<Finding> {
     accesses.iter().filter_map(finding).collect()
 }
 
-/// How lanes reach memory in an access; none of an access of private or constant memory.
+/// How lanes access memory; none for an access of private or constant memory.
 #[must_use]
 pub fn reached(facts: Facts<'_>, access: &Access) -> Option<Reached> {
     let body = facts.code.body;
@@ -128,7 +128,7 @@ pub fn reached(facts: Facts<'_>, access: &Access) -> Option<Reached> {
     let is_slow = waves.iter().flatten().any(|(_, is_slow)| *is_slow);
     let rule = match (space, reach) {
         (_, Reach::One) if is_atomic => is_shared.then_some(Rule::SameAddressAtomic),
-        // What is known at run time only is more than an element, as a rule.
+        // A distance that is known at run time only is usually more than an element.
         (SpaceKind::Global, Reach::Symbolic(_)) => Some(Rule::UncoalescedAccess),
         (_, Reach::Symbolic(_)) => Some(Rule::BankConflict),
         (SpaceKind::Global, _) => is_slow.then_some(Rule::UncoalescedAccess),
@@ -163,7 +163,7 @@ fn reach(facts: Facts<'_>, access: &Access, address: Value) -> Reach {
     }
 }
 
-/// Lanes of a wave of which a pattern speaks: those of a row where it holds within rows.
+/// How many lanes of a wave a pattern is about: those of a row if it holds within rows.
 fn lanes(facts: Facts<'_>, access: &Access, width: u32) -> u32 {
     match (access.within, facts.launch.workgroup_size[0]) {
         (Within::Row, Extent::Exactly(row)) => row.clamp(1, width),
@@ -171,7 +171,7 @@ fn lanes(facts: Facts<'_>, access: &Access, width: u32) -> u32 {
     }
 }
 
-/// Whether an address is computed from what each lane has loaded, or an atomic has handed it.
+/// Whether an address is computed from a value that each lane has loaded, or got from an atomic.
 fn is_loaded(facts: Facts<'_>, address: Value) -> bool {
     let body = facts.code.body;
     let numbering = Numbering::new(facts.code.header);
@@ -196,8 +196,8 @@ fn is_loaded(facts: Facts<'_>, address: Value) -> bool {
     false
 }
 
-/// Sectors, and whether less than half of them is used. A base that could be more fortunate is
-/// given the benefit of the doubt.
+/// The number of sectors, and whether less than half of their bytes is used. If the base is not
+/// known, the best possible one is assumed.
 fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
     let of_stride = |stride| fewest_sectors(&strided(stride, lanes), access.size, access.align);
     let (wanted, count) = match (access.pattern, access.sectors) {
@@ -206,7 +206,7 @@ fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
             (lanes.checked_mul(access.size)?, of_stride(access.size.into()))
         }
         (Pattern::Strided(stride), _) => (lanes.checked_mul(access.size)?, of_stride(stride)),
-        // As many as the least fortunate base has, which is one more, as a rule.
+        // `most` is for the worst base, which usually takes one sector more than the best.
         (Pattern::Gather, Some(most)) => {
             (lanes.checked_mul(access.size)?, most.saturating_sub(1).max(1))
         }
@@ -220,7 +220,7 @@ fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
 fn servings(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
     let groups = lanes.div_ceil(banks::served_together(access.size));
     let of_stride = |stride: i64| {
-        // The base of the memory is not known, and an access as aligned as is stated.
+        // The base of the memory is not known; the access is as aligned as the instruction states.
         let align = if stride % 4 == 0 { access.align } else { 1 };
         banks::degree(&strided(stride, lanes), access.size, align)
     };
@@ -237,18 +237,18 @@ fn servings(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
     Some((cost, degree > 1 && !is_plain))
 }
 
-/// Offsets of lanes that are so many bytes apart.
+/// The offsets of lanes that are `stride` bytes apart.
 fn strided(stride: i64, lanes: u32) -> Vec<i64> {
     (0..i64::from(lanes)).map(|lane| lane.wrapping_mul(stride)).collect()
 }
 
-/// Where an address points to, as far as it says so or what it is made from does. The generic space
-/// is taken for global memory: the arguments of kernels are.
+/// The memory that an address points to, as far as its type or the types of its bases tell. The
+/// generic space counts as global memory: arguments of kernels point there.
 pub(super) fn space(facts: Facts<'_>, address: Value) -> Option<SpaceKind> {
     space_of(facts.code, facts.target.architecture(), address)
 }
 
-/// The same in any function.
+/// The same for any function.
 pub(super) fn space_of(
     code: Code<'_>,
     architecture: Architecture,
@@ -256,7 +256,7 @@ pub(super) fn space_of(
 ) -> Option<SpaceKind> {
     let body = code.body;
     let mut at = address;
-    // Addresses are made in a few steps, as a rule.
+    // Addresses are usually made in a few steps.
     for _ in 0..32 {
         let ty = type_of(code, at)?;
         let number = code.context.type_kind(ty).address_space()?;

@@ -1,59 +1,66 @@
 //! Barriers that not all threads of a workgroup execute.
 //!
-//! This page speaks of workgroups. For the other kinds of barriers, replace "all threads of the
+//! This page is about workgroups. For the other kinds of barriers, replace "all threads of the
 //! workgroup" by the threads that [`kinds`] says have to come to the barrier together.
 //!
 //! # Definition
 //!
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it. So a
-//! kernel hangs, or, where barriers are counted, goes on with the wrong data, if some thread waits
-//! and another that has not ended will not come.
+//! kernel hangs if some thread waits and another that has not ended will not come. Where barriers
+//! are counted, the kernel goes on with the wrong data instead.
+//!
+//! ```c
+//! if (threadIdx.x < 10)   // parts threads, and decides the barrier
+//!   __syncthreads();      // PHX001
+//! out[i] = x;             // so the threads that miss the barrier have not ended
+//! ```
 //!
 //! A block is *live* if an operation that waits (a barrier, a call of a function with one) can
-//! still be executed from its beginning; in a function that is called, also if it can return.
-//! Branches whose direction can differ between threads of the workgroup *part* them. A barrier is
-//! *decided* by a branch that parts threads if it is control dependent on it, directly or through
-//! other branches, whether these part threads or not; from where no way leads to the end of the
-//! function, post-dominance says nothing, and every branch counts from which the barrier is
-//! reached. In a cycle it is also decided by what decides whether a round comes to it, even if each
-//! thread comes in some round (`rounds`). What is reported depends on where the branch leads:
+//! still be executed from its beginning; in a function that is called, also if the function can
+//! return. Branches whose direction can differ between threads of the workgroup *part* them. A
+//! barrier is *decided* by a branch that parts threads if it is control dependent on the branch,
+//! directly or through other branches, whether these part threads or not. If no path leads from the
+//! barrier to the end of the function, post-dominance says nothing, and every branch counts from
+//! which the barrier is reached. A barrier in a cycle is also decided by what decides whether a
+//! round comes to it, even if each thread comes in some round (`rounds`). The rule depends on where
+//! the branch leads:
 //!
 //! | successors of the branch | finding |
 //! |---|---|
-//! | one is live at most, and nothing is done any more that is also done behind the barrier | [`Rule::BarrierAfterExit`] |
+//! | at most one is live, and on the other sides nothing is done that is also done behind the barrier | [`Rule::BarrierAfterExit`] |
 //! | one is in a cycle around both, another outside | [`Rule::BarrierInDivergentLoop`] |
-//! | each way that misses the barrier comes to another one first | [`Rule::UnmatchedBarriers`] |
+//! | each path that misses the barrier comes to another one first | [`Rule::UnmatchedBarriers`] |
 //! | otherwise | [`Rule::DivergentBarrier`] |
 //!
 //! # Why no finding means no hang
 //!
-//! Take a kernel in which each branch that decides a barrier and parts threads has one live
-//! successor at most (all other cases are reported), and two threads of a workgroup that were
-//! together so far. Where they part first, at the end of `B`, the facts say that `B` parts threads.
-//! If one of them goes to a block that is not live, it ends without a further barrier (calls are
-//! taken to return, and cycles without a barrier to end), and nobody waits for it. Otherwise two
-//! successors are live, so no barrier is decided by `B`: none lies on a way to the immediate
+//! Take a kernel in which each branch that decides a barrier and parts threads has at most one live
+//! successor (all other cases are reported), and two threads of a workgroup that were together so
+//! far. Where they first part, at the end of `B`, the facts say that `B` parts threads. If one of
+//! them goes to a block that is not live, it ends without a further barrier (calls are assumed to
+//! return, and cycles without a barrier to end), and no barrier waits for it. Otherwise two
+//! successors are live, so no barrier is decided by `B`: none is on a path to the immediate
 //! post-dominator of `B`, where both arrive having executed the same barriers, and are converged
-//! again. By induction on the length of the executions all threads that have not ended execute the
-//! same barriers. For a function that is called, returning counts as live, so all that call it
-//! together execute the same barriers in it; its calls are judged as barriers. Tests hold this
-//! against execution.
+//! again. By induction on the length of the executions, all threads that have not ended execute the
+//! same barriers. For a function that is called, returning counts as live, so all threads that call
+//! it together execute the same barriers in it; its calls are judged as barriers. Tests compare
+//! this with execution.
 //!
-//! # How sure it is
+//! # How sure a finding is
 //!
 //! An error needs a [`Witness`](super::Witness): a branch in control that is uniform, and two
 //! threads of which evaluation shows that one goes where the barrier can be reached and the other
-//! where it cannot, at least not in this iteration. Everything else is a warning; a note, when all
-//! that is known against uniformity is that memory may change between the reads of two waves, that
-//! a caller may pass anything, or that a counter may wrap ([`sizes`](super::sizes)).
+//! where it cannot, at least not in this iteration. Everything else is a warning. A finding is a
+//! note if the only reason against uniformity is that memory may change between the reads of two
+//! waves, that a caller may pass anything, or that a counter may wrap ([`sizes`](super::sizes)).
 //!
 //! # Complexity
 //!
 //! For each barrier, all branches that decide it are visited. Each of these that parts threads
 //! costs O(blocks + edges) of the part of the graph between the branch and the barrier and on the
-//! paths that miss the barrier (`ways`); for each cycle with a barrier that some rounds miss
-//! O(blocks + edges) of it. From where the function cannot end, and in cycles with several entries,
-//! O(blocks + edges) per barrier.
+//! paths that miss the barrier (`ways`). Each cycle with a barrier that some rounds miss costs
+//! O(blocks + edges) of the cycle. If the function cannot end from a barrier, or the cycle has
+//! several entries, O(blocks + edges) per barrier.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -81,21 +88,21 @@ use super::{
 };
 use crate::code::{Code, Numbering, pointer_space};
 
-/// What is known of a function when its barriers are judged, by its graph, its operations, and
-/// where threads return.
+/// Facts about a function that all its barriers share, from its graph, its operations, and the
+/// blocks in which threads return.
 #[derive(Debug)]
 pub(super) struct Around {
-    /// Blocks from which something that waits can be executed.
+    /// Blocks from which an operation that waits can be executed.
     live: BitSet,
-    /// Blocks from which there is a way to the end of the function.
+    /// Blocks from which a path leads to the end of the function.
     ending: BitSet,
-    /// Whether nothing is called but what the target has; if no barrier is for a number of threads,
-    /// nobody asks.
+    /// Whether only operations of the target are called. Not computed if no barrier is for a number
+    /// of threads.
     pub(super) calls_are_known: bool,
 }
 
 impl Around {
-    /// O(blocks + edges); nothing where no operation waits, since nobody asks.
+    /// O(blocks + edges); O(1) if no operation waits, since the facts are then not needed.
     pub(super) fn new(facts: Facts<'_>, sites: &[Site]) -> Self {
         let waiting = waiting(sites);
         if waiting.is_empty() {
@@ -107,7 +114,7 @@ impl Around {
         Around { live: live(facts, &waiting), ending, calls_are_known }
     }
 
-    /// Whether it says of all blocks that there were what another one does.
+    /// Whether these facts agree with `old` about all blocks that existed then.
     pub(super) fn says_the_same(&self, old: &Self) -> bool {
         let of_all = |now: &BitSet, old: &BitSet| {
             now.universe() >= old.universe()
@@ -118,7 +125,8 @@ impl Around {
             && of_all(&self.ending, &old.ending)
     }
 
-    /// Whether a change of instructions, none of which is an operation, leaves it as it is.
+    /// Whether a change of instructions, none of which is an operation, leaves these facts as they
+    /// are.
     pub(super) fn is_as_before(&self, facts: Facts<'_>, sites: &[Site]) -> bool {
         self.calls_are_known == kinds::calls_are_known(facts, &waiting(sites))
     }
@@ -129,9 +137,9 @@ fn waiting(sites: &[Site]) -> Vec<&Site> {
     sites.iter().filter(|site| site.kind.may_wait()).collect()
 }
 
-/// Findings about barriers, in order, without those that are said by another one.
+/// Findings about barriers, in order, without those that another one makes superfluous.
 pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
-    // Of two barriers that are reached instead of one another, one is enough to say.
+    // If threads wait at two different barriers, one finding is enough.
     let mut branches = FxHashSet::default();
     let is_new = |finding: &&Finding| {
         finding.rule != Rule::UnmatchedBarriers || branches.insert(finding.branch)
@@ -139,8 +147,8 @@ pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Findi
     all.filter(is_new).cloned().collect()
 }
 
-/// Whether barriers of a function are judged in full: it has none of which only some threads are
-/// meant to take part, and calls nothing unknown. Then no finding means that it does not hang.
+/// Whether barriers of a function are judged in full: none is for some threads only, and the
+/// function calls nothing unknown. Then no finding means that the function does not hang.
 #[must_use]
 pub fn are_judged(code: Code<'_>, calls: super::Calls<'_>) -> bool {
     super::sites::sites(code, calls).iter().all(|site| match site.kind {
@@ -152,7 +160,7 @@ pub fn are_judged(code: Code<'_>, calls: super::Calls<'_>) -> bool {
     })
 }
 
-/// Blocks from which something that waits can be executed.
+/// Blocks from which an operation that waits can be executed.
 fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
     let mut from: Vec<Node> = waiting.iter().map(|site| site.block).collect();
     if !facts.is_kernel {
@@ -165,7 +173,7 @@ fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
     backwards(facts, from)
 }
 
-/// Blocks from which some of these are reached, themselves included.
+/// Blocks from which one of `from` is reached, `from` included.
 pub(super) fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
     let mut seen = BitSet::new(facts.cfg.node_count());
     let mut work: Vec<Node> = from.into_iter().filter(|node| seen.insert(node.index())).collect();
@@ -180,12 +188,12 @@ pub(super) fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) 
 pub(super) struct Check<'a> {
     around: &'a Around,
     waiting: Vec<&'a Site>,
-    /// Positions of those in a block among them; made when it is asked for, as after most edits
-    /// nobody does.
+    /// The positions of the operations of each block among `waiting`. Computed on demand: most
+    /// edits need none.
     waiting_in: OnceCell<FxHashMap<Node, Vec<usize>>>,
     counted: OnceCell<Counted>,
-    /// What blocks are control dependent on, directly or not, of those that were asked about:
-    /// several barriers may be in one.
+    /// The blocks that a block is control dependent on, directly or not. Cached for the blocks that
+    /// were needed, since several barriers may be in one block.
     controllers: RefCell<FxHashMap<Node, Rc<[Node]>>>,
     rounds: Rounds,
 }
@@ -203,7 +211,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What is known of the function.
+    /// The facts that all barriers share.
     pub(super) fn around(&self) -> &'a Around {
         self.around
     }
@@ -230,7 +238,7 @@ impl<'a> Check<'a> {
         Rc::clone(self.controllers.borrow_mut().entry(block).or_insert_with(find))
     }
 
-    /// What there is to say about a barrier.
+    /// The finding about a barrier, if there is one.
     pub(super) fn finding(&self, facts: Facts<'_>, site: &Site) -> Option<Finding> {
         let counted = || self.counted.get_or_init(|| Counted::new(&self.waiting));
         let scope = kinds::together(facts, site, counted, self.around.calls_are_known)?;
@@ -244,7 +252,7 @@ impl<'a> Check<'a> {
         } else if facts.is_parted(site.block, scope) {
             self.controllers(facts, site.block).to_vec()
         } else {
-            // Nothing that varies decides about it: the usual case.
+            // The usual case: nothing that varies decides the barrier.
             Vec::new()
         };
         for cycle in
@@ -273,7 +281,7 @@ impl<'a> Check<'a> {
         worst
     }
 
-    /// What there is to say about a barrier that a branch decides which parts threads.
+    /// The finding about a barrier and a branch that decides it and parts threads.
     fn decided(
         &self,
         facts: Facts<'_>,
@@ -288,7 +296,7 @@ impl<'a> Check<'a> {
             targets.dedup();
             targets
         };
-        // From where the barrier is reached in this iteration.
+        // The targets from which the barrier is reached in this iteration.
         let comes = |node: Node| facts.ways().come(branch, node, site.block);
         let (coming, missing): (Vec<Node>, Vec<Node>) =
             targets.iter().copied().partition(|&target| comes(target));
@@ -328,7 +336,7 @@ impl<'a> Check<'a> {
             safe.insert(0, rows);
         }
         if let Some(witness) = witness {
-            // The first thread that is different stands behind those that agree.
+            // The first thread that decides otherwise comes after those that agree.
             let last = witness.comes.iter().zip(&witness.stays_away).map(|(a, b)| (*a).max(*b));
             let last: Vec<u32> = last.collect();
             if let [axis] = (0..3).filter(|&axis| last[axis] > 0).collect::<Vec<_>>()[..]
@@ -348,19 +356,19 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether threads that do not go on towards barriers have ended, as good as.
+    /// Whether the threads that do not go on towards barriers have practically ended.
     fn is_exit(&self, facts: Facts<'_>, site: &Site, targets: &[Node]) -> bool {
         let (live, quiet): (Vec<Node>, Vec<Node>) =
             targets.iter().partition(|target| self.around.live.contains(target.index()));
         if live.len() > 1 || quiet.is_empty() {
             return false;
         }
-        // Where they go nothing waits, so the barrier is not reached again from there.
+        // No operation waits where they go, so the barrier is not reached again from there.
         let is_done_behind = |at: Node| has_effect(facts, at) && facts.ways().lead(site.block, at);
         !facts.ways().any(quiet, |_| true, is_done_behind)
     }
 
-    /// Another operation that waits, if each way from `missing` meets one before threads are
+    /// Another operation that waits, if each path from `missing` meets one before threads are
     /// together again.
     fn met_instead(
         &self,
@@ -375,7 +383,7 @@ impl<'a> Check<'a> {
         }
         let join = facts.postdom.ipdom(branch).filter(|&at| at != facts.postdom.virtual_exit());
         let met_in = |node: Node| self.waiting_in(node);
-        // The first one in the text that is another one.
+        // The first one in the text that is another operation.
         let mut met: Option<usize> = None;
         let mut escapes = |node: Node| {
             let Some(here) = met_in(node) else {
@@ -393,7 +401,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Whether the branch leads out of a cycle around it and the barrier, for some.
+/// Whether the branch leads some threads out of a cycle that contains it and the barrier.
 fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -> bool {
     let cycles = facts.cycles;
     let Some(common) = cycles.common(branch, site.block) else { return false };
@@ -404,8 +412,7 @@ fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -
     })
 }
 
-/// The sources by which threads of a scope call different functions, where one of these has a
-/// barrier.
+/// The sources that decide which functions threads of a scope call, if one of these has a barrier.
 fn chosen(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     let callee = facts.code.body.callee(site.inst);
     match site.kind {
@@ -420,10 +427,10 @@ fn chosen(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
     }
 }
 
-/// What decides within assembly whether an operation is executed, of what varies among the threads
-/// of a scope.
+/// The sources that decide within assembly whether an operation is executed, of those that vary
+/// among the threads of a scope.
 pub(super) fn conditional(facts: Facts<'_>, site: &Site, scope: Scope) -> SourceSet {
-    /// Special registers are read without operands.
+    /// Special registers have no operands.
     struct None;
     impl Operands for None {
         fn count(&self) -> usize {
@@ -465,7 +472,7 @@ pub(super) fn conditional(facts: Facts<'_>, site: &Site, scope: Scope) -> Source
     sources & facts.varying(scope)
 }
 
-/// Which of two findings about one barrier says more.
+/// Of two findings about one barrier, the one with the higher rank is kept.
 fn rank(rule: Rule) -> u32 {
     match rule {
         Rule::UnmatchedBarriers => 3,
@@ -475,7 +482,7 @@ fn rank(rule: Rule) -> u32 {
     }
 }
 
-/// The level of what may be, by what is known of its sources.
+/// The level of a possible fault, by what is known of its sources.
 pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
     let unknown = SourceSet::OPAQUE_THREAD
         | SourceSet::OPAQUE_QUAD
@@ -488,7 +495,7 @@ pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
     }
 }
 
-/// Whether others can see that a block was executed.
+/// Whether other threads can see that a block was executed.
 pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
     let mut insts = facts.code.body.block_insts(block_of(block));
     let has_effect = insts.any(|inst| has_effect_itself(facts.code, inst));
@@ -496,7 +503,7 @@ pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
     has_effect
 }
 
-/// Whether others can see that an instruction was executed.
+/// Whether other threads can see that an instruction was executed.
 #[must_use]
 pub fn has_effect_itself(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;
@@ -518,7 +525,7 @@ pub fn has_effect_itself(code: Code<'_>, inst: InstId) -> bool {
 /// Whether an intrinsic that writes what its arguments point to writes to stack slots only.
 fn writes_its_own(code: Code<'_>, call: InstId, base: &str) -> bool {
     let arguments = code.body.call_args(call);
-    // These read what their second argument points to.
+    // These only read what their second argument points to.
     let copies = ["memcpy", "memmove"].iter().any(|name| base.starts_with(name));
     let written = if copies { &arguments[..arguments.len().min(1)] } else { arguments };
     let mut pointers = written.iter().filter(|&&argument| is_pointer(code, argument)).peekable();

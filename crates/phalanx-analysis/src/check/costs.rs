@@ -1,5 +1,5 @@
-//! What a wave pays for: accesses of memory, branches whose sides it executes one after the other,
-//! and loops in which lanes that are done wait for the others.
+//! What costs a wave time: accesses of memory, branches whose sides it executes one after the
+//! other, and loops in which lanes that are done wait for the others.
 //!
 //! ```c
 //! if (in[i] > 0)             // lanes part: a wave executes both sides
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A side of a branch is what its first block dominates, up to the block where the sides meet
-//! again. A side that other branches lead to as well has no block of its own, and counts nothing.
-//! Branches that leave a loop count with the loop. Instructions are those of the IR, without debug
-//! records, phis and unconditional jumps. O(instructions + accesses × lanes).
+//! again. If other branches lead to that first block as well, the side counts as empty. Branches
+//! that leave a loop count with the loop. Instructions are those of the IR, without debug records,
+//! phis and unconditional jumps. O(instructions + accesses × lanes).
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -37,16 +37,16 @@ pub struct Costs {
     pub loops: Vec<LoopCost>,
 }
 
-/// A branch at which lanes of a wave part. Not one that leaves a loop.
+/// A branch at which lanes of a wave part, other than one that leaves a loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BranchCost {
     /// The branch.
     pub inst: InstId,
     /// Instructions on each side.
     pub sides: Vec<u32>,
-    /// What the side depends on, of what varies in a wave.
+    /// The sources that decide the side and vary in a wave.
     pub sources: SourceSet,
-    /// Loops around it.
+    /// The number of loops around it.
     pub depth: u32,
 }
 
@@ -64,11 +64,11 @@ impl BranchCost {
 pub struct LoopCost {
     /// The branch by which lanes leave it.
     pub exit: InstId,
-    /// Instructions of a round, those of loops in it included.
+    /// Instructions of a round, inner loops included.
     pub instructions: u32,
-    /// What the round depends on, of what varies in a wave.
+    /// The sources that decide the round and vary in a wave.
     pub sources: SourceSet,
-    /// Loops around it.
+    /// The number of loops around it.
     pub depth: u32,
 }
 
@@ -102,7 +102,7 @@ fn branches(facts: Facts<'_>) -> Vec<BranchCost> {
     facts.code.flow.order().iter().filter_map(|&block| branch(node_of(block))).collect()
 }
 
-/// What it depends on which way lanes of a wave go at the end of a block, if they part.
+/// The sources that decide where lanes of a wave go at the end of a block, if they part there.
 fn parts(facts: Facts<'_>, node: Node) -> Option<SourceSet> {
     let sources = facts.divergence.terminator(node) & facts.varying(Scope::Wave);
     (facts.dom.is_reachable(node) && !sources.is_empty()).then_some(sources)
@@ -130,7 +130,8 @@ fn loops(facts: Facts<'_>) -> Vec<LoopCost> {
     found.collect()
 }
 
-/// The first branch in the order of the function by which lanes part where they leave a cycle.
+/// The first branch, in the order of the function, by which lanes leave a cycle in different
+/// rounds.
 fn divergent_exit(facts: Facts<'_>, cycle: CycleId) -> Option<(InstId, SourceSet)> {
     let edges = facts.cycles.exit_edges(cycle);
     let exits = edges.filter_map(|(from, _)| Some((from, parts(facts, from)?)));
@@ -151,7 +152,7 @@ fn counted(facts: Facts<'_>, node: Node) -> u32 {
 
 /// Instructions of the blocks that each block dominates.
 struct Sums {
-    /// Of the blocks before each in the preorder of the tree of dominators, and of all.
+    /// The sum over the blocks before each one in the preorder of the dominator tree, and over all.
     before: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Rounds over the elements of a workgroup: numbers that begin with the thread's index, and grow by
-//! what is the same for all.
+//! Loops over elements in which all threads of a workgroup make the same number of rounds. The
+//! counter begins with the thread's index and grows by what is the same for all threads.
 //!
 //! ```text
 //! i = tid; while (i < n) { ...; i = i + 192; }      // 192 threads, n a multiple of 192
@@ -7,42 +7,42 @@
 //!
 //! # What
 //!
-//! [`shape`](crate::shape) knows such loops where the counter is a phi and the step is a multiple
-//! of a power of two. Here any step will do, and the counter may be a slot with two stores and
-//! nothing else but loads, as in code that is compiled without optimisation: one before the loop,
-//! and one in each round, of something more.
+//! [`shape`](crate::shape) knows such loops if the counter is a phi and the step is a multiple of a
+//! power of two. This module handles any step. The counter may also be a stack slot, as in code
+//! that is compiled without optimisation. The slot has loads and two stores: one before the loop,
+//! and one in each round, which adds something.
 //!
-//! Each operand of the comparison is split into a function of the thread's index that can be
-//! evaluated ([`witness`](super::witness)), and a sum of values that are the same for all threads:
-//! the rest of the counter's start value, and its steps. An operand outside of loops is split in
-//! the same way.
+//! Each operand of the comparison is split into two parts. One is a function of the thread's index
+//! that can be evaluated ([`witness`](super::witness)). The other is a sum of values that are the
+//! same for all threads: the rest of the counter's start value, and its steps. An operand that is
+//! computed outside of loops is split in the same way.
 //!
 //! # Why all decide alike
 //!
-//! Let all that is added, and what the number is compared with, be multiples of `m`. Threads that
-//! were together so far are in one round, so they have added the same. As `m` divides that, the
+//! Let all that is added, and the bound of the comparison, be multiples of `m`. Threads that were
+//! together so far are in one round, so they have added the same. As `m` divides that, the
 //! quotients of their numbers by `m` differ as they did before the first round, and the remainders
-//! are what they were. So if all threads begin with the same quotient, and compare the remainders
+//! have not changed. So if all threads begin with the same quotient, and compare the remainders
 //! alike, all decide alike.
 //!
-//! If `m` is a power of two that holds whatever wraps: the quotient is the high bits. If it is not,
-//! nothing must wrap. That is so where signed numbers are compared and all sums are said not to
-//! wrap (`nsw`): else the branch is on poison, and has no meaning.
+//! If `m` is a power of two, that holds even if something wraps: the quotient is the high bits.
+//! Otherwise nothing must wrap. That is so if signed numbers are compared and no sum may wrap
+//! (`nsw`): a sum that wraps makes the branch undefined.
 //!
-//! A slot's second store is executed once in each round: its block is in no cycle within the loop
-//! and dominates the only block that leads back. The first one is executed each time before the
-//! loop is entered: it dominates the header, and is in the cycle around the loop and in none within
-//! that. A phi's branch is in the header or in the only block that leads back.
+//! The second store of the slot is executed once in each round: its block is in no cycle within the
+//! loop, and dominates the only block that leads back. The first store is executed each time before
+//! the loop is entered: it dominates the header, and is in the cycle around the loop but in no
+//! cycle within that. The branch of a phi is in the header or in the only block that leads back.
 //!
-//! What is added is computed in no cycle, or in one that the branch is in as well: threads that are
-//! together at the branch were together there.
+//! The values that are added are computed in no cycle, or in one that contains the branch as well:
+//! threads that are together at the branch were together there.
 //!
 //! # Both sides shifted
 //!
-//! `for (i = b + tid; i < e + tid; i += c)`: where the compared number and the bound are functions
-//! of the thread plus what is the same for all, and the two functions differ by the same number in
-//! all threads, the comparison is one of what is the same for all. That holds where no sum wraps
-//! (`nsw`, signed comparison); a sum that wraps nevertheless is poison.
+//! `for (i = b + tid; i < e + tid; i += c)`: both sides of the comparison are a function of the
+//! thread plus what is the same for all. If the two functions differ by the same number in all
+//! threads, the comparison depends only on what is the same for all. That holds if no sum wraps
+//! (`nsw`, signed comparison); a sum that wraps is poison.
 //!
 //! Loops that step by the size of the workgroup, which need not be known, are in [`sizes`].
 //!
@@ -65,27 +65,27 @@ use super::{
 };
 use crate::code::Numbering;
 
-/// So many sums are taken apart.
+/// How many sums are taken apart.
 const SUMS: usize = 6;
 
-/// Where it is asked who is together.
+/// The place and scope of a question: threads that come together to a branch.
 #[derive(Clone, Copy)]
 struct At {
     branch: Node,
     scope: Scope,
 }
 
-/// A number as a function of the thread, and sums of what is the same for all.
+/// A number, split into a function of the thread and a sum of what is the same for all threads.
 struct Number {
     thread: Value,
-    /// What divides all that is added.
+    /// A divisor of the sum.
     rest: Divisor,
     /// Whether no sum wraps.
     is_exact: bool,
 }
 
 /// Whether all threads of a workgroup that come together to the branch at the end of a block go one
-/// way, as they have made the same number of rounds.
+/// way, because they have made the same number of rounds.
 pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
     let at = At { branch, scope };
     scope <= Scope::Workgroup
@@ -94,7 +94,7 @@ pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
             || by_size(facts, at) == Some(Rounds::Same))
 }
 
-/// Whether all threads of each wave do, where rows of workgroups are made of whole waves.
+/// Whether all threads of each wave do, if rows of workgroups consist of whole waves.
 pub(super) fn is_alike_in_rows(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
     scope == Scope::Wave && rounds(facts, At { branch, scope }, true).unwrap_or(false)
 }
@@ -105,7 +105,7 @@ pub(super) fn is_alike_unless_wraps(facts: Facts<'_>, branch: Node, scope: Scope
     scope <= Scope::Workgroup && by_size(facts, At { branch, scope }).is_some()
 }
 
-/// The integer comparison in its own block that a branch is made by, and its operands.
+/// The integer comparison that decides a branch, if it is in the same block, and its operands.
 fn comparison(facts: Facts<'_>, branch: Node) -> Option<(InstId, [Value; 2])> {
     let body = facts.code.body;
     let terminator = body.terminator(block_of(branch))?;
@@ -136,7 +136,7 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     if !left.is_exact || !right.is_exact {
         return None;
     }
-    // What is loaded twice from a slot that is written once is one.
+    // Two loads from a slot that is written once give one value.
     if sizes::resolved(facts, left.thread) == sizes::resolved(facts, right.thread) {
         return Some(true);
     }
@@ -145,7 +145,7 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     let bits = [witness::bits(facts, left.thread)?, witness::bits(facts, right.thread)?];
     let size = witness::exact_size(facts.launch);
     let mut seen = None;
-    // Both may be of one row only if they are of the same one.
+    // One row of threads is enough only if both sides depend on the same index alone.
     let threads = witness::all_threads(facts, &one.with(&other))?;
     for thread in threads {
         let one = evaluate::signed(one.value(facts, thread, size)?, bits[0]);
@@ -158,8 +158,8 @@ fn shifted(facts: Facts<'_>, at: At) -> Option<bool> {
     Some(true)
 }
 
-/// Whether the thread's index is compared with a multiple of the workgroup's size, as is done
-/// before a loop that tests at its end: `t < m * d` is `0 < m`.
+/// Whether the thread's index is compared with a multiple of the workgroup's size, as before a loop
+/// that tests at its end: `t < m * d` is `0 < m`.
 fn first_by_size(
     facts: Facts<'_>,
     at: At,
@@ -195,7 +195,7 @@ fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
     let (start, sum, step) = match body.inst(inst).opcode {
         Opcode::Phi => counted_by_phi(facts, at.branch, inst)?,
         Opcode::Load => counted_by_slot(facts, at.branch, inst)?,
-        // The next value of the counter, as loops that test at the bottom compare it.
+        // The next value of the counter, which loops that test at the bottom compare.
         Opcode::Add => {
             let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
             let mut phis = body.operands(inst).iter().filter_map(|of| of.as_inst()).filter(is_phi);
@@ -218,7 +218,7 @@ fn by_size(facts: Facts<'_>, at: At) -> Option<Rounds> {
     Some(if is_exact { Rounds::Same } else { Rounds::UnlessWraps })
 }
 
-/// Whether all threads decide alike, or those of each wave if `in_rows` of whole waves.
+/// Whether all threads decide alike; if `in_rows`, those of each wave of rows of whole waves.
 fn rounds(facts: Facts<'_>, at: At, in_rows: bool) -> Option<bool> {
     let body = facts.code.body;
     let (compare, [left, right]) = comparison(facts, at.branch)?;
@@ -228,7 +228,7 @@ fn rounds(facts: Facts<'_>, at: At, in_rows: bool) -> Option<bool> {
         None => (number(facts, at, right)?, bound(facts, at, left)?, true),
     };
     let data = body.inst(compare);
-    // Of numbers with one sign it does not matter whether that is looked at.
+    // For numbers of one sign, signed and unsigned comparison agree.
     let is_signed = data.flags.contains(InstFlags::SAME_SIGN) || !is_unsigned(data.int_predicate());
     let begin = Expression::new(facts, number.thread)?;
     let groups = match (at.scope, facts.launch.wave_width) {
@@ -263,20 +263,20 @@ fn rounds(facts: Facts<'_>, at: At, in_rows: bool) -> Option<bool> {
     }
 }
 
-/// A comparison of what is evaluated with a number, beside multiples.
+/// A comparison of the part that can be evaluated, for any multiples on both sides.
 struct Compared {
     begin: Expression,
-    /// Threads that have to decide alike.
+    /// Groups of threads that have to decide alike.
     groups: Vec<Vec<[u32; 3]>>,
     bits: u32,
-    /// What the number is compared with, but for a multiple.
+    /// The bound, without its multiple.
     low: i64,
     is_swapped: bool,
     predicate: IntPredicate,
 }
 
 impl Compared {
-    /// Whether all threads decide alike, whatever multiples of this are added on both sides.
+    /// Whether all threads decide alike, whatever multiples of `of` are added on both sides.
     fn is_one(&self, facts: Facts<'_>, of: i64) -> Option<bool> {
         let low = self.low.rem_euclid(of);
         for group in &self.groups {
@@ -310,7 +310,7 @@ impl Compared {
     }
 }
 
-/// An instruction of a block that gives a value.
+/// The instruction that gives a value, if it is in a block.
 fn here(facts: Facts<'_>, block: Node, value: Value) -> Option<InstId> {
     let inst = value.as_inst()?;
     facts.reads_inst(inst);
@@ -327,8 +327,8 @@ fn slot_of(facts: Facts<'_>, load: InstId) -> Option<InstId> {
     witness::slot(facts, body.operands(load)[0])
 }
 
-/// What a slot holds before the loop of a header, and the sum that it holds after a round, with
-/// what is added in that.
+/// What a slot holds before the loop of a header; the sum that is stored in a round; and what that
+/// adds.
 fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, InstId, Value)> {
     let (body, cycles) = (facts.code.body, facts.cycles);
     let cycle = cycles.innermost(header)?;
@@ -366,7 +366,7 @@ fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, InstId
     if !matches!(body.inst(sum).opcode, Opcode::Add | Opcode::Sub) {
         return None;
     }
-    // What is loaded in this round is what the last round has stored, or what was there before the
+    // A load in this round gives what the last round has stored, or what was there before the
     // first.
     let load = old.as_inst().filter(|&load| slot_of(facts, load) == Some(slot))?;
     let is_of_round = cycles.contains(cycle, block(load)?);
@@ -378,9 +378,9 @@ fn is_whole(facts: Facts<'_>, a: Value, b: Value) -> bool {
     witness::type_of(facts, a).is_some_and(|ty| witness::type_of(facts, b) == Some(ty))
 }
 
-/// What a number is compared with.
+/// The bound of a comparison.
 struct Bound {
-    /// What divides it, or all of it but this.
+    /// A divisor of the bound, or of the bound without `low`.
     rest: Divisor,
     low: i64,
 }
@@ -393,7 +393,7 @@ fn bound(facts: Facts<'_>, at: At, value: Value) -> Option<Bound> {
     is_one(facts, at, value).then(|| Bound { rest: divisor(facts, value), low: 0 })
 }
 
-/// Whether threads that are together at a branch have one value.
+/// Whether threads that are together at a branch have the same value.
 fn is_one(facts: Facts<'_>, at: At, value: Value) -> bool {
     if value.as_const().is_some() {
         return true;
@@ -412,7 +412,7 @@ fn is_one(facts: Facts<'_>, at: At, value: Value) -> bool {
     !sources.intersects(facts.varying(at.scope)) && is_of_round()
 }
 
-/// Takes a number apart that a branch compares.
+/// Splits a number that a branch compares.
 fn number(facts: Facts<'_>, at: At, value: Value) -> Option<Number> {
     let mut all = Number { thread: value, rest: Divisor::ZERO, is_exact: true };
     let mut is_counted = false;
@@ -439,8 +439,8 @@ fn number(facts: Facts<'_>, at: At, value: Value) -> Option<Number> {
                 all.is_exact &= data.flags.contains(InstFlags::NNEG);
                 all.thread = operands[0];
             }
-            // Of one loop: what another one counts to is not the same in threads of one round of
-            // this.
+            // Only one counter: threads in one round of this loop may be in different rounds of
+            // another loop.
             Opcode::Phi | Opcode::Load if !is_counted => {
                 is_counted = true;
                 let counted = match data.opcode {
@@ -456,7 +456,7 @@ fn number(facts: Facts<'_>, at: At, value: Value) -> Option<Number> {
 }
 
 impl Number {
-    /// Takes off a sum what is the same for all.
+    /// Removes from a sum the operand that is the same for all.
     fn without(self, facts: Facts<'_>, at: At, sum: InstId) -> Option<Number> {
         let data = facts.code.body.inst(sum);
         let &[left, right] = facts.code.body.operands(sum) else { return None };
@@ -468,7 +468,8 @@ impl Number {
         Some(Number { thread, ..self.added(facts, sum, more) })
     }
 
-    /// What a counter was before the first round: what is added in one is the same for all.
+    /// Goes from a counter to its value before the first round; what a round adds is the same for
+    /// all.
     fn before_rounds(
         self,
         facts: Facts<'_>,
@@ -481,15 +482,15 @@ impl Number {
 
     fn added(self, facts: Facts<'_>, sum: InstId, more: Value) -> Number {
         let data = facts.code.body.inst(sum);
-        // Where no bit is one in both nothing is carried.
+        // A sum of numbers that have no bit in common does not carry.
         let is_exact = data.opcode == Opcode::Or || data.flags.contains(InstFlags::NSW);
         let rest = self.rest.common(divisor(facts, more));
         Number { rest, is_exact: self.is_exact && is_exact, ..self }
     }
 }
 
-/// What a phi is before the first round, and the sum that it is after one, with what is added in
-/// that; in the loop of a branch.
+/// In the loop of a branch: the value of a phi before the first round, the sum that it has after a
+/// round, and what that adds.
 fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value, InstId, Value)> {
     let (body, cycles) = (facts.code.body, facts.cycles);
     let header = node_of(body.block_of(phi)?);
@@ -519,7 +520,7 @@ fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value,
     (is_counter && old == Value::inst(phi)).then_some((start, sum, more))
 }
 
-/// The same of a slot that is loaded from in the header.
+/// The same for a slot that is loaded from in the header.
 fn counted_by_slot(facts: Facts<'_>, branch: Node, load: InstId) -> Option<(Value, InstId, Value)> {
     let cycles = facts.cycles;
     let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == branch)?;

@@ -1,24 +1,25 @@
-//! What of a function's barriers the rules judge, and what they do not.
+//! Which operations of a function the rules about barriers, masks and workgroup memory judge, and
+//! which they do not.
 //!
-//! A rule that finds nothing says something only about what it has looked at. Not judged are
+//! If a rule finds nothing, that is about the places it has judged. Not judged are
 //!
 //! | what | why |
 //! |---|---|
 //! | a convergent function that is only declared | it may have a barrier |
-//! | a call through a pointer | nobody knows who is called |
-//! | inline assembly with an instruction that is not known | it may wait for others |
-//! | a barrier for some threads of a workgroup, unless a wave has to come to it together | who they are is up to the program |
-//! | a mask that is an argument or comes from memory | who it names is up to the program |
+//! | a call through a pointer | the callee is not known |
+//! | inline assembly with an instruction that is not known | it may wait for other threads |
+//! | a barrier for some threads of a workgroup, unless a wave has to come to it together | the program decides which threads these are |
+//! | a mask that is an argument or comes from memory | the program decides which lanes it names |
 //! | accesses of workgroup memory, if it takes too many steps to execute the kernel | see [`races`](super::races) |
 //! | an access of workgroup memory that is not compared with others | see [`Why`] |
-//! | a wait for an object in memory (`mbarrier`) | who arrives is up to the program |
+//! | a wait for an object in memory (`mbarrier`) | the program decides which threads arrive |
 //!
 //! ```text
 //! br i1 %divergent, label %a, label %b
 //! a:  call void @helper()        ; declare void @helper() convergent: no finding, and a Gap
 //! ```
 //!
-//! A call of a function that is defined here is no gap: what is not judged in it is a gap there.
+//! A call of a function that is defined in the module is no gap: its own gaps are listed for it.
 //! O(instructions).
 
 use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind};
@@ -31,10 +32,10 @@ use super::{
 };
 use crate::code::Code;
 
-/// So many operations are looked at behind a mask.
+/// How many operations behind a mask are looked at.
 const OPERATIONS: usize = 48;
 
-/// What is judged in one function.
+/// How much of one function is judged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     /// How many barriers of workgroups and clusters are judged.
@@ -55,11 +56,11 @@ pub struct Gap {
 /// Why something is not judged.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum NotJudged {
-    /// A convergent function of which there is no definition that is certain to be the one called.
+    /// A convergent function without a definition that is certain to be the one called.
     UnknownCallee(GlobalName),
     /// A call through a pointer.
     IndirectCall,
-    /// Inline assembly, with the instruction that is not known.
+    /// Inline assembly; the text is the instruction that is not known.
     Assembly(String),
     /// A barrier for some threads only.
     PartialBarrier,
@@ -73,8 +74,7 @@ pub enum NotJudged {
     WorkgroupAccess(Why),
 }
 
-/// What is judged in a function; `is_defined` tells for a function that is called by name whether
-/// it has a body here.
+/// The coverage of a function; `is_defined` says whether a callee has a body in the module.
 #[must_use]
 pub fn coverage(
     code: Code<'_>,
@@ -131,7 +131,7 @@ fn gap(
     is_unknown.then_some(NotJudged::UnknownCallee(name))
 }
 
-/// A barrier to which nobody has to come together.
+/// The gap for a barrier that no group of threads has to reach together.
 fn partial(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
     let is_partial = |site: &Site| match site.kind {
         SiteKind::Barrier { barrier, .. } => barrier.partial && !barrier.aligned,
@@ -140,7 +140,7 @@ fn partial(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> 
     sites::sites_at(code, call, calls).iter().any(is_partial).then_some(NotJudged::PartialBarrier)
 }
 
-/// A mask of which nothing is known.
+/// The gap for a mask of which nothing is known.
 fn mask(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
     let members = |site: &Site| match site.kind {
         SiteKind::Group { members } => members,
@@ -159,12 +159,12 @@ fn mask(code: Code<'_>, call: InstId, calls: Calls<'_>) -> Option<NotJudged> {
                         let stores = body.uses_of(own.into()).filter(|of| {
                             body.inst(of.user).opcode == Opcode::Store && of.index == 1
                         });
-                        // In rounds a slot may be computed from itself.
+                        // In a loop, the content of a slot may depend on itself.
                         work.extend(stores.take(2).map(|of| body.operands(of.user)[0]));
                     }
                     None => return Some(NotJudged::Mask),
                 },
-                // The mask of a ballot names the lanes that executed it; phis are left to the walk.
+                // The mask of a ballot names the lanes that executed it. The walk handles phis.
                 Opcode::Call | Opcode::Phi => {}
                 _ => work.extend_from_slice(body.operands(inst)),
             },

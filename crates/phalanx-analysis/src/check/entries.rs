@@ -1,30 +1,30 @@
-//! What single threads call a function with.
+//! The arguments that single threads call a function with.
 //!
 //! # What
 //!
-//! [`walk`](super::walk) executes a function for one thread and knows nothing of the arguments.
-//! Where callers are known, their walks to the call tell what this thread passes ([`Entry`]). A
-//! walk that starts with an entry goes on where the walk in the caller has ended:
+//! [`walk`](super::walk) executes a function for one thread and does not know the arguments. If
+//! callers are known, their walks up to the call give what the thread passes ([`Entry`]). A walk
+//! that starts with an entry continues where the walk in the caller has ended:
 //!
 //! ```text
 //! kernel:  call @sync(i32 %odd)             ; thread 0 passes 0, thread 1 passes 1
 //! @sync:   call @barrier.cta.sync.all(%n)   ; so they wait at two barriers
 //! ```
 //!
-//! One call where two threads come with different numbers is enough for an error, whatever other
-//! callers do. So each call is looked at by itself ([`Entries`]), and a function that is called
-//! from other modules as well has an error if a kernel of this module calls it wrongly.
+//! If two threads come to one call with different numbers, that is enough for an error, whatever
+//! other callers do. So each call is looked at by itself ([`Entries`]). If a kernel of this module
+//! calls a function wrongly, the function has an error even if other modules call it as well.
 //!
-//! Other calls may also show that nothing is wrong: [`passes_one`] says that a call gives one value
-//! to all threads that come together. If all calls of a function do, its argument is one.
+//! Other calls may show that nothing is wrong. [`passes_one`] says that a call passes one value in
+//! all threads that come together. If all calls of a function do, the argument is the same for all.
 //!
 //! # Invariants
 //!
 //! - An entry is the thread's *first* arrival at the call. [`Entry::rounds`] are the rounds of the
 //!   cycles around the call, so arrivals in the callee are compared only if both threads came in
 //!   the same round.
-//! - A thread has no entry if it does not come to the call, or if nothing is known of it. One that
-//!   goes another way and has not ended is known to stay away.
+//! - A thread has no entry if it does not come to the call, or if nothing is known of it. A thread
+//!   that goes another way and has not ended is known to stay away.
 //! - No entry is made for a thread that no launch of the kernel has.
 //!
 //! **Complexity.** A walk per thread and call, for at most [`CALLS`] calls, through at most
@@ -44,14 +44,14 @@ use super::{
     witness::{self, Decision},
 };
 
-/// So many calls of a function are looked at.
+/// How many calls of a function are looked at.
 pub const CALLS: usize = 8;
-/// Through so many functions arguments are followed upwards.
+/// Through how many functions arguments are tracked upwards.
 pub const DEPTH: usize = 4;
 
-/// What these threads come to a call with, by what is known of the function that calls: once for
-/// each call of that function, or once if its callers are not known. `threads` of which none has a
-/// known argument give nothing.
+/// What these threads come to a call with, from the facts about the caller: once for each call of
+/// the caller, or once if its own callers are not known. An entry is left out if none of `threads`
+/// has a known argument.
 #[must_use]
 pub fn entries(facts: Facts<'_>, call: InstId, threads: &[[u32; 3]], scope: Scope) -> Vec<Entries> {
     let Some(block) = facts.code.body.block_of(call).map(node_of) else { return Vec::new() };
@@ -93,7 +93,7 @@ fn at_call(
             Came::StaysAway(block) if !has_ended(block) => _ = found.away.insert(thread),
             Came::StaysAway(_) | Came::Unknown => {}
         }
-        // If nothing is known of the first ones, nothing is of the others.
+        // If nothing is known of the first threads, nothing is known of the others.
         if index > 1 && found.come.is_empty() && found.away.is_empty() {
             return None;
         }
@@ -104,8 +104,8 @@ fn at_call(
 /// Whether all threads of a group that come to a call together pass one value, and all of a group
 /// come if one does.
 ///
-/// Groups are those of a scope. Threads of a wave are taken to be a row of whole waves where the
-/// size of workgroups is not known, as in [`numbers`](super::numbers).
+/// Groups are those of a scope. If the size of workgroups is not known, the threads of a wave are
+/// assumed to be in a row of whole waves, as in [`numbers`](super::numbers).
 #[must_use]
 pub fn passes_one(facts: Facts<'_>, call: InstId, argument: usize, scope: Scope) -> bool {
     let body = facts.code.body;

@@ -1,7 +1,7 @@
-//! What an operation gives for numbers that are known.
+//! Evaluates operations on known numbers.
 //!
-//! Integer arithmetic as LLVM has it, on numbers of at most 64 bits. There is no result where it
-//! would be poison or undefined: an `add nsw` that wraps, a shift by too much, a division by zero.
+//! Integer arithmetic of LLVM, on numbers of at most 64 bits. There is no result if it would be
+//! poison or undefined: an `add nsw` that wraps, a shift by too much, a division by zero.
 //!
 //! O(1).
 
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::code::Code;
 
-/// The result of a call in a thread of a workgroup of that size, if it is known: indices and lanes,
-/// and arithmetic that is a call.
+/// The result of a call in a thread of a workgroup of that size, if known: indices and lanes, and
+/// arithmetic intrinsics.
 pub(super) fn of_call(
     facts: Facts<'_>,
     call: InstId,
@@ -30,7 +30,8 @@ pub(super) fn of_call(
     let lane = || lane(facts.launch, thread, size);
     let found = read_register(facts, call)?;
     if found.family == Family::Amdgcn {
-        // How many of the lanes before this one are in a mask, by halves of the wave.
+        // The number of lanes before this one in a mask, of which each intrinsic counts one half of
+        // the wave.
         let first = match found.base {
             "mbcnt.lo" => 0,
             "mbcnt.hi" => 32,
@@ -62,7 +63,7 @@ pub(super) fn of_call(
     }
 }
 
-/// Arithmetic of LLVM that is a call.
+/// Arithmetic intrinsics of LLVM.
 pub(super) fn arithmetic_call(name: &[u8], arguments: &[Option<u64>], of: u32) -> Option<u64> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
     let base = name.split('.').next()?;
@@ -97,14 +98,13 @@ pub(super) const fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// A number of so many bits with its sign.
+/// A number of `bits` bits as a signed one.
 pub(super) fn signed(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits.clamp(1, 64);
     ((value << unused) as i64) >> unused
 }
 
-/// The result of an operation, in whose type there are `bits`; none where it is poison or
-/// undefined.
+/// The result of an operation whose type has `bits` bits; none if it is poison or undefined.
 pub(super) fn evaluate(
     code: Code<'_>,
     inst: InstId,
@@ -128,7 +128,7 @@ pub(super) fn evaluate(
         (!wraps).then_some(of_unsigned as u64)
     };
     let has = |flag| data.flags.contains(flag);
-    // What is shifted out, or left by a division, where flags say that nothing is.
+    // What a shift or division loses; flags may state that it loses nothing.
     let inexact = match data.opcode {
         Opcode::UDiv => a.checked_rem(b).unwrap_or(0),
         Opcode::SDiv => signed(a, bits).checked_rem(signed(b, bits)).unwrap_or(0) as u64,
@@ -159,14 +159,14 @@ pub(super) fn evaluate(
         Opcode::URem => a.checked_rem(b),
         Opcode::SDiv | Opcode::SRem => {
             let (x, y) = (signed(a, bits), signed(b, bits));
-            // What has no quotient has no remainder either.
+            // If the quotient is undefined, so is the remainder.
             let quotient = x.checked_div(y).filter(|&q| signed(q as u64, bits) == q)?;
             Some(if data.opcode == Opcode::SDiv { quotient } else { x % y } as u64)
         }
         Opcode::And => Some(a & b),
         Opcode::Or => Some(a | b),
         Opcode::Xor => Some(a ^ b),
-        // What is shifted out is of no concern unless flags say that nothing is.
+        // Bits that are shifted out do not matter, unless flags state that there are none.
         Opcode::Shl if b < u64::from(bits) && data.flags == InstFlags::default() => Some(a << b),
         Opcode::Shl if b < u64::from(bits) => arithmetic_shift(a, b, bits).then_some(a << b),
         Opcode::LShr if b < u64::from(bits) => Some(a >> b),

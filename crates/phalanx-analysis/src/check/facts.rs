@@ -1,4 +1,4 @@
-//! What the rules read of a function, and what they are told of the functions around it.
+//! The facts that rules read, about a function and about the functions around it.
 
 use phalanx_core::divergence::{Divergence, SourceSets};
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, PostDomTree};
@@ -9,16 +9,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::notes::Notes;
 use crate::code::Code;
 
-/// What the checks read of a function.
+/// The facts that rules read about a function.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// Its blocks and edges, without those to blocks that [nobody comes to](super::is_undefined).
+    /// Its blocks and edges, without edges to blocks that [are undefined](super::is_undefined) to
+    /// enter.
     pub cfg: &'a Cfg,
-    /// A search from the entry; it may follow these edges as well.
+    /// A depth-first search from the entry; it may use these edges as well.
     pub dfs: &'a Dfs,
-    /// Dominators; likewise.
+    /// Dominators; they may use these edges as well.
     pub dom: &'a DomTree,
     /// Post-dominators of that graph.
     pub postdom: &'a PostDomTree,
@@ -26,38 +27,38 @@ pub struct Facts<'a> {
     pub control: &'a ControlDependence,
     /// Cycles.
     pub cycles: &'a Cycles,
-    /// What diverges.
+    /// The divergence of the function.
     pub divergence: &'a Divergence,
     /// By block: the sources that its execution depends on.
     pub controlled: &'a SourceSets,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
-    /// By scope, as [`Scope::ALL`] orders them: what varies within it, by what is known of
-    /// launches. It is asked for at every branch.
+    /// By scope, in the order of [`Scope::ALL`]: the sources that vary within it, given what is
+    /// known of launches. Needed at every branch.
     pub varying: [SourceSet; Scope::ALL.len()],
-    /// What it runs on.
+    /// The target.
     pub target: &'a Target,
-    /// Whether threads start here, and end where it returns.
+    /// Whether threads start in the function, and end where it returns.
     pub is_kernel: bool,
-    /// Whether arguments are known to be what callers pass; else anything may come.
+    /// Whether the facts about arguments come from all callers; otherwise callers may pass
+    /// anything.
     pub callers_are_known: bool,
-    /// What is known of a function that is called.
+    /// Whether a callee has barriers.
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
-    /// What a function that is called does with workgroup memory at its ends.
+    /// What a callee does with workgroup memory before its first barrier and after its last one.
     pub edges: &'a dyn Fn(GlobalName) -> Edges,
-    /// What it depends on whether a thread comes to this function: nothing, in a kernel. It takes a
+    /// The sources that decide whether a thread comes to this function: none for a kernel. Needs a
     /// look at all callers.
     pub called_under: &'a dyn Fn() -> SourceSet,
-    /// What the calls of this function are known to pass. It takes a look at all callers.
+    /// What the calls of this function are known to pass. Needs a look at all callers.
     pub passed: &'a dyn Passed,
-    /// Where it is put down what is read.
+    /// Where rules record what they read.
     pub notes: Option<&'a Notes>,
 }
 
-/// What is asked about calls of a function. Nothing is known by default.
+/// What calls of a function pass. By default, nothing is known.
 pub trait Passed {
-    /// What these threads come with, once for each [way](super::entries()) to the function that is
-    /// known.
+    /// What these threads come with, once for each known [way](super::entries()) to the function.
     fn entries(&self, _threads: &[[u32; 3]], _scope: Scope) -> Vec<Entries> {
         Vec::new()
     }
@@ -69,40 +70,41 @@ pub trait Passed {
 }
 
 impl Facts<'_> {
-    /// What varies within a scope.
+    /// The sources that vary within a scope.
     pub(super) fn varying(&self, scope: Scope) -> SourceSet {
         self.varying[scope as usize]
     }
 }
 
-/// What a function that is called does, as far as barriers are concerned.
+/// What a callee does, as far as barriers are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Callee {
     /// It executes no barrier.
     Silent,
-    /// There is a barrier in it, or in what it calls.
+    /// It, or one of its callees, has a barrier.
     Barrier,
-    /// Nothing is known: it may.
+    /// Nothing is known: it may have a barrier.
     Unknown,
 }
 
-/// What a function does with workgroup memory before its first barrier and behind its last one.
+/// What a function does with workgroup memory before its first barrier and after its last one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Edges {
     /// It writes before any barrier.
     pub writes_first: bool,
-    /// It returns what it reads behind all of them.
+    /// It returns what it reads after its last barrier.
     pub returns_read: bool,
 }
 
 /// One thread at its first arrival at a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
-    /// Which round of the cycles around the call it is, from the innermost one on.
+    /// The round in each cycle around the call, from the innermost cycle on.
     pub(super) rounds: Vec<u32>,
-    /// What is known of the arguments.
+    /// The arguments, as far as known.
     pub(super) arguments: Vec<Option<u64>>,
-    /// Whether all threads of the scope that would come by what is known of them do if one does.
+    /// Whether the arrival of one thread implies that of all threads of the scope that would come,
+    /// as far as is known.
     pub(super) is_sure: bool,
 }
 
@@ -110,17 +112,17 @@ pub(super) struct Entry {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entries {
     pub(super) come: FxHashMap<[u32; 3], Entry>,
-    /// They go another way.
+    /// Threads that go another way.
     pub(super) away: FxHashSet<[u32; 3]>,
 }
 
 impl Entries {
-    /// How a thread comes; none if it does not, or if that is not known.
+    /// The entry of a thread; none if it does not come, or if that is not known.
     pub(super) fn of(&self, thread: [u32; 3]) -> Option<&Entry> {
         self.come.get(&thread)
     }
 
-    /// Whether a thread does not come to the call, though it has not ended.
+    /// Whether a thread does not come to the call, although it has not ended.
     pub(super) fn is_away(&self, thread: [u32; 3]) -> bool {
         self.away.contains(&thread)
     }

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! A block is guarded by the branches that dominate it on one side only. A guard lets few lanes
-//! come if it compares for equality what differs between lanes, or asks for a number below one,
-//! alone or together with other conditions (`&&`). What is no comparison (an elected lane, a flag)
-//! may choose one lane, and is taken to. Everything else (`i < n`, `a[i] > 0`) lets many come.
-//! O(dominators of the block).
+//! come if it compares a value that differs between lanes for equality, or asks for a number below
+//! one, alone or together with other conditions (`&&`). A condition that is no comparison (an
+//! elected lane, a flag) may choose one lane, and is assumed to. All other conditions (`i < n`,
+//! `a[i] > 0`) let many lanes come. O(dominators of the block).
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -22,10 +22,10 @@ use phalanx_target::Scope;
 use super::{Facts, sites::integer};
 use crate::code::Numbering;
 
-/// So many parts of a condition are looked at.
+/// How many parts of a condition are looked at.
 const PARTS: usize = 16;
 
-/// Whether a few lanes of a wave come to an instruction, as far as its guards tell.
+/// Whether few lanes of a wave come to an instruction, as far as its guards tell.
 pub(super) fn lanes_come(facts: Facts<'_>, inst: InstId) -> bool {
     let Some(block) = facts.code.body.block_of(inst) else { return true };
     let mut at = node_of(block);
@@ -40,8 +40,8 @@ pub(super) fn lanes_come(facts: Facts<'_>, inst: InstId) -> bool {
     false
 }
 
-/// The condition under which threads go from a block to one that it dominates directly, and what it
-/// is then.
+/// The condition under which threads go from a block to one that it immediately dominates, and the
+/// value that the condition then has.
 fn guard(facts: Facts<'_>, above: Node, below: Node) -> Option<(Value, bool)> {
     if facts.cfg.predecessors(below).len() != 1 {
         return None;
@@ -53,7 +53,7 @@ fn guard(facts: Facts<'_>, above: Node, below: Node) -> Option<(Value, bool)> {
     (is_branch && yes != no).then_some((condition, *yes == below))
 }
 
-/// Whether few lanes have a condition that is true, or false.
+/// Whether a condition has the value `side` in few lanes.
 fn lets_few(facts: Facts<'_>, condition: Value, side: bool) -> bool {
     let body = facts.code.body;
     let mut work = vec![(condition, side)];
@@ -86,7 +86,7 @@ fn lets_few(facts: Facts<'_>, condition: Value, side: bool) -> bool {
             // `a && b` and `a || b`.
             (Opcode::Select, _) => work.extend(operands.iter().map(|&part| (part, side))),
             (Opcode::Xor, _) => work.push((operands[0], !side)),
-            // Some of these may be few, and others many.
+            // One part may hold in few lanes, and the other in many.
             (Opcode::And | Opcode::Or, _) => {}
             _ => return true,
         }

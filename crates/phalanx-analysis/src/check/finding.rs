@@ -1,6 +1,6 @@
 //! What a finding is: which rule, how sure, and what it follows from.
 //!
-//! Plain data, read by every rule and by those who tell findings; nothing is computed here.
+//! Plain data, read by every rule and by the code that renders findings; nothing is computed here.
 
 use phalanx_graph::Node;
 use phalanx_ir::{GlobalName, InstId, Value};
@@ -13,11 +13,11 @@ use crate::spaces::SpaceSubject;
 /// How much a finding matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// Good to know.
+    /// Worth knowing.
     Note,
-    /// It may be wrong.
+    /// Something may be wrong.
     Warning,
-    /// It is wrong.
+    /// Something is wrong.
     Error,
 }
 
@@ -35,8 +35,8 @@ impl Level {
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident $code:literal $slug:literal $summary:literal,)*) => {
-        /// What is checked. Codes are stable: one that is no longer in use is not given to another
-        /// rule.
+        /// A rule that is checked. Codes are stable: the code of a rule that is no longer in use is
+        /// not given to another rule.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Rule { $($(#[$doc])* $name),* }
 
@@ -56,7 +56,7 @@ macro_rules! rules {
                 match self { $(Rule::$name => $slug),* }
             }
 
-            /// What it is about, in a few words.
+            /// A description, in a few words.
             #[must_use]
             pub const fn summary(self) -> &'static str {
                 match self { $(Rule::$name => $summary),* }
@@ -74,25 +74,26 @@ rules! {
     BarrierAfterExit "PHX003" "barrier-after-exit" "barrier after some threads have returned",
     /// Threads that part wait at different barriers.
     UnmatchedBarriers "PHX004" "unmatched-barriers" "different barriers on the ways from a divergent branch",
-    /// A vote, a shuffle or the like among the threads that are active there, whichever these are.
+    /// A vote, a shuffle or the like among the threads that are active there, where divergent
+    /// control decides which these are.
     DivergentGroupOperation "PHX005" "divergent-group-operation" "which threads take part depends on divergent control",
     /// An operation that names threads which do not all come to it.
     MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
-    /// A branch that would be uniform if more were said of launches.
+    /// A branch that would be uniform if the module stated more about launches.
     UnstatedLaunch "PHX007" "unstated-launch" "branch that is uniform for some launches",
     /// A barrier that waits for a number of threads that cannot come.
     WrongBarrierCount "PHX008" "barrier-count" "a barrier waits for a number of threads that cannot come",
     /// Arrivals at a split barrier and waits for it that do not take turns.
     UnpairedBarrier "PHX009" "unpaired-barrier" "arrivals at a barrier and waits for it do not take turns",
-    /// A barrier of which threads give different numbers, or counts.
+    /// A barrier for which threads give different numbers, or counts.
     DifferentBarrierNumbers "PHX013" "barrier-number" "threads come to one barrier with different numbers",
     /// A lane that executes an operation with a mask that does not name it.
     NotInMask "PHX014" "not-in-mask" "a lane is not in its own mask",
-    /// Lanes of one operation that come with different masks.
+    /// Lanes that come to one operation with different masks.
     DifferentMasks "PHX015" "different-masks" "lanes of one mask come with different masks",
     /// A shuffle that reads from a lane that does not take part.
     SourceNotInMask "PHX016" "source-not-in-mask" "a lane reads from one that the mask does not name",
-    /// An argument that has to be one for the wave and is not.
+    /// An argument that differs between lanes, but has to be the same for the wave.
     DivergentArgument "PHX017" "divergent-argument" "an argument that has to be one for all lanes differs",
     /// The mask is the result of `activemask` under divergent control.
     ActiveMask "PHX018" "active-mask" "the mask is the set of lanes that are active here",
@@ -107,38 +108,39 @@ rules! {
     /// Between two versions of a module: a barrier that was executed by all threads and no longer
     /// is.
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
-    /// Between two versions: who takes part in an operation of a wave depends on more than before.
+    /// Between two versions: the threads that take part in an operation of a wave depend on more
+    /// than before.
     GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
-    /// Between two versions: a barrier no longer keeps apart accesses that it did.
+    /// Between two versions: a barrier no longer separates accesses that it separated.
     BarrierMoved "PHX022" "barrier-moved" "a transform removed a barrier, or moved it over an access",
     /// Between two versions: other bytes are in memory at the end, or only the later one faults.
     ResultChanged "PHX023" "result-changed" "a transform changed what a kernel leaves in memory",
     /// Between two versions: threads that part come to an operation before they are together again,
     /// on hardware that waits for the immediate post-dominator.
     GroupParted "PHX024" "group-parted" "a transform parts a group on hardware that joins threads at post-dominators",
-    /// Two modules of which one is no version of the other.
+    /// Two modules that have no function in common.
     NothingInCommon "PHX025" "nothing-in-common" "the modules have no function in common",
-    /// Between two versions: something was compared by its control only, or not at all.
+    /// Between two versions: a function was compared by its control only, or not at all.
     NotExecuted "PHX026" "not-executed" "two versions of a kernel could not be executed to compare them",
-    /// A write of memory that does not change.
+    /// A write of constant memory.
     ConstantStore "PHX030" "constant-store" "a write of constant memory",
-    /// A cast to a space that has nothing of what the pointer leads to.
+    /// A cast to a space that has none of the memories that the pointer may lead to.
     ContradictedCast "PHX031" "contradicted-cast" "a cast to a space that the pointer does not lead to",
-    /// An address of private memory where other threads read it.
+    /// An address of private memory that is stored where other threads read it.
     EscapingPrivate "PHX032" "escaping-private" "the address of private memory is stored where other threads read it",
     /// An access through a pointer that may lead to more than one space.
     MixedSpaces "PHX033" "mixed-spaces" "an access of which no single memory space is known",
-    /// Memory that a kernel only reads, and that cannot be taken for such.
+    /// Memory that a kernel only reads, but that cannot be treated as read-only.
     CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
-    /// One address for the wave, and no scalar load.
+    /// A load with one address for the wave that is no scalar load.
     LaneByLaneLoad "PHX041" "lane-by-lane-load" "what is one for the wave is loaded by each lane",
-    /// A wait for other workgroups, in some workgroups only.
+    /// A wait for other workgroups that only some workgroups execute.
     GridWait "PHX042" "grid-wait" "workgroups wait for others that may not come",
     /// Workgroup memory that is written again before all have read it.
     WrittenTooSoon "PHX043" "written-too-soon" "no barrier between a read and the next write of workgroup memory",
     /// Two threads that access one address of workgroup memory, with no barrier in between.
     WorkgroupRace "PHX050" "workgroup-race" "threads access workgroup memory with no barrier in between",
-    /// Two lanes of a wave that do, and that only lockstep would keep in order.
+    /// Two lanes of a wave that do so, and are ordered only by lockstep.
     WaveSynchronous "PHX051" "wave-synchronous" "lanes of a wave rely on lockstep for an order of accesses",
     /// A read of workgroup memory that no thread has written.
     ReadBeforeWritten "PHX052" "read-before-written" "workgroup memory is read that no thread has written",
@@ -146,13 +148,12 @@ rules! {
     OutOfBounds "PHX053" "out-of-bounds" "a thread accesses an array outside of its bounds",
     /// Threads that write different values to one address of global memory.
     LostIndex "PHX054" "lost-index" "threads write different values to one address of global memory",
-    /// Memory of a copy in the background that is accessed before a wait for it.
+    /// Memory of a copy in the background that is accessed before a wait for the copy.
     PendingCopy "PHX055" "pending-copy" "memory is accessed while a copy in the background goes on",
 }
 
 impl Rule {
-    /// The level that its findings have as a rule: the highest that does not need two threads
-    /// named.
+    /// The usual level of its findings: the highest that needs no two named threads.
     #[must_use]
     pub const fn usual_level(self) -> Level {
         match self {
@@ -199,7 +200,7 @@ impl Rule {
         }
     }
 
-    /// Whether it says that threads do not come to a barrier.
+    /// Whether it is about threads that do not come to a barrier.
     pub(crate) const fn is_about_coming(self) -> bool {
         matches!(
             self,
@@ -218,7 +219,7 @@ impl Rule {
     }
 }
 
-/// Something that a rule has to say about an instruction.
+/// A broken rule at an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Which rule.
@@ -231,37 +232,37 @@ pub struct Finding {
     pub scope: Scope,
     /// The block at whose end threads part.
     pub branch: Option<Node>,
-    /// What the direction of the branch depends on, of what varies within the scope.
+    /// The sources that decide the branch and vary within the scope.
     pub sources: SourceSet,
-    /// The function that has the barrier, when the operation is a call of it.
+    /// The function that has the barrier, if the operation is a call of it.
     pub callee: Option<GlobalName>,
-    /// The barrier at which threads wait that went the other way; an access through a pointer that
-    /// is cast wrongly.
+    /// The barrier at which threads wait that went the other way; or an access through a pointer
+    /// that is cast wrongly.
     pub other: Option<InstId>,
     /// Two threads that go different ways.
     pub witness: Option<Witness>,
-    /// The argument that it is about, where it is about one of a call.
+    /// The argument that the finding is about, if it is about an argument of a call.
     pub argument: Option<usize>,
-    /// What that argument is, where it has to be the same in all threads.
+    /// The role of that argument, if it has to be the same in all threads.
     pub role: Option<Role>,
-    /// What threads come with, where that was evaluated.
+    /// Evaluated numbers of two threads, if there are such.
     pub evaluated: Option<Evaluated>,
-    /// Launches for which there is nothing to say.
+    /// Launches for which the finding does not hold.
     pub safe: Vec<Geometry>,
-    /// How lanes access memory, where that is what it is about.
+    /// How lanes access memory, if the finding is about that.
     pub access: Option<AccessCost>,
-    /// Addresses that lead where they should not, where that is what it is about.
+    /// Addresses that lead where they should not, if the finding is about that.
     pub leads: Vec<Lead>,
-    /// Why no launch has the threads that a barrier waits for, where that is what it is about.
+    /// Why no launch has the threads that a barrier waits for, if the finding is about that.
     pub fault: Option<CountFault>,
-    /// Why a load takes no cheaper way, where that is what it is about.
+    /// Why a load is in no cheaper class, if the finding is about that.
     pub refusal: Option<Refusal>,
-    /// Where two threads access workgroup memory, where that is what it is about.
+    /// Where two threads access workgroup memory, if the finding is about that.
     pub clash: Option<Clash>,
 }
 
 impl Finding {
-    /// One of which no more is known.
+    /// A finding without further details.
     #[must_use]
     pub fn new(rule: Rule, level: Level, inst: InstId, scope: Scope) -> Finding {
         Finding {
@@ -287,31 +288,32 @@ impl Finding {
     }
 }
 
-/// What was evaluated, of two threads.
+/// The meaning of the numbers in [`Evaluated`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// The number of a barrier: two threads, and what each has.
+    /// The number of a barrier, in each of two threads.
     Number,
-    /// The number of threads that a barrier is for: likewise.
+    /// The number of threads that a barrier is for, in each of two threads.
     Count,
-    /// An argument that has to be one: likewise.
+    /// An argument that has to be the same, in each of two threads.
     Argument,
-    /// A mask: likewise; of one thread the mask and its lane.
+    /// A mask, in each of two threads; or the mask and the lane of one thread.
     Mask,
-    /// One thread, its mask, and the lane that it reads from.
+    /// The mask of one thread, and the lane that it reads from.
     Source,
-    /// A thread that comes and one that does not, the mask of the first and the lane of the second.
+    /// The mask of a thread that comes, and the lane of a thread that does not.
     Absent,
 }
 
-/// What threads come to an operation with: a concrete case.
+/// A concrete case: what two threads come to an operation with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Evaluated {
-    /// Two threads of a workgroup, by their indices; twice the same if it takes only one.
+    /// Two threads of a workgroup, by their indices; the same thread twice if the case needs only
+    /// one.
     pub threads: [[u32; 3]; 2],
-    /// What was evaluated.
+    /// The evaluated numbers.
     pub values: [u64; 2],
-    /// What that is.
+    /// Their meaning.
     pub what: What,
 }
 
@@ -320,70 +322,70 @@ pub struct Evaluated {
 pub struct AccessCost {
     /// Bytes from one lane to the next, if that is the same for all.
     pub stride: Option<i64>,
-    /// Bytes that a lane wants.
+    /// Bytes that a lane accesses.
     pub size: u32,
-    /// The same where it is known at run time only.
+    /// The distance, if it is known at run time only.
     pub symbol: Option<Symbol>,
-    /// For the width of waves, or for those that there are.
+    /// The cost for the width of waves, or for each possible width.
     pub waves: [Option<WaveCost>; 2],
-    /// Whether it is that of lanes that have y and z in common.
+    /// Whether the stride is between lanes that have y and z in common.
     pub in_rows: bool,
-    /// Whether that holds only if no index wraps round between two lanes.
+    /// Whether that holds only if no index wraps around between two lanes.
     pub assumes_no_wrap: bool,
 }
 
-/// What an access costs a wave: sectors of global memory that it touches, how often lanes of it
-/// are served by workgroup memory, or updates of one address.
+/// What an access costs a wave: sectors of global memory that it touches, how often workgroup
+/// memory serves its lanes, or updates of one address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveCost {
     /// Lanes of the wave.
     pub lanes: u32,
-    /// How many it takes.
+    /// The count for this access.
     pub count: u32,
-    /// How many it would take at best.
+    /// The least possible count.
     pub least: u32,
 }
 
-/// A distance: a constant times a value.
+/// A distance that is a constant times a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// What is known at run time.
+    /// The value, which is known at run time.
     pub value: Value,
-    /// How many bytes of it.
+    /// The constant, in bytes.
     pub bytes: i64,
 }
 
 /// An address of a finding, and the memories of it that the finding is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
-    /// The operand.
+    /// The address.
     pub subject: SpaceSubject,
-    /// What it may lead to.
+    /// The memories that it may lead to.
     pub memories: SpaceSet,
 }
 
 /// Why no launch has the threads that a barrier waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CountFault {
-    /// They are no whole waves.
+    /// The number is no multiple of the width of a wave.
     NoWholeWaves {
         /// Threads that are waited for.
         threads: u64,
         /// Lanes of a wave.
         width: u32,
     },
-    /// They are more than workgroups have.
+    /// The number is larger than workgroups are.
     TooMany {
         /// Threads that are waited for.
         threads: u64,
-        /// As many as there are at most.
+        /// The largest possible number.
         most: u64,
     },
-    /// They are more than come to it.
+    /// The number is larger than the number of threads that come.
     TooFew {
         /// Threads that are waited for.
         threads: u64,
-        /// As many as come at most: whole waves.
+        /// The largest number of threads that come, in whole waves.
         come: u64,
     },
 }
@@ -397,7 +399,7 @@ pub enum Geometry {
     OneAlong([bool; 3]),
     /// A workgroup is one wave at most.
     OneWave(u32),
-    /// At most so many threads along a dimension.
+    /// At most this many threads along a dimension.
     AtMost {
         /// The dimension: 0 for x.
         axis: usize,
@@ -409,29 +411,29 @@ pub enum Geometry {
 /// Two threads of a workgroup, by their indices: one comes to the operation, the other does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Witness {
-    /// It comes.
+    /// The thread that comes.
     pub comes: [u32; 3],
-    /// It goes another way.
+    /// The thread that goes another way.
     pub stays_away: [u32; 3],
-    /// Whether every launch has both, by what is known; or at least every usual one: those with a
-    /// row of 32 threads.
+    /// Whether every launch has both threads, as far as is known, or at least every usual launch:
+    /// each with a row of 32 threads.
     pub is_certain: bool,
 }
 
-/// Where two accesses meet, or one goes wrong.
+/// Two accesses that conflict, or one that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clash {
-    /// Two threads, by their indices; twice the same if it takes only one.
+    /// Two threads, by their indices; the same thread twice if there is only one access.
     pub threads: [[u32; 3]; 2],
     /// Whether each writes.
     pub writes: [bool; 2],
-    /// Whether they are sure to be at odds: what they write may be the same.
+    /// Whether the accesses certainly conflict; otherwise they may write the same value.
     pub is_certain: bool,
     /// The object.
     pub object: Object,
-    /// Which element of it, dimension by dimension; empty where that is not known.
+    /// The element of the object, dimension by dimension; empty if that is not known.
     pub indices: Vec<i64>,
-    /// Where the accesses are, if they are in functions that the kernel calls.
+    /// The functions and instructions of the accesses, if they are in callees of the kernel.
     pub called: [Option<(GlobalName, InstId)>; 2],
     /// The size of the workgroup.
     pub group: [u32; 3],
@@ -439,13 +441,13 @@ pub struct Clash {
     pub is_assumed: bool,
 }
 
-/// What is accessed.
+/// The object of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Object {
     /// A variable.
     Variable(GlobalName),
-    /// What an argument of the kernel points to.
+    /// The memory that an argument of the kernel points to.
     Argument(u32),
-    /// Private memory of the thread: an `alloca`, if it is one of the kernel.
+    /// Private memory of the thread; with the `alloca`, if it is one of the kernel.
     Private(Option<InstId>),
 }

@@ -1,33 +1,33 @@
-//! Findings about operations of a function that is edited.
+//! Incremental update of the findings about operations.
 //!
 //! # How
 //!
-//! What the rules say of one operation follows from the graph, from all operations, from what is
-//! known of launches, and from what was *read* while it was judged ([`Reads`]). The latter is put
-//! down for each operation. After an edit of instructions those are judged again that read
+//! The findings about one operation depend on the graph, on all operations, on what is known of
+//! launches, and on the facts that were *read* while the operation was judged ([`Reads`]). These
+//! facts are recorded for each operation. After an edit of instructions, an operation is judged
+//! again if it has read
 //!
-//! - a branch or a value that diverges otherwise, or a block whose execution depends on something
-//!   else,
-//! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask,
-//!   or stack slots if an instruction has to do with pointers,
-//! - whether a block has an effect, if that has become another,
-//! - by what threads come to the function, and what functions that it calls do at their ends,
-//!   likewise.
+//! - a branch or a value that diverges otherwise now, or a block whose execution depends on other
+//!   sources,
+//! - an instruction that has changed: the operation itself, or an instruction that a condition or a
+//!   mask is computed from; or stack slots, if a changed instruction concerns pointers,
+//! - whether a block has an effect, if that has changed,
+//! - what threads pass to the function, or what callees do at their ends, if that has changed.
 //!
-//! After the split of a block its instructions count as changed, and where it parts threads the
-//! branch is at the end of another block. To operations that have read neither, the two graphs are
-//! one: what comes into the block still does, what leads out of it leads out of the new one, and no
-//! way between others is another, nor what dominates or controls what. From which blocks something
-//! that waits can be executed is found again, and has to be what it was.
+//! After the split of a block, its instructions count as changed. If the block parts threads, the
+//! branch is now at the end of another block. For operations that have read neither, the two graphs
+//! are equivalent: edges into the block are the same, edges out of it now leave the new block, and
+//! no path, dominator or control dependence between other blocks changes. The set of live blocks is
+//! found again, and has to be the same.
 //!
 //! # Invariants
 //!
-//! - The answer is that of judging each operation: there is no other way to [find](findings)
+//! - The answer is that of judging each operation anew: there is no other way to [find](findings)
 //!   anything.
-//! - Operations are the same, and so are blocks and edges but for one split: who keeps this sees to
-//!   that. Where a function ends in another way, everything is judged again.
+//! - Operations, blocks and edges have to be the same, except for one split; the owner of the state
+//!   checks that. If the function ends in another way, everything is judged again.
 //!
-//! **Complexity.** O(operations × what each read), and judging again those that are.
+//! **Complexity.** O(operations × what each has read), and the cost of judging again.
 
 use std::sync::Arc;
 
@@ -48,16 +48,16 @@ use super::{
 };
 use crate::{code::Code, memory::has_pointers};
 
-/// What there is to say about one operation.
+/// The findings about one operation, and the facts that they depend on.
 #[derive(Debug)]
 struct Judgement {
     barrier: Option<Finding>,
-    /// Of who takes part, and of arguments.
+    /// Findings about which threads take part, and about arguments.
     others: Vec<Finding>,
     reads: Reads,
 }
 
-/// What does not change with instructions.
+/// Facts that do not change with instructions.
 #[derive(PartialEq, Debug)]
 struct Launch {
     known: LaunchFacts,
@@ -72,7 +72,7 @@ impl Launch {
     }
 }
 
-/// A block that was split, and the new one, which leads where the block has led.
+/// A block that was split, and the new block, which has the former successors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Split {
     /// The block.
@@ -87,28 +87,29 @@ impl Split {
     }
 }
 
-/// See the [module documentation](self).
+/// The findings about all operations of a function, updated after edits. See the [module
+/// documentation](self).
 #[derive(Debug)]
 pub struct Judged {
     sites: Arc<Sites>,
     launch: Launch,
     around: Around,
     judgements: Vec<Judgement>,
-    /// What follows from the operations and the graph alone.
+    /// Findings that depend on the operations and the graph alone.
     others: Vec<Finding>,
     terminators: SourceSets,
     controlled: SourceSets,
     findings: Arc<[Finding]>,
 }
 
-/// Everything that is found in a function with these operations, in the order of the text.
+/// All findings in a function with these operations, in the order of the text.
 #[must_use]
 pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Arc<[Finding]> {
     Judged::new(facts, sites).findings
 }
 
-/// Whether [`Judged::follow`] has to be told that what is stored may be another, or what blocks do,
-/// after an instruction came, went, moved or changed that is, or was, like this.
+/// Whether stored values, or effects of blocks, may change after an instruction came, went, moved
+/// or changed that is, or was, like this one. [`Judged::follow`] has to know that.
 #[must_use]
 pub fn concerns_memory(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() || has_pointers(code, inst)
@@ -137,15 +138,16 @@ impl Judged {
         judged
     }
 
-    /// Everything that is found, in the order of the text.
+    /// All findings, in the order of the text.
     #[must_use]
     pub fn findings(&self) -> &Arc<[Finding]> {
         &self.findings
     }
 
-    /// Brings the findings up to date with instructions that have changed, in the same blocks with
-    /// the same edges but for one that was split; `is_memory` if some [concern
-    /// memory](concerns_memory). How many operations were judged again; none if all are to be.
+    /// Brings the findings up to date after changes of instructions, in the same blocks with the
+    /// same edges except for one split; `is_memory` says whether some changed instruction [concerns
+    /// memory](concerns_memory). Returns how many operations were judged again; None if all have to
+    /// be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -159,7 +161,7 @@ impl Judged {
         let may_end = |&inst: &InstId| {
             opcode(inst).is_terminator()
                 && !matches!(opcode(inst), Opcode::Br | Opcode::Switch)
-                // That of a block that was split has not changed by that.
+                // A split does not change the terminator of the block.
                 && !facts.code.body.block_of(inst).is_some_and(|block| is_split(node_of(block)))
         };
         let is_same = self.has_operations(sites, split) && self.launch == Launch::of(facts);
@@ -171,8 +173,8 @@ impl Judged {
             now.each_that_differs(before, |block| _ = nodes.insert(Node::new(block)));
             nodes
         };
-        // A branch that varies at the end of a block that was split is one that differs, and so is
-        // that of the new block.
+        // If the branch at the end of a split block varies, it counts as changed, and so does the
+        // branch of the new block.
         let branches = others(facts.divergence.terminators(), &self.terminators);
         let blocks = others(facts.controlled, &self.controlled);
         let insts: FxHashSet<InstId> = changed.iter().copied().collect();
@@ -205,7 +207,7 @@ impl Judged {
         self.sites = Arc::clone(sites);
         let check = Check::new(&self.around, &sites.0);
         for (site, known) in sites.0.iter().zip(&mut self.judgements) {
-            // Its own operands are read without being put down.
+            // The operands of an operation are read without a record.
             if insts.contains(&site.inst) || is_touched(&known.reads) {
                 let found = judge(facts, &check, site);
                 is_other |= found.barrier != known.barrier || found.others != known.others;
@@ -238,25 +240,26 @@ impl Judged {
         let mut found = barriers::said_once(barriers);
         found.extend(self.others.iter().cloned());
         found.extend(self.judgements.iter().flat_map(|known| known.others.iter().cloned()));
-        // If a barrier waits for threads that cannot come, it says no more that they do not.
+        // If a barrier waits for threads that cannot come, it is not also reported that they do not
+        // come.
         let is_counted = |finding: &&Finding| finding.rule == Rule::WrongBarrierCount;
         let counted: FxHashSet<InstId> =
             found.iter().filter(is_counted).map(|finding| finding.inst).collect();
         found.retain(|finding| !finding.rule.is_about_coming() || !counted.contains(&finding.inst));
-        // Sites are in the order of the text. What is no site comes first.
+        // Sites are in the order of the text. Findings at other instructions come first.
         let order: FxHashMap<InstId, usize> =
             self.sites.0.iter().map(|site| site.inst).zip(0..).collect();
         found.sort_by_key(|finding| {
             let place = order.get(&finding.inst).copied();
             (place, finding.inst, finding.rule, std::cmp::Reverse(finding.level))
         });
-        // Of several operations in one text the worst is said.
+        // Of several operations in one assembly text, only the worst finding is reported.
         found.dedup_by_key(|finding| (finding.inst, finding.rule));
         self.findings = found.into();
     }
 }
 
-/// What follows from the operations and the graph alone.
+/// Findings that depend on the operations and the graph alone.
 fn said_of_all(facts: Facts<'_>, sites: &Sites) -> Vec<Finding> {
     let mut found = kinds::counts(facts, &sites.0);
     found.extend(split::findings(facts, &sites.0));
@@ -269,16 +272,16 @@ fn judge(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Judgement {
     let barrier = check.finding(facts, site);
     let mut others: Vec<Finding> = Vec::new();
     others.extend(masks::finding(facts, site));
-    // What evaluation shows of a mask says more than what may be.
+    // A finding about evaluated masks says more than one about possible masks.
     let is_said = others.iter().any(|finding| finding.rule == Rule::MissingMembers);
     others.extend(members::finding(facts, site).filter(|_| !is_said));
     others.extend(members::active(facts, site));
     others.extend(numbers::findings(facts, check, site));
-    // If waves may part by what they read, somebody may have written in between.
+    // If waves may part because of what they read, a thread may have written in between.
     let of_waves = barrier.as_ref().filter(|found| found.sources == SourceSet::OPAQUE_WAVE);
     let branch = of_waves.and_then(|found| found.branch);
     let too_soon = branch.and_then(|at| rereads::finding(facts, check.waiting(), at));
-    // Then that is what is wrong.
+    // In that case the early write is the fault.
     let barrier = barrier.filter(|_| too_soon.is_none());
     others.extend(too_soon);
     Judgement { barrier, others, reads: notes.into_inner() }

@@ -1,20 +1,21 @@
 //! Kinds of barriers: which threads have to come to one together, and how many it waits for.
 //!
-//! | barrier | who waits | who has to come together |
+//! | barrier | waits | has to come together |
 //! |---|---|---|
-//! | of the workgroup, the cluster | all threads of it that have not ended | these |
-//! | of some threads, by their number: `barrier.cta.sync.count`; by who has joined: AMD's named ones | they | the threads of a wave if it is *aligned*, nobody else |
-//! | the same, where the number is that of all threads and no other barrier is counted with it | all threads of the workgroup | these |
-//! | AMD's of the cluster, where it is split: one wave of each workgroup signals | who comes | nobody |
-//! | arrival, where a barrier is split (`arrive`, `signal`) | nobody | as for the whole barrier: others wait for those that do not come |
-//! | wait, where it is split | who comes | nobody, or a wave if it is aligned: all have arrived, so whoever waits goes on |
+//! | of the workgroup, the cluster | all threads of it that have not ended | all these |
+//! | of some threads: a number of them (`barrier.cta.sync.count`), or those that have joined (AMD's named ones) | these threads | the threads of a wave if it is *aligned*, otherwise no group |
+//! | of some threads, if the number is that of all threads and no other barrier is counted with it | all threads of the workgroup | all these |
+//! | AMD's of the cluster, where it is split: one wave of each workgroup signals | each thread that comes | no group |
+//! | arrival, where a barrier is split (`arrive`, `signal`) | no thread | as for the whole barrier: other threads wait for those that do not come |
+//! | wait, where it is split | each thread that comes | no group, or a wave if it is aligned: all threads have arrived, so a thread that waits goes on |
 //!
-//! Objects in memory that count arrivals (`mbarrier`) are not among them: who arrives is up to the
-//! program, and waiting is a loop.
+//! Objects in memory that count arrivals (`mbarrier`) are not among them: the program decides which
+//! threads arrive, and waiting is a loop.
 //!
-//! **How many.** Threads come to a barrier wave by wave, and each wave counts with its width, the
-//! last one of a workgroup too. So PTX has the number a multiple of that; and where no workgroup
-//! has as many, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
+//! **How many.** Threads come to a barrier wave by wave, and each wave counts with its full width,
+//! even the last one of a workgroup. So PTX requires a number that is a multiple of the width. If
+//! no workgroup has as many threads, those that come wait for ever ([`Rule::WrongBarrierCount`]).
+//! O(barriers).
 //!
 //! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction
 //! Set Architecture*, `S_BARRIER_*`.
@@ -34,8 +35,8 @@ use super::{
 };
 use crate::code::{Code, read_assembly};
 
-/// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so
-/// many threads.
+/// The barrier that a call executes, with the details that depend on arguments: which of AMD's
+/// barriers it is, and for how many threads a PTX barrier waits.
 pub(super) fn of_call(
     code: Code<'_>,
     intrinsic: Intrinsic,
@@ -57,12 +58,12 @@ pub(super) fn of_call(
             };
             match signal {
                 Some(-1) => {}
-                // One wave of each workgroup signals; which, is up to the program.
+                // One wave of each workgroup signals; the program decides which.
                 Some(-3) => {
                     barrier.scope = Scope::Cluster;
                     barrier.partial = true;
                 }
-                // Those that a program names have members; the others are for debuggers.
+                // Named barriers of the program have members; the others are for debuggers.
                 other => {
                     barrier.partial = true;
                     number = other.map(|number| number as u64);
@@ -91,7 +92,7 @@ fn signed(code: Code<'_>, value: phalanx_ir::Value) -> Option<i64> {
     Some((int.to_u64()? << unused) as i64 >> unused)
 }
 
-/// The threads that have to come to an operation together, where there are such. See
+/// The scope whose threads have to come to an operation together, if there is one. See
 /// [`calls_are_known`].
 pub(super) fn together<'a>(
     facts: Facts<'_>,
@@ -115,7 +116,7 @@ pub(super) fn together<'a>(
     }
 }
 
-/// So many threads, with the lanes that the last wave has not: a wave counts with its width.
+/// The number of threads, rounded up to whole waves: each wave counts with its full width.
 fn in_waves(facts: Facts<'_>, threads: u64) -> u64 {
     let width = facts.launch.wave_width.unwrap_or(1).max(1);
     threads.checked_next_multiple_of(width.into()).unwrap_or(threads)
@@ -125,14 +126,14 @@ fn in_waves(facts: Facts<'_>, threads: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     all: usize,
-    /// At the barrier with a number.
+    /// By number of the barrier.
     numbered: FxHashMap<u64, usize>,
-    /// At one of which no number is known, or in a function that is called.
+    /// At a barrier whose number is not known, or in a callee.
     others: usize,
 }
 
 impl Counted {
-    /// Of all that wait. O(operations).
+    /// Counts these operations, which wait. O(operations).
     pub(super) fn new(waiting: &[&Site]) -> Self {
         let mut counted = Counted { all: waiting.len(), ..Counted::default() };
         for site in waiting {
@@ -146,14 +147,14 @@ impl Counted {
         counted
     }
 
-    /// Whether no other operation waits at the barrier of one that does.
+    /// Whether no other operation waits at the barrier with this number.
     fn is_alone(&self, number: Option<u64>) -> bool {
         let at_number = number.and_then(|number| self.numbered.get(&number));
         self.all == 1 || (self.others == 0 && at_number == Some(&1))
     }
 }
 
-/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with
+/// Whether a barrier is for exactly the threads of each workgroup, and no other one is counted with
 /// it.
 fn is_everybody<'a>(facts: Facts<'_>, site: &Site, counted: impl FnOnce() -> &'a Counted) -> bool {
     let SiteKind::Barrier { number, threads, .. } = site.kind else { return false };
@@ -163,9 +164,9 @@ fn is_everybody<'a>(facts: Facts<'_>, site: &Site, counted: impl FnOnce() -> &'a
         && counted().is_alone(number)
 }
 
-/// Whether nothing is called but what the target has; no, if no barrier is for a number of threads.
-/// Of a barrier for as many threads as a workgroup has it is only known that they are all of them
-/// if nobody else may come: another function, or a barrier that is counted with it.
+/// Whether only operations of the target are called; false if no barrier is for a number of
+/// threads. A barrier for as many threads as a workgroup has is for all of them only if no other
+/// threads may come to it: by another function, or by a barrier that is counted with it.
 /// O(instructions).
 pub(super) fn calls_are_known(facts: Facts<'_>, waiting: &[&Site]) -> bool {
     let is_counted = |site: &&Site| match site.kind {

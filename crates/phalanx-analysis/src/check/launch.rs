@@ -1,9 +1,13 @@
-//! What could be said of launches so that something is uniform.
+//! Statements about launches that would make something uniform.
 //!
-//! The sources of a value are an upper bound whatever launches are like, and what varies among the
-//! threads of a scope follows from the launch: so it takes no new analysis to see that something is
-//! uniform for some launches, only the set of what varies in them. A few shapes are tried, the
-//! least restrictive first: those that people launch.
+//! The sources of a value are an upper bound for any launch. The launch decides which sources vary
+//! among the threads of a scope. So no new analysis is needed to find launches for which something
+//! is uniform, only the set of sources that vary in them. A few shapes of launches are tried, those
+//! that are usual, and the least restrictive first.
+//!
+//! ```c
+//! if (threadIdx.y > 0)   // uniform in each wave if rows of workgroups are whole waves
+//! ```
 //!
 //! O(1) for each question, O(blocks) for a function.
 
@@ -13,7 +17,7 @@ use phalanx_target::{Extent, LaunchFacts, Scope, SourceSet, varying};
 use super::finding::Geometry;
 use super::{Facts, Finding, Level, Rule};
 
-/// Launches, as far as they are possible by what is known, for which nothing that depends on
+/// Launches, among those that are possible as far as is known, for which nothing that depends on
 /// `sources` differs within a scope.
 #[must_use]
 pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Geometry> {
@@ -33,7 +37,7 @@ pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Ge
     }
     let dimensions = [SourceSet::X, SourceSet::Y, SourceSet::Z];
     let concerned = dimensions.map(|source| sources.intersects(source & varying(scope, known)));
-    // One thread along x is no launch that anybody wants.
+    // A launch with one thread along x is of no use.
     let can_be_one = !concerned[0] && (0..3).all(|axis| !concerned[axis] || is_open(axis));
     if concerned != [false; 3] && can_be_one {
         let mut facts = known.clone();
@@ -57,7 +61,7 @@ pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Ge
     found
 }
 
-/// Branches that part threads of a wave, and that would not if more were said of launches.
+/// Branches that part threads of a wave, but would not if more were known of launches.
 #[must_use]
 pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     let mut found = Vec::new();

@@ -1,13 +1,13 @@
-//! Loads that would take a cheaper way but for one obstacle.
+//! Loads that could be in a cheaper class but for one obstacle.
 //!
 //! | rule | where | reported when |
 //! |---|---|---|
-//! | [`Rule::CoherentLoad`] | NVPTX | nothing in the kernel writes through the pointer, and `ld.global.nc` is refused: the argument is not `noalias`, the pointer goes where it is not followed, or the variable can be named from elsewhere |
-//! | [`Rule::LaneByLaneLoad`] | AMDGPU | the address is one for the wave as far as positions go, and `s_load` is refused: a store or an acquire before it, its alignment, or an address that depends on what is not known, arguments of unknown callers aside |
+//! | [`Rule::CoherentLoad`] | NVPTX | nothing in the kernel writes through the pointer, and `ld.global.nc` is refused: the argument is not `noalias`, the pointer escapes, or the variable can be named from elsewhere |
+//! | [`Rule::LaneByLaneLoad`] | AMDGPU | the address does not depend on positions in the wave, and `s_load` is refused: a store or an acquire before it, its alignment, or an address that depends on unknown values, other than arguments of unknown callers |
 //!
-//! Loads that differ from lane to lane by their position, and memory that the kernel writes, are as
-//! they should be: nothing is said of them. What loads may be is found by [`loads`](crate::loads).
-//! O(loads + instructions).
+//! Nothing is reported of loads whose address depends on the position in the wave, and of memory
+//! that the kernel writes. [`loads`](crate::loads) finds the classes of loads. O(loads +
+//! instructions).
 
 use phalanx_ir::{InstId, Opcode};
 use phalanx_target::{Architecture, Scope, SourceSet};
@@ -64,15 +64,14 @@ fn other_store(facts: Facts<'_>, kinds: &MemoryKinds) -> Option<InstId> {
 fn lane_by_lane(facts: Facts<'_>, kinds: &MemoryKinds, load: &Load) -> Option<Finding> {
     let refusal = load.refusal(LoadClass::Scalar)?;
     let memories = kinds.at(facts.code.body, load.inst, 0).memories();
-    // No scalar load reads what else there is, whatever else is in its way.
+    // Scalar loads read only these memories, so no other obstacle matters.
     if !(SpaceSet::GLOBAL | SpaceSet::CONSTANT).contains(memories) {
         return None;
     }
     let found = finding(Rule::LaneByLaneLoad, load, refusal);
     match refusal {
         Refusal::Clobbered(_) | Refusal::Acquire(_) | Refusal::Misaligned { .. } => Some(found),
-        // Elsewhere it may be the arguments that are not known, of callers that are elsewhere or
-        // gone.
+        // In other functions, the unknown values may be arguments of unknown callers.
         Refusal::Divergent(sources) if facts.is_kernel || facts.callers_are_known => {
             let position = SourceSet::THREAD_XYZ | SourceSet::LANE | SourceSet::QUAD;
             let is_unknown = sources.contains(SourceSet::OPAQUE_THREAD);

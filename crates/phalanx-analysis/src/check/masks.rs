@@ -1,41 +1,40 @@
-//! Masks, lane by lane: who is named by the masks that lanes of a wave come with.
+//! Masks, lane by lane: the lanes that are named by the masks that lanes of a wave come with.
 //!
-//! PTX wants of an operation with a mask that each lane that executes it is in its own mask, that
-//! all lanes of a mask execute it with the same mask, and that a shuffle reads from a lane of the
-//! mask. Where the mask of each lane can be evaluated ([`walk`](super::walk)) these are looked at
-//! one by one:
+//! PTX has three rules for an operation with a mask: each lane that executes it is in its own mask;
+//! all lanes of a mask execute it with the same mask; a shuffle reads from a lane of the mask. If
+//! the mask of each lane can be evaluated ([`walk`](super::walk)), these are checked lane by lane:
 //!
 //! | what is found | rule |
 //! |---|---|
 //! | a lane that is not in its mask | [`Rule::NotInMask`] |
 //! | two lanes of which one is in the mask of the other, with two masks | [`Rule::DifferentMasks`] |
 //! | a lane that reads from one that is not in its mask | [`Rule::SourceNotInMask`] |
-//! | a mask that is no constant, with a lane that goes another way | [`Rule::MissingMembers`] |
+//! | a mask that is no constant, and a lane in it that goes another way | [`Rule::MissingMembers`] |
 //!
 //! ```text
-//! mask = 0xff << (tid % 4 * 8);       // for tid / 8: lane 1 comes with 0xff00
+//! mask = 0xff << (tid % 4 * 8);       // tid / 8 was meant: lane 1 comes with 0xff00
 //! ```
 //!
-//! A mask that a ballot over the whole wave has made is known where its condition follows from the
-//! index of each thread:
+//! The result of a ballot over the whole wave is known if the condition of the ballot depends only
+//! on the index of each thread:
 //!
 //! ```text
 //! mask = ballot(tid < 16);  if (tid <= 16) syncwarp(mask);     // lane 16 is not in 0xffff
 //! ```
 //!
-//! A lane that reads too far up or down, as the last ones of a reduction do, has a result that
-//! nobody wants: that is reported only if all lanes of the mask do.
+//! A lane that reads too far up or down, as the last lanes of a reduction do, gets a result that is
+//! not used. That is reported only if all lanes of the mask do so.
 //!
-//! # How sure it is
+//! # How sure a finding is
 //!
-//! An error names lanes that come together in a launch of which nothing is assumed but that it has
-//! a row of 32 threads, or the stated ones; if a branch by data may part them, or one of a caller,
-//! it is a warning. If all lanes have one mask and a lane is not in it, that lane is not reported
-//! in this case: the lanes in the mask may be exactly those that come. Where rows may be shorter
-//! than a wave and the mask or the way depends on an index but x, nothing is said.
+//! An error names lanes that come together in every launch with a row of 32 threads, or in every
+//! launch of the stated size. If a branch on data may part them, here or in a caller, it is a
+//! warning. If all lanes have one mask and a lane is not in it, that lane is not reported in this
+//! case: the lanes in the mask may be exactly those that come. Nothing is reported if rows may be
+//! shorter than a wave and the mask or the way depends on another index than x.
 //!
-//! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; nothing for masks
-//! that name all lanes.
+//! O(waves × lanes × instructions on the way), for at most [`THREADS`] threads; O(1) for masks that
+//! name all lanes.
 
 use phalanx_core::affect::User;
 use phalanx_ir::Opcode;
@@ -51,10 +50,10 @@ use super::{
 };
 use crate::code::Numbering;
 
-/// So many threads are looked at.
+/// The number of threads that are looked at.
 const THREADS: usize = 256;
 
-/// What there is to say about the masks of an operation.
+/// The finding about the masks of an operation, if there is one.
 pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Group { members: Some(at) } = site.kind else { return None };
     let width = facts.launch.wave_width.filter(|width| (2..=32).contains(width))?;
@@ -88,7 +87,7 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     if found.as_ref().is_some_and(|found| found.level == Level::Error) {
         return found;
     }
-    // What follows from the function itself comes before what follows from one of its calls.
+    // A finding from the function alone takes precedence over one from a call of it.
     let entries = facts.passed.entries(&threads, Scope::Wave);
     let mut by_calls = entries
         .iter()
@@ -96,7 +95,7 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     by_calls.find(|found| found.level == Level::Error).or(found)
 }
 
-/// What there is to say about the lanes of each wave, if they come by one call where one is given.
+/// The finding about the lanes of each wave, if they come by one call where one is given.
 fn in_waves(
     facts: Facts<'_>,
     site: &Site,
@@ -110,7 +109,7 @@ fn in_waves(
         let mut lanes: Vec<(usize, [u32; 3], Came)> = Vec::new();
         for (lane, &thread) in wave.iter().enumerate() {
             lanes.push((lane, thread, walks.of(thread, entries)));
-            // If nothing is known of two lanes, nothing is of the others.
+            // If nothing is known of the first two lanes, nothing is known of the others.
             let is_unknown = |(_, _, came): &(usize, [u32; 3], Came)| *came == Came::Unknown;
             if lanes.len() == 2 && lanes.iter().all(is_unknown) {
                 return None;
@@ -130,7 +129,7 @@ fn in_waves(
     None
 }
 
-/// The lanes of a wave that a mask names which is a ballot of all of them.
+/// The lanes that a mask names, if the mask is a ballot of all lanes of a wave.
 fn ballot(facts: Facts<'_>, mask: Argument, wave: &[[u32; 3]]) -> Option<u64> {
     let Argument::Value(value) = mask else { return None };
     let mut call = value.as_inst()?;
@@ -142,7 +141,7 @@ fn ballot(facts: Facts<'_>, mask: Argument, wave: &[[u32; 3]]) -> Option<u64> {
     let known = intrinsic(facts.code, call)?;
     let &[asked, condition, ..] = facts.code.body.call_args(call) else { return None };
     let all = super::evaluate::ones(wave.len() as u32);
-    // All lanes that it names execute it: that is PTX's rule, and PHX006's.
+    // All lanes that the ballot names execute it: PTX requires that, and PHX006 checks it.
     if known.base != "vote.ballot.sync" || constant(facts, asked)? & all != all {
         return None;
     }
@@ -153,7 +152,7 @@ fn ballot(facts: Facts<'_>, mask: Argument, wave: &[[u32; 3]]) -> Option<u64> {
     })
 }
 
-/// What an argument depends on where it is read.
+/// The sources of an argument at the operation.
 pub(super) fn sources(facts: Facts<'_>, site: &Site, argument: Argument) -> SourceSet {
     let numbering = Numbering::new(facts.code.header);
     let Argument::Value(value) = argument else { return SourceSet::EMPTY };
@@ -164,14 +163,14 @@ pub(super) fn sources(facts: Facts<'_>, site: &Site, argument: Argument) -> Sour
     sources
 }
 
-/// The lanes of one wave, and how each comes.
+/// The lanes of one wave, and how each of them comes.
 struct Wave<'a> {
     facts: Facts<'a>,
     site: &'a Site,
-    /// Which argument is the mask.
+    /// The position of the mask among the arguments.
     at: usize,
     lanes: Vec<(usize, [u32; 3], Came)>,
-    /// The mask, where a ballot has made it.
+    /// The mask, if it is the result of a ballot.
     ballot: Option<u64>,
     intrinsic: Option<Intrinsic>,
 }
@@ -212,7 +211,7 @@ impl Wave<'_> {
         };
         let all: Vec<_> = self.arrivals().filter(is_out).collect();
         let sure = all.iter().find(|(_, _, arrival)| arrival.is_sure);
-        // One mask for all may name all lanes that come; masks of their own do not.
+        // A mask that all lanes share may name exactly the lanes that come; different masks cannot.
         let masks = || self.arrivals().filter_map(|(_, _, arrival)| self.mask(arrival));
         let may_be = all.first().filter(|_| masks().any(|mask| Some(mask) != masks().next()));
         let &(lane, thread, arrival) = sure.or(may_be)?;
@@ -220,7 +219,7 @@ impl Wave<'_> {
         let evaluated =
             Evaluated { threads: [thread; 2], values: [mask, lane as u64], what: What::Mask };
         let mut found = self.found(Rule::NotInMask, evaluated, arrival.is_sure);
-        // Those that are in the mask may be all that there are.
+        // The lanes in the mask may be all lanes of the launch.
         let is_first = self.lanes.first().is_some_and(|(_, thread, _)| *thread == [0; 3]);
         let is_tail = self.arrivals().all(|(at, _, arrival)| {
             self.mask(arrival).is_some_and(|mask| (mask >> at & 1 == 1) == (at < lane))
@@ -255,7 +254,7 @@ impl Wave<'_> {
         None
     }
 
-    /// A lane that reads from one that is not in its mask.
+    /// The finding about a lane that reads from a lane that is not in its mask.
     fn source(&self) -> Option<Finding> {
         let base = self.intrinsic?.base;
         let how = base.strip_prefix("shfl.sync.")?.split('.').next()?;
@@ -266,7 +265,7 @@ impl Wave<'_> {
             let &[_, _, Some(by), Some(clamp)] = &arrival.arguments[..] else { continue };
             let Some(mask) = self.mask(arrival) else { continue };
             let source = read_from(how, lane as u64, by, clamp)?;
-            // Of those that are not in their mask more is to be said, if they come.
+            // A lane that is not in its own mask has a finding of its own.
             if mask >> lane & 1 == 0 {
                 continue;
             }
@@ -282,7 +281,7 @@ impl Wave<'_> {
         Some(self.found(Rule::SourceNotInMask, evaluated, is_sure))
     }
 
-    /// A lane that is named by another one that comes, and does not come itself.
+    /// The finding about a lane that another lane names, and that does not come itself.
     fn missing(&self, is_computed: bool) -> Option<Finding> {
         if !is_computed {
             return None;
@@ -290,7 +289,7 @@ impl Wave<'_> {
         for (_, thread, arrival) in self.arrivals().filter(|(_, _, arrival)| arrival.is_sure) {
             let Some(mask) = self.mask(arrival) else { continue };
             for (lane, away, came) in &self.lanes {
-                // Those that have ended are not waited for.
+                // Lanes that have ended are not waited for.
                 let has_ended = || match *came {
                     Came::StaysAway(block) => self.facts.is_kernel && ends(self.facts, block),
                     _ => false,
@@ -312,7 +311,7 @@ impl Wave<'_> {
     }
 }
 
-/// The lane that a shuffle reads from, as PTX has it.
+/// The lane that a shuffle reads from, as PTX defines it.
 fn read_from(how: &str, lane: u64, by: u64, clamp: u64) -> Option<u64> {
     let (by, bound, segment) = (by & 31, clamp & 31, clamp >> 8 & 31);
     let last = (lane & segment) | (bound & !segment & 31);
@@ -338,7 +337,7 @@ mod tests {
 
     #[test]
     fn shuffles_read_where_ptx_says() {
-        // In whole waves.
+        // Segments are whole waves.
         assert_eq!(read_from("idx", 3, 17, 0x1f), Some(17));
         assert_eq!(read_from("idx", 3, 35, 0x1f), Some(3));
         assert_eq!(read_from("bfly", 3, 16, 0x1f), Some(19));
@@ -346,7 +345,7 @@ mod tests {
         assert_eq!(read_from("down", 15, 1, 0x1f), Some(16));
         assert_eq!(read_from("up", 3, 1, 0), Some(2));
         assert_eq!(read_from("up", 0, 1, 0), Some(0));
-        // In segments of eight lanes.
+        // Segments have eight lanes.
         let of_eight = (32 - 8) << 8 | 0x1f;
         assert_eq!(read_from("idx", 11, 2, of_eight), Some(10));
         assert_eq!(read_from("down", 15, 1, of_eight), Some(15));

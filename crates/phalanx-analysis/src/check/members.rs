@@ -1,22 +1,21 @@
-//! Operations of a wave: who takes part, and who was expected to.
+//! Operations of a wave: which lanes take part, and which were expected to.
 //!
-//! Votes, shuffles and their like are performed by the threads of a wave that execute them
-//! together. Where a block is executed by some threads and not by others, who that is depends on
-//! the branches before it.
+//! Votes, shuffles and similar operations are performed by the threads of a wave that execute them
+//! together. If only some threads execute a block, the branches before it decide which ones.
 //!
-//! - On targets where the operation has no mask, the result follows from who happens to be there: a
-//!   note ([`Rule::DivergentGroupOperation`]), since often that is what is meant.
-//! - PTX names those who take part by a mask, and all that are named have to come. A mask that is a
-//!   constant is right for whole waves only, so under divergent control some that it names may be
-//!   missing ([`Rule::MissingMembers`]): an error when evaluation shows a lane that is named and
-//!   goes another way, a note where the missing ones have ended.
+//! - On targets whose operations have no mask, the result depends on the threads that are there.
+//!   That is a note ([`Rule::DivergentGroupOperation`]), since it is often intended.
+//! - On PTX a mask names the threads that take part, and all named threads have to come. A constant
+//!   mask is usually right for whole waves only, so under divergent control some named lanes may be
+//!   missing ([`Rule::MissingMembers`]). It is an error if evaluation shows a named lane that goes
+//!   another way, and a note if the missing lanes have ended.
 //!
-//! A launch whose rows are whole waves is what most people mean: where evaluation shows that
-//! threads then stay together, a note says so. Where it shows that all that are named go along with
-//! the first of them that does (`if (tid < 8)` with a mask of eight), the mask is right.
+//! In usual launches rows consist of whole waves. If evaluation shows that threads then stay
+//! together, the finding is a note. If evaluation shows that all named lanes come when the first of
+//! them does (`if (tid < 8)` with a mask of eight), the mask is right.
 //!
-//! A mask that is computed is taken to be right here; [`masks`](super::masks) evaluates such.
-//! O(operations × branches that decide them).
+//! A mask that is computed is assumed to be right here; [`masks`](super::masks) evaluates such
+//! masks. O(operations × branches that decide them).
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
@@ -31,10 +30,10 @@ use super::{
     witness::{Decision, constant, decision, named_come, only_stored, witness},
 };
 
-/// So many operations are looked through.
+/// How many operations are looked through.
 const STEPS: usize = 8;
 
-/// What there is to say about an operation of a wave.
+/// The finding about an operation of a wave, if there is one.
 pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Group { members } = site.kind else { return None };
     let arguments = arguments(facts, site);
@@ -59,19 +58,19 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
         Argument::Computed => None,
     };
     match mask.map(lanes) {
-        // Computed: whoever did knows.
+        // The program computed the mask, and is assumed to know the lanes.
         Some(None) => None,
         Some(Some(lanes)) => missing(facts, site, lanes),
         None => whoever(facts, site),
     }
 }
 
-/// A mask that is `activemask`, under divergent control.
+/// The finding about a mask that is the result of `activemask` under divergent control.
 ///
-/// Lanes that were there together, and agree by that mask who goes on for all, are what it is for:
-/// a vote among them, or a shuffle from a lane that is computed from the mask. A note. Where lanes
-/// part after the mask was made, or read from a lane that is not computed from it, some that are
-/// named may not come, or some that are read from are not named.
+/// `activemask` is for lanes that were there together and choose one that acts for all: by a vote
+/// among them, or by a shuffle from a lane that is computed from the mask. That is a note. If lanes
+/// part after the mask was made, some named lanes may not come. If they read from a lane that is
+/// not computed from the mask, that lane may not be named.
 pub(super) fn active(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Group { members: Some(at) } = site.kind else { return None };
     let arguments = arguments(facts, site);
@@ -105,7 +104,7 @@ pub(super) fn active(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     })
 }
 
-/// The call that made a mask, if it is `activemask`.
+/// The call that made a mask, if it is of `activemask`.
 fn active_mask(facts: Facts<'_>, mask: Value) -> Option<InstId> {
     let mut at = mask;
     for _ in 0..STEPS {
@@ -123,7 +122,7 @@ fn active_mask(facts: Facts<'_>, mask: Value) -> Option<InstId> {
     None
 }
 
-/// Whether a value is computed from a result. Looks at a few operations.
+/// Whether a value is computed from a result. Looks at a bounded number of operations.
 fn is_made_of(facts: Facts<'_>, value: Value, from: InstId) -> bool {
     let mut work = vec![value];
     for _ in 0..STEPS * STEPS {
@@ -141,12 +140,12 @@ fn is_made_of(facts: Facts<'_>, value: Value, from: InstId) -> bool {
             _ => work.extend_from_slice(body.operands(inst)),
         }
     }
-    // It has not been seen that it is not.
+    // The limit was reached, so it may be.
     true
 }
 
-/// Branches that part threads of a wave before an operation, from the last on, and by what. Each is
-/// evaluated when it is asked for.
+/// Branches that part threads of a wave before an operation, from the last on, with the sources.
+/// Each one is evaluated on demand.
 fn deciding<'a>(facts: Facts<'a>, site: &Site) -> impl Iterator<Item = (Node, SourceSet)> + 'a {
     let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
     let parting = move |branch| (branch, facts.parting(branch, Scope::Wave));
@@ -163,7 +162,7 @@ fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     })
 }
 
-/// An operation with a constant mask that some of the threads named by it may not come to.
+/// The finding about an operation with a constant mask, some lanes of which may not come.
 fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
     let mut worst: Option<Finding> = None;
     for (branch, sources) in deciding(facts, site) {
@@ -173,7 +172,7 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             .copied()
             .partition(|&target| facts.ways().come(branch, target, site.block));
         if coming.is_empty() {
-            // It is behind the operation, so those that do not leave the loop come in the next
+            // The branch is behind the operation, so lanes that stay in the loop come in the next
             // round.
             (coming, staying) = targets.iter().copied().partition(|&target| {
                 let cycle = facts.cycles.common(branch, site.block);
@@ -184,7 +183,7 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
         if named == Decision::Together {
             continue;
         }
-        // Those that miss it have ended if nothing is left for them to do.
+        // Lanes that miss the operation have ended if they have nothing left to do.
         let ends = facts.is_kernel && staying.iter().all(|&node| ends(facts, node));
         let is_together = !facts.is_parted(branch, Scope::Wave);
         let witness = (is_together && !ends)

@@ -4,52 +4,53 @@
 //!
 //! A [`Finding`] says that a [`Rule`] is broken at an instruction, how sure that is ([`Level`]),
 //! and what it follows from: the branch that parts threads, the sources that its direction depends
-//! on, two threads that go different ways where such can be named. Texts are made elsewhere.
+//! on, and two threads that go different ways, where such can be named. Other crates make the
+//! texts.
 //!
 //! | module | rules |
 //! |---|---|
 //! | `finding` | what a finding is, in plain data |
-//! | `facts` | what rules read of a function, and are told of others |
+//! | `facts` | the facts about a function, and about others, that rules read |
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
-//! | [`coverage`] | what of all this is judged, and what is not |
+//! | [`coverage`] | which operations are judged, and which are not |
 //! | [`kinds`] | which threads a barrier is for, and how many |
 //! | `symbolic` | distances between lanes that are known at run time only |
 //! | `split` | arrivals at barriers and waits for them |
 //! | `masks` | masks, lane by lane |
-//! | `numbers` | numbers and counts of barriers, and other arguments that have to be one for all |
-//! | `walk` | what single threads come to an operation with |
-//! | `entries` | what single threads call a function with |
-//! | `evaluate` | what operations give for numbers that are known |
-//! | [`members`] | operations of a wave: who takes part, and who was expected to |
-//! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | `numbers` | numbers and counts of barriers, and other arguments that have to be the same for all threads |
+//! | `walk` | the operands that single threads have at an operation |
+//! | `entries` | the arguments that single threads call a function with |
+//! | `evaluate` | the results of operations on known numbers |
+//! | [`members`] | operations of a wave: which lanes take part, and which were expected to |
+//! | [`accesses`] | accesses of memory that take longer than necessary |
 //! | [`pending`] | memory that is accessed while a copy in the background goes on |
 //! | [`costs`] | what accesses, branches and loops cost a wave |
 //! | [`spins`] | loops in which threads wait for others |
-//! | [`spaces`] | accesses that cannot be right where the address leads |
-//! | [`loads`] | loads that would take a cheaper way but for one obstacle |
-//! | [`launch`] | what could be said of launches so that something is uniform |
+//! | [`spaces`] | accesses that cannot be right for the memory that the address leads to |
+//! | [`loads`] | loads that could be cheaper but for one obstacle |
+//! | [`launch`] | statements about launches that would make something uniform |
 //! | `counted` | loops of which all threads make the same number of rounds, where the counter is in a stack slot |
 //! | [`races`] | races in workgroup memory |
 //! | `rereads` | workgroup memory that is written again too soon |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
-//! | `sites` | where the operations are that rules speak of |
-//! | `ways` | ways through the graph, looked for no further than they can lead |
+//! | `sites` | where the operations are that rules are about |
+//! | `ways` | paths through the graph, searched no further than they can matter |
 //! | `parting` | where threads part |
 //! | `operations` | the operations that rules are about |
 //! | `notes` | what was read to judge an operation |
-//! | `judged` | findings about operations, and which are looked at again after an edit |
+//! | `judged` | findings about operations, and which are judged again after an edit |
 //! | `witness` | threads that decide a branch differently |
 //!
 //! # Invariants
 //!
-//! - A kernel without a finding about barriers, that calls nothing unknown and uses no barrier of
-//!   some threads only, does not hang at a barrier, in the model in which threads that have ended
-//!   are not waited for ([`barriers`] has the argument).
-//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the
-//!   other does not; or a number that no launch fits; or an order of operations that all ways
-//!   through a function have. Everything else is at most a warning: facts about divergence are
-//!   upper bounds.
-//! - A function has at most one finding per rule and instruction; they are in the order of the
+//! - Take a kernel without a finding about barriers, that calls nothing unknown and uses no barrier
+//!   of some threads only. It does not hang at a barrier, in the model in which barriers do not
+//!   wait for threads that have ended ([`barriers`] has the argument).
+//! - An *error* names one of three things: two threads, found by evaluation, of which one comes to
+//!   the operation and the other does not; a number that no launch fits; or an order of operations
+//!   that all paths through a function have. Everything else is at most a warning: facts about
+//!   divergence are upper bounds.
+//! - A function has at most one finding per rule and instruction. Findings are in the order of the
 //!   text.
 
 pub mod accesses;

@@ -1,8 +1,14 @@
-//! By what numbers can be divided.
+//! Divisors of numbers.
 //!
-//! Two answers, since arithmetic wraps: how many low bits are zero, which nothing that wraps
-//! changes; and what divides the number with its sign, where no operation wraps that is said not to
-//! (`nsw`). What does so nevertheless is poison, and nobody may branch on that.
+//! There are two kinds of divisors, since arithmetic wraps. One is the number of low bits that are
+//! zero, which wrapping does not change. The other divides the signed number, provided that no
+//! operation with `nsw` wraps. An operation that wraps nevertheless gives poison, and a branch on
+//! poison is undefined.
+//!
+//! ```text
+//! %a = mul nsw i32 %n, 12     ; zeros: 2, number: 12
+//! %b = mul i32 %n, 12         ; zeros: 2, number: 4
+//! ```
 //!
 //! O(operations looked at), which are bounded.
 
@@ -14,24 +20,24 @@ use super::{
     witness,
 };
 
-/// How deep operations are looked at.
+/// The depth to which operations are looked at.
 const DEPTH: u32 = 6;
 
-/// See the [module documentation](self).
+/// What is known to divide a number. See the [module documentation](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
     /// How many low bits are zero, at least.
     pub(super) zeros: u32,
-    /// What divides it as a number with a sign; 0 divides nothing but zero.
+    /// A divisor of the signed number; 0 divides only zero.
     pub(super) number: u64,
 }
 
 impl Divisor {
-    /// Of zero, which everything divides.
+    /// The divisor of zero, which everything divides.
     pub(super) const ZERO: Divisor = Divisor { zeros: u64::BITS, number: 0 };
     const ONE: Divisor = Divisor { zeros: 0, number: 1 };
 
-    /// Of a number of so many bits.
+    /// The divisor of a number of `bits` bits.
     fn of(number: u64, bits: u32) -> Divisor {
         Divisor {
             zeros: number.trailing_zeros(),
@@ -39,12 +45,13 @@ impl Divisor {
         }
     }
 
-    /// With zeros alone: as many as there are below the sign divide the number, too.
+    /// Only the zeros are known; as many of them as are below the sign divide the signed number,
+    /// too.
     fn of_zeros(zeros: u32, bits: u32) -> Divisor {
         Divisor { zeros, number: 1 << zeros.min(bits.saturating_sub(1)).min(62) }
     }
 
-    /// Of what is a multiple of both.
+    /// A divisor of both.
     pub(super) fn common(self, other: Divisor) -> Divisor {
         Divisor { zeros: self.zeros.min(other.zeros), number: gcd(self.number, other.number) }
     }
@@ -63,7 +70,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// By what an integer can be divided.
+/// A divisor of an integer.
 pub(super) fn divisor(facts: Facts<'_>, value: Value) -> Divisor {
     within(facts, value, DEPTH)
 }
@@ -81,7 +88,7 @@ fn within(facts: Facts<'_>, value: Value, depth: u32) -> Divisor {
     let operands = facts.code.body.operands(inst);
     let of = |at: usize| within(facts, operands[at], depth);
     let either = |a: usize, b: usize| of(a).common(of(b));
-    // What holds of numbers only if nothing wraps.
+    // The whole divisor if nothing wraps, otherwise only the zeros.
     let unless = |holds: bool, all: Divisor| match holds {
         true => all,
         false => Divisor::of_zeros(all.zeros, bits),
@@ -112,7 +119,7 @@ fn within(facts: Facts<'_>, value: Value, depth: u32) -> Divisor {
     }
 }
 
-/// The size of workgroups, and one of two numbers.
+/// The divisor of a call: of the size of workgroups, or of the minimum or maximum of two numbers.
 fn of_call(facts: Facts<'_>, call: InstId, (bits, depth): (u32, u32)) -> Divisor {
     let Some(name) = called(facts.code, call) else { return Divisor::ONE };
     if let Some(found) = intrinsic(facts.code, call) {

@@ -1,5 +1,5 @@
-//! What was read of a function to judge its operations, so that after an edit only those are judged
-//! again of which that changed.
+//! Records of what was read of a function to judge an operation. After an edit only those
+//! operations are judged again of which that has changed.
 
 use std::cell::RefCell;
 
@@ -10,30 +10,30 @@ use phalanx_target::SourceSet;
 
 use super::facts::{Edges, Facts};
 
-/// What was read of the function to judge an operation, besides the graph.
+/// The facts about the function that were read to judge an operation, besides the graph.
 #[derive(Debug, Default)]
 pub struct Reads {
-    /// Blocks: what their execution depends on.
+    /// Blocks the sources of whose execution were read.
     pub(super) controlled: Vec<Node>,
-    /// Blocks: the sources of the branches at their ends.
+    /// Blocks the sources of whose branches were read.
     pub(super) branches: Vec<Node>,
     /// Instructions that were evaluated.
     pub(super) insts: Vec<InstId>,
-    /// Whether the blocks have an effect.
+    /// Blocks, and whether they have an effect.
     pub(super) effects: Vec<(Node, bool)>,
-    /// Values, and their sources.
+    /// Values, with their sources.
     pub(super) values: Vec<(Value, SourceSet)>,
-    /// Values where an instruction reads them, and their sources there.
+    /// Values at an instruction that reads them, with their sources there.
     pub(super) uses: Vec<(Value, User, SourceSet)>,
-    /// Whether it was asked what is stored in a stack slot.
+    /// Whether the content of a stack slot was read.
     pub(super) slots: bool,
-    /// What threads come to the function by, if that was asked.
+    /// The sources that decide whether threads come to the function, if they were read.
     pub(super) callers: Option<SourceSet>,
-    /// What functions that are called do at their ends.
+    /// What callees do at their ends.
     pub(super) callees: Vec<(GlobalName, Edges)>,
 }
 
-/// Where reads are put down.
+/// Where reads are recorded.
 pub type Notes = RefCell<Reads>;
 
 impl Facts<'_> {
@@ -43,51 +43,51 @@ impl Facts<'_> {
         }
     }
 
-    /// Puts down that the sources of the branch at the end of a block are read.
+    /// Records that the sources of the branch at the end of a block are read.
     pub(super) fn reads_branch(&self, block: Node) {
         self.note(|reads| reads.branches.push(block));
     }
 
-    /// Puts down that it is read what the execution of a block depends on.
+    /// Records that the sources of the execution of a block are read.
     pub(super) fn reads_control(&self, block: Node) {
         self.note(|reads| reads.controlled.push(block));
     }
 
-    /// Puts down that an instruction is evaluated.
+    /// Records that an instruction is evaluated.
     pub(super) fn reads_inst(&self, inst: InstId) {
         self.note(|reads| reads.insts.push(inst));
     }
 
-    /// Puts down that it is asked whether a block has an effect.
+    /// Records whether a block has an effect, which is read.
     pub(super) fn reads_effect(&self, block: Node, has_effect: bool) {
         self.note(|reads| reads.effects.push((block, has_effect)));
     }
 
-    /// Puts down that the sources of a value are read.
+    /// Records that the sources of a value are read.
     pub(super) fn reads_value(&self, value: Value, sources: SourceSet) {
         self.note(|reads| reads.values.push((value, sources)));
     }
 
-    /// Puts down that the sources of a value are read as they are for an instruction.
+    /// Records that the sources of a value at an instruction are read.
     pub(super) fn reads_use(&self, value: Value, user: User, sources: SourceSet) {
         self.note(|reads| reads.uses.push((value, user, sources)));
     }
 
-    /// What threads come to the function by; puts it down.
+    /// The sources that decide whether threads come to the function; records them.
     pub(super) fn entered_by(&self) -> SourceSet {
         let sources = (self.called_under)();
         self.note(|reads| reads.callers = Some(sources));
         sources
     }
 
-    /// What a function that is called does with workgroup memory at its ends; puts it down.
+    /// What a callee does with workgroup memory at its ends; records it.
     pub(super) fn at_edges(&self, name: GlobalName) -> Edges {
         let edges = (self.edges)(name);
         self.note(|reads| reads.callees.push((name, edges)));
         edges
     }
 
-    /// Puts down that it is asked what is in a stack slot.
+    /// Records that the content of a stack slot is read.
     pub(super) fn reads_slots(&self) {
         self.note(|reads| reads.slots = true);
     }

@@ -1,34 +1,34 @@
-//! Arguments that have to be one for all threads that execute an operation: numbers and counts of
-//! barriers, and lanes that are read.
+//! Arguments that have to be the same in all threads that execute an operation: numbers and counts
+//! of barriers, and lanes that are read from.
 //!
-//! | argument | for all of | rule |
+//! | argument | has to be the same in | rule |
 //! |---|---|---|
 //! | the number of a barrier for all threads | the workgroup | [`Rule::DifferentBarrierNumbers`] |
 //! | the number of a barrier for some threads, if it is aligned | each wave | the same |
-//! | for how many threads it is | each wave, and those who come with one number | the same |
-//! | what the tables say of an operation: the lane that `readlane` reads from | each wave, or the workgroup | [`Rule::DivergentArgument`] |
+//! | the number of threads that a barrier is for | each wave, and all threads that come with one number | the same |
+//! | an argument that the tables of the target name: the lane that `readlane` reads from | each wave, or the workgroup | [`Rule::DivergentArgument`] |
 //!
 //! ```text
 //! call void @llvm.nvvm.barrier.cta.sync.all(i32 %odd)     // even threads wait at 0, odd ones at 1
 //! ```
 //!
-//! Two threads that wait at barriers of all threads with different numbers wait for each other, for
-//! ever: neither comes to the other's barrier before it has left its own. So such a barrier is an
-//! error where two threads are found by evaluation ([`walk`](super::walk)) that come with different
-//! numbers; a warning where the argument may differ by what is known of divergence; and right where
-//! evaluation shows that all threads have one number.
+//! If two threads wait at barriers of all threads with different numbers, they wait for each other
+//! for ever: neither comes to the other's barrier before it has left its own. So such a barrier is
+//! an error if evaluation ([`walk`](super::walk)) finds two threads that come with different
+//! numbers. It is a warning if the argument may differ by what is known of divergence. It is right
+//! if evaluation shows that all threads have one number.
 //!
 //! # How many can come
 //!
-//! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if so many
-//! come to it or to others with its number. Where the size of workgroups is known, the waves are
+//! A barrier for `n` threads, in a kernel that calls nothing unknown, is passed only if `n` threads
+//! come to it or to others with its number. If the size of workgroups is known, the waves are
 //! counted that have a thread which may come. If they are too few, the threads that come wait for
-//! ever, also if the others have ended: a barrier with a count takes no notice of that. A wave that
-//! arrives without waiting can be counted twice, so barriers to which one arrives in a loop, or at
-//! two places, are left out.
+//! ever, even if the others have ended: a barrier with a count ignores that. A wave that arrives
+//! without waiting can be counted twice, so barriers with arrivals in a loop, or at two places, are
+//! left out.
 //!
-//! O(threads × instructions on the way) for arguments that are not one by what is known, and for
-//! counted barriers that not all come to.
+//! O(threads × instructions on the way) for arguments that may differ by what is known, and for
+//! counted barriers that not all threads come to.
 
 use std::collections::BTreeSet;
 
@@ -50,19 +50,19 @@ use super::{
 };
 use crate::code::Numbering;
 
-/// So many threads of a workgroup are looked at.
+/// The number of threads of a workgroup that are looked at.
 const THREADS: usize = 1024;
-/// So many are asked one after the other, and of further waves these lanes.
+/// The number of threads that are all evaluated; of further waves, these lanes are.
 const ALL: usize = 128;
 const SOME: [usize; 4] = [0, 1, 16, 31];
-/// So many operations are looked at that a value is computed by.
+/// The number of operations that are looked at, of those that a value is computed by.
 const OPERATIONS: usize = 64;
-/// So many barriers with one number are looked at.
+/// The number of barriers with one number that are looked at.
 const SAME: usize = 8;
-/// Threads in a row that every usual launch has.
+/// The number of threads in a row that every usual launch has.
 const USUAL: u32 = 32;
 
-/// What there is to say about the arguments of an operation.
+/// The findings about the arguments of an operation.
 pub(super) fn findings(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> {
     let mut found = of_barrier(facts, check, site);
     let same = intrinsic_of(facts, site).map_or(SameOperands::NONE, |found| found.info.same);
@@ -75,7 +75,7 @@ pub(super) fn findings(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<
     found
 }
 
-/// What there is to say about numbers and counts of a barrier.
+/// The findings about the number and count of a barrier.
 fn of_barrier(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> {
     let mut found = Vec::new();
     match site.kind {
@@ -89,7 +89,7 @@ fn of_barrier(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> 
             let scope = match (barrier.partial, barrier.aligned) {
                 (false, _) => Some(Scope::Workgroup),
                 (true, true) => Some(Scope::Wave),
-                // Who comes with which number is up to the program.
+                // The program decides which threads come with which number.
                 (true, false) => None,
             };
             if let Some(scope) = scope {
@@ -108,7 +108,7 @@ fn of_barrier(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Vec<Finding> 
     found
 }
 
-/// An argument that differs between threads that come together.
+/// The finding about an argument that differs between threads that come together.
 fn differing(
     facts: Facts<'_>,
     site: &Site,
@@ -140,11 +140,11 @@ fn differing(
 }
 
 /// Whether all threads of each group have one value where an instruction reads it: by evaluation,
-/// or because that is so of all it is computed from.
+/// or because that holds for everything the value is computed from.
 ///
-/// What is computed by pure operations from what is one for all that compute it together is one for
-/// them; each operand is asked for where it is read, so that values of several rounds of a loop
-/// are not taken for one.
+/// If operands are the same in all threads that compute a pure operation together, so is its
+/// result. Each operand is examined where it is read, so that values of several rounds of a loop
+/// are not taken for the same.
 pub(super) fn is_one(
     facts: Facts<'_>,
     (user, value): (InstId, phalanx_ir::Value),
@@ -169,7 +169,7 @@ pub(super) fn is_one(
         let Some(inst) = value.as_inst() else { return false };
         facts.reads_inst(inst);
         let opcode = body.inst(inst).opcode;
-        // An argument in a slot is one for the whole function.
+        // An argument in a slot has one value during the whole function.
         if opcode == Opcode::Load
             && let Some(stored) = witness::stored(facts, inst)
             && matches!(stored.kind(), ValueKind::Arg(_))
@@ -194,7 +194,7 @@ fn are_one(facts: Facts<'_>, value: phalanx_ir::Value, scope: Scope) -> bool {
     let size = witness::exact_size(facts.launch);
     let (threads, group) = match (scope, facts.launch.wave_width) {
         (Scope::Wave, Some(width)) if width > 1 => {
-            // Rows of whole waves are what people launch.
+            // In usual launches rows consist of whole waves.
             let rows = expression.is_of_row().then(|| witness::row(0, THREADS as u32));
             (size.map(witness::threads).or(rows), width as usize)
         }
@@ -209,8 +209,8 @@ fn are_one(facts: Facts<'_>, value: phalanx_ir::Value, scope: Scope) -> bool {
     })
 }
 
-/// Whether the operation is executed only by lanes that were found to have one value: `if (first(x)
-/// == x)`.
+/// Whether only lanes execute the operation that were found to have one value:
+/// `if (first(x) == x)`.
 fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
     use phalanx_ir::{Value, flow::block_of, inst::IntPredicate};
     let body = facts.code.body;
@@ -241,17 +241,17 @@ fn is_agreed(facts: Facts<'_>, site: &Site, value: phalanx_ir::Value) -> bool {
     })
 }
 
-/// Threads by number, in the order in which they are asked, and how many numbers are those of every
-/// usual launch.
+/// Threads with their numbers, in the order in which they are evaluated; and how many numbers
+/// belong to every usual launch.
 type Asked = (Vec<(usize, [u32; 3])>, usize);
 
-/// The threads that are asked what they come with.
+/// The threads for which arguments are evaluated.
 fn asked(facts: Facts<'_>, scope: Scope) -> Asked {
     let launch = facts.launch;
     if let Some(size) = witness::exact_size(launch) {
         let threads = witness::threads(size);
         let count = threads.len();
-        // Of many waves some lanes are enough to tell them apart.
+        // For many waves, some lanes of each are enough.
         let is_asked = |&(at, _): &(usize, [u32; 3])| at < ALL || SOME.contains(&(at % 32));
         return (threads.into_iter().enumerate().filter(is_asked).collect(), count);
     }
@@ -268,7 +268,7 @@ fn asked(facts: Facts<'_>, scope: Scope) -> Asked {
 }
 
 /// Two threads that come together with different arguments, and whether every launch has them. If
-/// that does not follow from the function itself, each call of it is looked at.
+/// the function itself does not tell, each call of it is looked at.
 fn evaluated(
     facts: Facts<'_>,
     site: &Site,
@@ -288,7 +288,7 @@ fn evaluated(
     found.into_iter().chain(by_calls).max_by_key(|&(_, is_certain)| is_certain)
 }
 
-/// The same for threads that come by one call, where one is given.
+/// The same for threads that come by one call, if one is given.
 fn evaluated_by(
     facts: Facts<'_>,
     site: &Site,
@@ -296,7 +296,7 @@ fn evaluated_by(
     scope: Scope,
     ((threads, usual), entries): (&Asked, Option<&Entries>),
 ) -> Option<(Evaluated, bool)> {
-    // Assembly may be executed by some of those that come.
+    // Assembly may execute the operation in some of the threads only.
     let is_conditional = condition(facts, site).is_some();
     let walks = Walks::new(facts, site, scope);
     let width = facts.launch.wave_width.filter(|_| scope == Scope::Wave);
@@ -304,7 +304,7 @@ fn evaluated_by(
     let mut seen: Vec<(usize, [u32; 3], Arrival)> = Vec::new();
     for &(index, thread) in threads {
         let Came::Comes(arrivals) = walks.of(thread, entries) else {
-            // If nothing is known of the first ones, nothing is of the others.
+            // If nothing is known of the first threads, nothing is known of the others.
             if index > 1 && seen.is_empty() {
                 return None;
             }
@@ -331,7 +331,7 @@ fn evaluated_by(
     None
 }
 
-/// A count that is no constant, and no multiple of the wave's width.
+/// The finding about a count that is no constant, and no multiple of the wave's width.
 fn computed_count(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Barrier { threads: None, .. } = site.kind else { return None };
     let width = facts.launch.wave_width.filter(|&width| width > 1)?;
@@ -359,7 +359,7 @@ fn computed_count(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     None
 }
 
-/// A barrier for more threads than can come.
+/// The finding about a barrier for more threads than can come.
 fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> {
     let SiteKind::Barrier { number: Some(number), threads: Some(count), .. } = site.kind else {
         return None;
@@ -386,7 +386,7 @@ fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> 
     if arrivals.len() > 1 || arrivals.iter().any(is_in_cycle) {
         return None;
     }
-    // If all come to one of them, nobody is missing.
+    // If all threads come to one of them, none is missing.
     if same.len() > SAME || !same.iter().all(|site| facts.is_parted(site.block, Scope::Workgroup)) {
         return None;
     }
@@ -411,7 +411,7 @@ fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> 
     }
     let come = waves.len() as u64 * u64::from(width);
     let fault = Some(CountFault::TooFew { threads: count, come });
-    // Where those go another way that do not come.
+    // The branch at which the threads that do not come go another way.
     let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
     let parting = |branch| (branch, facts.parting(branch, Scope::Workgroup));
     let by = branches.into_iter().map(parting).find(|(_, sources)| !sources.is_empty());

@@ -8,18 +8,18 @@ use super::sites::{self, Calls, called};
 use crate::code::Code;
 use crate::listing::relisted;
 
-/// An operation among threads, for comparisons.
+/// An operation among threads, for comparisons of two versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
     /// The call.
     pub inst: InstId,
     /// Its block.
     pub block: Node,
-    /// Who is called; empty when that is not said by name.
+    /// The name of the callee; empty if the call does not name it.
     pub name: String,
     /// Whether all threads of a workgroup or more wait for each other.
     pub is_barrier: bool,
-    /// The threads that it is for.
+    /// The threads that communicate or wait.
     pub scope: Scope,
 }
 
@@ -52,27 +52,27 @@ pub fn operations(code: Code<'_>, calls: Calls<'_>) -> Vec<Operation> {
     all.filter(|site| site.kind != sites::SiteKind::Arguments).map(operation).collect()
 }
 
-/// Operations of a function that rules are about, in the order of the text. They follow from calls
-/// alone, where these stand, and what is called.
+/// The operations of a function that rules are about, in the order of the text. They depend only on
+/// calls, on their places, and on callees.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sites(pub(super) Vec<sites::Site>);
 
 impl Sites {
-    /// Those of a function. O(instructions).
+    /// The operations of a function. O(instructions).
     #[must_use]
     pub fn new(code: Code<'_>, calls: Calls<'_>) -> Sites {
         Sites(sites::sites(code, calls))
     }
 
-    /// The same after these instructions have changed. None if it is what it was. See [`relisted`]
-    /// for the cost.
+    /// The operations after these instructions have changed. None if they are the same. See
+    /// [`relisted`] for the cost.
     #[must_use]
     pub fn after(&self, code: Code<'_>, calls: Calls<'_>, changed: &[InstId]) -> Option<Sites> {
         let look = |inst| sites::sites_at(code, inst, calls).into_iter().collect();
         relisted(code, &self.0, |site| site.inst, changed, look).map(Sites)
     }
 
-    /// Whether no rule is about anything in the function.
+    /// Whether the function has no operation that a rule is about.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

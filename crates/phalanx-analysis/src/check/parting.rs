@@ -8,8 +8,8 @@ use super::facts::Facts;
 use super::witness::{self, Decision};
 
 impl Facts<'_> {
-    /// Sources by which threads of a scope part at the end of a block. None where evaluation shows
-    /// that no two do.
+    /// The sources by which threads of a scope part at the end of a block. None if evaluation shows
+    /// that no two threads do.
     pub(super) fn parting(&self, block: Node, scope: Scope) -> SourceSet {
         if !self.cfg.is_branch(block) {
             return SourceSet::EMPTY;

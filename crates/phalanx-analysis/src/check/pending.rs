@@ -1,26 +1,26 @@
-//! Copies in the background whose memory is accessed before anybody has waited for them.
+//! Copies in the background whose memory is accessed before a wait for them.
 //!
 //! ```c
 //! event_t e = async_work_group_copy(tile, in, 64, 0);
-//! float v = tile[get_local_id(0)];     // the copy may not have been there
+//! float v = tile[get_local_id(0)];     // the copy may not have finished
 //! wait_group_events(1, &e);
 //! ```
 //!
-//! A copy is followed from its call along the edges of the graph, up to any wait: which copies a
-//! wait is for is not asked, so a wait for another one hides a mistake. On the way
+//! A copy is tracked from its call along the edges of the graph, up to any wait. The analysis does
+//! not find out which copies a wait is for, so a wait for another copy hides a mistake. On the way
 //!
 //! | copy | accesses that are wrong |
 //! |---|---|
-//! | `async_work_group_copy` and `_strided_copy` to a variable of workgroup memory, all of it | loads, stores and atomics of the variable |
+//! | `async_work_group_copy` and `_strided_copy` to a whole variable of workgroup memory | loads, stores and atomics of the variable |
 //! | the same from such a variable | stores and atomics of it |
-//! | `llvm.nvvm.cp.async.ca` and `.cg` to workgroup memory | loads of the very address |
+//! | `llvm.nvvm.cp.async.ca` and `.cg` to workgroup memory | loads of exactly that address |
 //!
-//! A copy of a part of a variable is left alone: the other part may be in use meanwhile, as where
-//! two buffers take turns. An access is certain if it is executed whenever the copy is, and no
-//! barrier is in between: an *error* for a copy of a workgroup, which runs beside all threads.
-//! Everything else is a *warning*: a barrier does not wait for the copy, but in execution by
-//! `phalanx-simt`, where one thread copies at the call, nothing goes wrong behind it. O(copies ×
-//! instructions).
+//! A copy of a part of a variable is not judged: the other part may be in use meanwhile, as in
+//! double buffering. An access is certain if it is executed whenever the copy is, with no barrier
+//! in between. That is an *error* for a copy by a workgroup, which runs beside all threads.
+//! Everything else is a *warning*. An access behind a barrier is a warning, too: the barrier does
+//! not wait for the copy, but in `phalanx-simt` one thread copies at the call, so nothing goes
+//! wrong there. O(copies × instructions).
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -37,15 +37,15 @@ use super::{
 };
 use crate::code::Code;
 
-/// So many steps of an address are looked at.
+/// How many steps of an address are looked at.
 const STEPS: usize = 16;
 
 /// Memory that must not be accessed while a copy goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Busy {
-    /// A variable, all of it.
+    /// A whole variable.
     Variable { name: GlobalName, is_read: bool },
-    /// What is at an address, in the thread that copies.
+    /// The memory at an address, in the thread that copies.
     Address(Value),
 }
 
@@ -69,7 +69,7 @@ fn kind(name: &[u8]) -> Option<Kind> {
             _ if rest.starts_with(b"ca.shared") || rest.starts_with(b"cg.shared") => {
                 Some(Kind::OfThread)
             }
-            // Any of these may be for the copy: waits for groups, and arrivals at objects.
+            // Any of these may wait for the copy: waits for groups, and arrivals at objects.
             _ if rest.starts_with(b"wait") || rest.starts_with(b"mbarrier") => Some(Kind::Wait),
             _ => None,
         };
@@ -92,7 +92,7 @@ fn kind_of_call(code: Code<'_>, inst: InstId) -> Option<Kind> {
     }
 }
 
-/// Findings about copies, in the order of the copies. `size` is the bytes of a variable.
+/// Findings about copies, in the order of the copies. `size` gives the bytes of a variable.
 #[must_use]
 pub fn findings(facts: Facts<'_>, size: &dyn Fn(GlobalName) -> Option<u64>) -> Vec<Finding> {
     let code = facts.code;
@@ -107,7 +107,7 @@ pub fn findings(facts: Facts<'_>, size: &dyn Fn(GlobalName) -> Option<u64>) -> V
     found
 }
 
-/// What must not be accessed while a copy goes on.
+/// The memory that must not be accessed while a copy goes on.
 fn busy(
     facts: Facts<'_>,
     copy: InstId,
@@ -133,7 +133,8 @@ fn busy(
     }
 }
 
-/// Bytes of an element, by the type in the name: `_Z21async_work_group_copyPU3AS3fPU3AS1Kfm...`.
+/// The bytes of an element, by the type in the name:
+/// `_Z21async_work_group_copyPU3AS3fPU3AS1Kfm...`.
 fn element_size(code: Code<'_>, copy: InstId) -> Option<u64> {
     let callee = code.body.const_callee(copy)?;
     let ConstKind::Global(GlobalName::Named(symbol)) = code.context.const_data(callee).kind else {
@@ -142,7 +143,7 @@ fn element_size(code: Code<'_>, copy: InstId) -> Option<u64> {
     let bytes = code.context.bytes(symbol);
     let name = std::str::from_utf8(bytes).ok()?;
     let parameters = &name[name.find("copyP")? + "copyP".len()..];
-    // A space of addresses, with the length of its name before it.
+    // The name of an address space, with its length before it.
     let mut ty = match parameters.strip_prefix('U') {
         Some(rest) => {
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -153,7 +154,7 @@ fn element_size(code: Code<'_>, copy: InstId) -> Option<u64> {
     let mut count = 1;
     if let Some(vector) = ty.strip_prefix("Dv") {
         let (lanes, element) = vector.split_once('_')?;
-        // Vectors of three take the room of four.
+        // Vectors of three elements are as large as those of four.
         count = lanes.parse::<u64>().ok()?.next_power_of_two();
         ty = element;
     }
@@ -168,7 +169,7 @@ fn element_size(code: Code<'_>, copy: InstId) -> Option<u64> {
     Some(count * size)
 }
 
-/// The variable of workgroup memory whose first byte a pointer is at.
+/// The variable of workgroup memory to whose first byte a pointer points.
 fn variable(facts: Facts<'_>, pointer: Value) -> Option<GlobalName> {
     let (base, is_moved) = base(facts.code, pointer);
     if is_moved {
@@ -186,7 +187,7 @@ fn of_workgroup(facts: Facts<'_>, base: Value) -> Option<GlobalName> {
     (kind == SpaceKind::Workgroup).then_some(name)
 }
 
-/// What an address begins with, and whether something is added.
+/// The base of an address, and whether something is added to it.
 fn base(code: Code<'_>, pointer: Value) -> (Value, bool) {
     let (mut at, mut is_moved) = (pointer, false);
     for _ in 0..STEPS {
@@ -213,7 +214,7 @@ fn base(code: Code<'_>, pointer: Value) -> (Value, bool) {
     (at, true)
 }
 
-/// The address behind casts.
+/// The address without casts.
 fn uncast(code: Code<'_>, pointer: Value) -> Value {
     let mut at = pointer;
     for _ in 0..STEPS {
@@ -232,8 +233,8 @@ fn uncast(code: Code<'_>, pointer: Value) -> Value {
     at
 }
 
-/// The first access in each block behind a copy that comes before any wait. A copy has one finding
-/// at most: the first in the order of the function.
+/// The finding about the first access, in the order of the function, of those that come first in
+/// each block behind a copy and before any wait. A copy has at most one finding.
 fn too_soon(facts: Facts<'_>, copy: InstId, busy: Busy) -> Option<Finding> {
     let code = facts.code;
     let home = node_of(code.body.block_of(copy)?);
@@ -249,7 +250,8 @@ fn too_soon(facts: Facts<'_>, copy: InstId, busy: Busy) -> Option<Finding> {
         }
         let mut is_open = true;
         for inst in insts {
-            // A copy that begins anew waited for nothing, but what follows belongs to it.
+            // The next execution of the copy has waited for nothing, but what follows belongs to
+            // it.
             let kind = kind_of_call(code, inst);
             let [is_barrier, may_wait] = match kind {
                 Some(_) => [false, kind == Some(Kind::Wait)],
@@ -301,7 +303,7 @@ fn waits(facts: Facts<'_>, inst: InstId) -> [bool; 2] {
     found
 }
 
-/// Whether an address means the same behind an edge.
+/// Whether an address has the same value after an edge.
 fn may_follow(facts: Facts<'_>, home: Node, to: Node, busy: Busy) -> bool {
     match busy {
         Busy::Variable { .. } => true,

@@ -5,19 +5,19 @@
 //!   flag[t] = more(t);
 //!   barrier();
 //!   ...
-//!   again = flag[0];      // no barrier behind it: a wave that is quick writes flag[0] of the next round
+//!   again = flag[0];      // no barrier behind it: a quick wave writes flag[0] of the next round
 //! } while (again);
 //! ```
 //!
-//! A branch that decides about a barrier depends on what is loaded from workgroup memory at one
-//! address, so all waves go one way if they read one value. If a store to that memory can be
-//! executed after the load without a barrier in between, a wave can execute it before another one
-//! has read: [`Rule::WrittenTooSoon`], a warning at the load. Where a barrier is on every way to
-//! the next store there is nothing to say ([stable loads](crate::stable)).
+//! A branch that decides a barrier depends on what is loaded from workgroup memory at one address.
+//! All waves go one way if they read one value. If a store to that memory can be executed after the
+//! load without a barrier in between, a wave can execute it before another wave has read. That is
+//! [`Rule::WrittenTooSoon`], a warning at the load. If a barrier is on every path to the next
+//! store, there is no finding ([stable loads](crate::stable)).
 //!
-//! Stores to another variable are left out. The load may be in a function that is called and
-//! returns what it has read, and the store in one that is called next ([`Edges`]): then it is said
-//! at the call, whatever the variables are. O(instructions) behind each such load.
+//! Stores to another variable are left out. The load may be in a callee that returns what it has
+//! read, and the store in one that is called next ([`Edges`]). Then the finding is at the call, for
+//! any variables. O(instructions) behind each such load.
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -39,10 +39,10 @@ use super::{
 };
 use crate::code::{Code, Numbering};
 
-/// So many operations are looked at behind a condition.
+/// How many operations behind a condition are looked at.
 const OPERATIONS: usize = 48;
 
-/// What a function does at its ends. O(instructions).
+/// What a function does with workgroup memory at its ends. O(instructions).
 #[must_use]
 pub fn edges(code: Code<'_>, architecture: Architecture, calls: Calls<'_>) -> Edges {
     let body = code.body;
@@ -73,7 +73,7 @@ pub fn edges(code: Code<'_>, architecture: Architecture, calls: Calls<'_>) -> Ed
         if body.inst(last).opcode != Opcode::Ret || edges.returns_read {
             continue;
         }
-        // The value is computed where nothing waits any more.
+        // The value is computed where no operation waits any more.
         let insts: Vec<InstId> = body.block_insts(block).collect();
         let behind = insts.iter().rposition(|&inst| waits(inst)).map_or(0, |at| at + 1);
         let mut work: Vec<Value> = body.operands(last).to_vec();
@@ -101,7 +101,7 @@ pub fn edges(code: Code<'_>, architecture: Architecture, calls: Calls<'_>) -> Ed
     edges
 }
 
-/// Loads that a branch depends on, of what may be written again too soon.
+/// The finding about a load that a branch depends on, if its memory may be written again too soon.
 pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Option<Finding> {
     let loads = reads_behind(facts, branch);
     loads.into_iter().find_map(|load| {
@@ -122,7 +122,7 @@ pub(super) fn finding(facts: Facts<'_>, waiting: &[&Site], branch: Node) -> Opti
 }
 
 /// Loads from workgroup memory, at one address for the workgroup, that a condition is computed
-/// from, and calls that return such.
+/// from, and calls that return such loads.
 fn reads_behind(facts: Facts<'_>, branch: Node) -> Vec<InstId> {
     let body = facts.code.body;
     let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };
@@ -178,7 +178,7 @@ fn is_one(facts: Facts<'_>, address: Value) -> bool {
     !sources.intersects(facts.varying(Scope::Workgroup))
 }
 
-/// A store of memory that a load reads, executed behind it with no barrier in between.
+/// A store to memory that a load reads, executed after the load with no barrier in between.
 fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<InstId> {
     let body = facts.code.body;
     let start = body.block_of(load)?;
@@ -237,7 +237,7 @@ fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<In
     None
 }
 
-/// The variable that an address is in, if it is made from one.
+/// The variable that an address is in, if its base is one.
 fn variable(facts: Facts<'_>, address: Value) -> Option<GlobalName> {
     let body = facts.code.body;
     let mut at = address;

@@ -1,18 +1,18 @@
 //! What decides whether a round of a cycle comes to an operation.
 //!
-//! Where the only way out of a cycle leads past a barrier, the barrier post-dominates the whole
-//! cycle, so nothing in it decides whether a thread comes to the barrier: only in which round.
-//! Threads that do in different rounds are not converged at it: some wait there while others are in
-//! their next round, and may wait for the first before an operation at its start.
+//! If the only way out of a cycle leads past a barrier, the barrier post-dominates the whole cycle.
+//! So nothing in the cycle decides whether a thread comes to the barrier, only in which round.
+//! Threads that come in different rounds are not converged at it. Some wait there while others are
+//! in their next round, and may wait for the first ones before an operation at its start.
 //!
 //! **Definition.** A *round* of a reducible cycle is what a thread executes from one visit of the
-//! header to the next, or until it leaves. The graph of a round is that of the cycle where edges to
-//! the header and out of the cycle lead to an exit; control dependence in it is what is asked for.
-//! In a cycle that is irreducible, or lies in one that is, which block is the header is a choice:
-//! there all branches of the cycle count.
+//! header to the next, or until it leaves. The graph of a round is that of the cycle, in which
+//! edges to the header and out of the cycle lead to an exit. Control dependence in this graph is
+//! the answer. In a cycle that is irreducible, or is inside of one that is, the header is an
+//! arbitrary choice: there all branches of the cycle count.
 //!
-//! **Complexity.** O(blocks + edges) of the cycle, once for all operations in it; then that of the
-//! answer.
+//! **Complexity.** O(blocks + edges) of the cycle, once for all operations in it; then the size of
+//! the answer.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use super::Facts;
 
-/// Rounds of cycles, of those that were asked about.
+/// The rounds of the cycles that were needed so far.
 #[derive(Debug, Default)]
 pub(super) struct Rounds(RefCell<FxHashMap<CycleId, Rc<Round>>>);
 
@@ -52,9 +52,10 @@ struct Round {
     /// Blocks by number.
     order: Vec<Node>,
     numbers: FxHashMap<Node, u32>,
-    /// Where edges to the header and out of the cycle lead to the end.
+    /// Edges to the header and out of the cycle lead to the end.
     graph: Cfg,
-    /// Dominators where only edges to the header do, and others that leave the cycle lead nowhere.
+    /// Dominators of the graph in which only edges to the header lead to the end, and edges out of
+    /// the cycle lead nowhere.
     again: DomTree,
     control: OnceCell<(PostDomTree, ControlDependence)>,
 }
@@ -90,14 +91,13 @@ impl Round {
         self.numbers.get(&block).map(|&number| Node::from_raw(number))
     }
 
-    /// Whether there is a way from the header to the header, in the cycle, that does not come to a
-    /// block.
+    /// Whether a path in the cycle leads from the header back to it without passing a block.
     fn misses(&self, block: Node) -> bool {
         let end = Node::from_raw(self.order.len() as u32);
         self.number(block).is_some_and(|block| !self.again.dominates(block, end))
     }
 
-    /// Branches that a block is control dependent on.
+    /// The branches that a block is control dependent on.
     fn deciding(&self, block: Node) -> Vec<Node> {
         let (postdom, control) = self.control.get_or_init(|| {
             let postdom = PostDomTree::new(&self.graph);

@@ -1,4 +1,4 @@
-//! Where a function has operations that other threads take part in.
+//! Finds the operations of a function in which other threads take part.
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -22,22 +22,22 @@ use super::{Facts, kinds};
 use crate::code::{Code, read_assembly};
 use crate::policy::LARGE;
 
-/// What rules ask about calls.
+/// What rules need to know about calls.
 #[derive(Clone, Copy)]
 pub struct Calls<'a> {
-    /// What is known of a function that is called.
+    /// Whether a callee has barriers.
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
-    /// Whose instructions inline assembly has. Asked only where there is some.
+    /// The architecture whose instructions inline assembly has. Needed only if there is some.
     pub architecture: &'a dyn Fn() -> Architecture,
 }
 
-/// An operation.
+/// An operation that rules are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Site {
     pub(super) inst: InstId,
     pub(super) block: Node,
     pub(super) kind: SiteKind,
-    /// Which of the operations of inline assembly it is.
+    /// The position among the operations of inline assembly, if it is one of these.
     pub(super) in_assembly: Option<u32>,
 }
 
@@ -46,30 +46,31 @@ pub(super) struct Site {
 pub(super) enum Argument {
     /// A value of the function.
     Value(Value),
-    /// A number in the text of assembly.
+    /// A number in the text of the assembly.
     Integer(i64),
-    /// Something that assembly computes.
+    /// A value that the assembly computes.
     Computed,
 }
 
-/// What it is.
+/// What kind of operation it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SiteKind {
-    /// A barrier. The number, and that of the threads that it is for, is none where the target has
-    /// none or it is no constant.
+    /// A barrier. `number` and `threads`, the number of threads that it is for, are none if the
+    /// target has none or they are no constants.
     Barrier { barrier: Barrier, number: Option<u64>, threads: Option<u64> },
     /// A call of a function with a barrier in it.
     Call(GlobalName),
-    /// A call of a function in which there may be one.
+    /// A call of a function that may have a barrier.
     Unknown,
-    /// An operation of a wave, and which argument names the threads that take part.
+    /// An operation of a wave, and the position of the argument that names the threads that take
+    /// part.
     Group { members: Option<u8> },
-    /// An operation of which nothing is said but that arguments have to be one for all.
+    /// An operation of which only some arguments matter, which have to be the same in all threads.
     Arguments,
 }
 
 impl SiteKind {
-    /// Whether all threads of some group are waited for, or may be.
+    /// Whether it waits, or may wait, for all threads of some group.
     pub(super) fn may_wait(self) -> bool {
         !matches!(self, SiteKind::Group { .. } | SiteKind::Arguments)
     }
@@ -81,7 +82,8 @@ pub(super) fn sites(code: Code<'_>, calls: Calls<'_>) -> Vec<Site> {
     insts.flat_map(|inst| sites_at(code, inst, calls)).collect()
 }
 
-/// What an instruction is, as far as rules are about it: assembly can be more than one thing.
+/// The operations that an instruction is, as far as rules are about them: assembly can have
+/// several.
 pub(super) fn sites_at(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> SmallVec<[Site; 1]> {
     let Some(block) = code.body.block_of(inst).map(node_of) else { return SmallVec::new() };
     let Some(asm) = inline_assembly(code, inst) else {
@@ -108,8 +110,8 @@ pub(super) fn sites_at(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> SmallV
     found
 }
 
-/// What assembly may do that nobody knows, in the words of its text; none if it waits for nobody,
-/// or if it is known for whom.
+/// The part of the text of assembly that is not known and may wait; none if the assembly waits for
+/// no thread, or if the threads are known.
 pub(super) fn may_hide_barrier(
     code: Code<'_>,
     asm: &InlineAsm,
@@ -125,7 +127,7 @@ pub(super) fn may_hide_barrier(
     read_assembly(code, asm, architecture).unknown.into_iter().next()
 }
 
-/// Whether texts are read on a target.
+/// Whether the assembly texts of a target are read.
 const fn is_read_on(architecture: Architecture) -> bool {
     matches!(architecture, Architecture::Amdgcn | Architecture::Nvptx)
 }
@@ -152,7 +154,7 @@ pub(super) fn arguments(facts: Facts<'_>, site: &Site) -> Vec<Argument> {
     }
 }
 
-/// The intrinsic that an operation of assembly is, by name; empty for other operations.
+/// The name of the intrinsic that an operation of assembly is; empty for other operations.
 pub(super) fn named_in_assembly(code: Code<'_>, site: &Site, calls: Calls<'_>) -> String {
     let asm = inline_assembly(code, site.inst)
         .map(|asm| read_assembly(code, asm, (calls.architecture)()));
@@ -186,8 +188,7 @@ fn arguments_in(code: Code<'_>, inst: InstId, read: &Assembly, at: u32) -> Vec<A
     operation.map_or_else(Vec::new, |operation| operation.arguments.iter().map(argument).collect())
 }
 
-/// What is known of a condition within assembly under which an operation is executed: none if there
-/// is no condition.
+/// The condition within assembly under which an operation is executed; none if there is none.
 pub(super) fn condition(facts: Facts<'_>, site: &Site) -> Option<(Assembly, Origins)> {
     let asm = inline_assembly(facts.code, site.inst)?;
     let read = read_assembly(facts.code, asm, facts.target.architecture());
@@ -196,8 +197,8 @@ pub(super) fn condition(facts: Facts<'_>, site: &Site) -> Option<(Assembly, Orig
     Some((read, origins))
 }
 
-/// What a function does in its own code: a barrier there is one for which others wait, of all
-/// threads of a workgroup or more. O(instructions).
+/// What a function's own code does: a barrier there is one at which threads wait for others, for
+/// all threads of a workgroup or more. O(instructions).
 #[must_use]
 pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> Callee {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
@@ -212,18 +213,18 @@ pub fn own_barriers(code: Code<'_>, architecture: &dyn Fn() -> Architecture) -> 
     answer
 }
 
-/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call
-/// of nobody who is named, and inline assembly.
+/// Whether an instruction is such a barrier, or may be one: a convergent call that names no callee,
+/// or inline assembly.
 #[must_use]
 pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
     inline_assembly(code, inst).is_some()
         || does(code, inst, &|| Architecture::Generic) != Callee::Silent
 }
 
-/// What an instruction does itself.
+/// What an instruction itself does.
 fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -> Callee {
     let mut answer = match chosen_from(code, inst) {
-        // What these do is not in the function's own code.
+        // The callees are not part of the function's own code.
         Some(names) if called(code, inst).is_none() && !names.is_empty() => Callee::Unknown,
         _ => Callee::Silent,
     };
@@ -241,9 +242,9 @@ fn does(code: Code<'_>, inst: InstId, architecture: &dyn Fn() -> Architecture) -
     answer
 }
 
-/// Whether the operations that rules are about, or what they say of them, may be others after an
-/// instruction came, went, moved or changed that is, or was, like this, by what is called: all
-/// calls but of intrinsics that no rule is about.
+/// Whether the operations that rules are about, or their kinds, may change after an instruction
+/// came, went, moved or changed that is, or was, like this one. Judged by the callee: true for all
+/// calls except those of intrinsics that no rule is about.
 #[must_use]
 pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() && {
@@ -259,7 +260,7 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
     }
     let Some(name) = called(code, inst) else {
         if let Some(names) = chosen_from(code, inst) {
-            // The first with a barrier stands for all, unless one is unknown.
+            // The first callee with a barrier stands for all, unless one is unknown.
             let all = names.iter().map(|&name| (name, (calls.callee)(name)));
             return all.fold(None, |site, (name, callee)| match (site, callee) {
                 (Some(SiteKind::Unknown), _) | (_, Callee::Unknown) => Some(SiteKind::Unknown),
@@ -281,13 +282,14 @@ fn kind(code: Code<'_>, inst: InstId, calls: Calls<'_>) -> Option<SiteKind> {
     kind_of(code, intrinsic, &arguments)
 }
 
-/// What an intrinsic is, as a call or in assembly.
+/// The kind of operation that an intrinsic is, as a call or in assembly.
 fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Option<SiteKind> {
     let info = intrinsic.info;
     let is_library = intrinsic.family == Family::Library;
     if let Some(barrier) = info.barrier {
         if barrier.scope == phalanx_target::Scope::Wave {
-            // One that takes a mask names its members in it; an intrinsic without orders code only.
+            // A wave barrier with a mask names its members; an intrinsic without one only orders
+            // code.
             return match barrier.partial {
                 true => Some(SiteKind::Group { members: Some(0) }),
                 false => is_library.then_some(SiteKind::Group { members: None }),
@@ -296,8 +298,7 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
         return Some(kinds::of_call(code, intrinsic, barrier, arguments));
     }
     let members = match info.result {
-        // Which lanes a row of these moves is known to who writes it: reductions branch on the
-        // lane.
+        // The author of these moves knows the lanes of a row; reductions branch on the lane.
         Transfer::Shuffle { pattern: Some(Pattern::Dpp { .. } | Pattern::Dpp8 { .. }), .. } => {
             return None;
         }
@@ -324,20 +325,20 @@ fn kind_of(code: Code<'_>, intrinsic: Intrinsic, arguments: &[Argument]) -> Opti
     Some(SiteKind::Group { members })
 }
 
-/// Whether a convergent function of a library is meant for whichever lanes come: a query of the
-/// active lanes, output, and memory that is allocated for each of them.
+/// Whether a convergent function of a library is for any lanes that come: a query of the active
+/// lanes, output, or memory that is allocated for each of them.
 fn is_for_any_lanes(base: &str) -> bool {
     let prefixes = ["__ockl_activelane_", "__ockl_printf_", "__ockl_hostcall_", "__ockl_dm_"];
     prefixes.iter().any(|prefix| base.starts_with(prefix))
 }
 
-/// Whether a function is a barrier among threads that an argument tells, and that argument is not
+/// Whether a function is a barrier whose threads an argument decides, if that argument is not
 /// known.
 pub(super) fn is_unknown_barrier(intrinsic: Intrinsic) -> bool {
     intrinsic.base == phalanx_target::library::CONTROL_BARRIER
 }
 
-/// Who is called, if that is said by name.
+/// The callee, if the call names it.
 #[must_use]
 pub fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
     if !code.body.inst(call).opcode.is_call() {
@@ -350,9 +351,9 @@ pub fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
     }
 }
 
-/// Functions of which one is called, where selects and phis choose among functions that are named.
-/// Not in a large function: what is kept of one is repaired where a call changed, and not where
-/// something did that it is called through.
+/// The functions one of which a call calls, if selects and phis choose among named functions. None
+/// in a large function: its retained state is repaired when a call changes, but not when an
+/// instruction changes through which the callee is chosen.
 pub(super) fn chosen_from(code: Code<'_>, call: InstId) -> Option<SmallVec<[GlobalName; 4]>> {
     if code.body.id_count() >= LARGE || !code.body.inst(call).opcode.is_call() {
         return None;
@@ -383,7 +384,7 @@ pub(super) fn chosen_from(code: Code<'_>, call: InstId) -> Option<SmallVec<[Glob
     Some(names)
 }
 
-/// The intrinsic, or function of a library, that a call names.
+/// The intrinsic, or library function, that a call names.
 pub(super) fn intrinsic(code: Code<'_>, call: InstId) -> Option<Intrinsic> {
     code.called_intrinsic(call)
 }
@@ -401,7 +402,7 @@ pub(super) fn integer(code: Code<'_>, value: Value) -> Option<u64> {
     }
 }
 
-/// Whether a barrier waits: one that only announces does not.
+/// Whether a barrier waits; an arrival does not.
 pub(super) fn waits(barrier: Barrier) -> bool {
     !matches!(barrier.phase, BarrierPhase::Arrive)
 }

@@ -1,4 +1,4 @@
-//! Loops that step by the size of the workgroup, whatever that is.
+//! Loops that step by the size of the workgroup, for any size.
 //!
 //! ```text
 //! last = (n + size - 1) / size * size;
@@ -7,9 +7,9 @@
 //!
 //! # Rule
 //!
-//! A counter begins with the thread's index along an axis, the extent of the workgroup along that
-//! axis is added in each round, and the counter is compared with a multiple of that extent by
-//! `i < bound` or `i >= bound`. Then all threads of a round decide alike.
+//! A counter begins with the thread's index along an axis, and each round adds the extent of the
+//! workgroup along that axis. The counter is compared with a multiple of that extent by `i < bound`
+//! or `i >= bound`. Then all threads of a round decide alike.
 //!
 //! # Why
 //!
@@ -17,13 +17,14 @@
 //! If the bound is `m*d`, then `t + k*d < m*d` exactly if `k < m`, which does not depend on `t`.
 //! With `<=`, `>`, `==` or `!=` the thread of index 0 can decide alone, so these are left out.
 //!
-//! `x / d * d` and `x - x % d` are multiples of `d`: without a sign always, with a sign where the
-//! product does not wrap (`nsw`). Where the first kind is negative as a signed number, a signed
-//! comparison with it is false for each counter that has not wrapped, as that is not negative.
+//! `x / d * d` and `x - x % d` are multiples of `d`: always for unsigned operations, and for signed
+//! ones if the product does not wrap (`nsw`). An unsigned multiple may be negative as a signed
+//! number. A signed comparison `i < bound` is then false for each counter that has not wrapped, as
+//! that is not negative.
 //!
 //! # Overflow
 //!
-//! If the sum is `nsw`, a counter that wraps is poison, and the branch has no meaning. Without the
+//! If the sum is `nsw`, a counter that wraps is poison, and the branch is undefined. Without the
 //! flag (C adds the unsigned `blockDim.x` to an `int`), counters of some threads can wrap in the
 //! last round if the bound is less than `d` below the largest number. The answer is then
 //! [`Rounds::UnlessWraps`], and the finding stays as a note.
@@ -38,7 +39,7 @@ use super::{
     witness,
 };
 
-/// Casts and loads of slots that are looked through.
+/// How many casts and loads of slots are looked through.
 const STEPS: usize = 8;
 
 /// Whether all threads of a workgroup make the same number of rounds.
@@ -50,12 +51,12 @@ pub(super) enum Rounds {
     UnlessWraps,
 }
 
-/// What a multiple is a multiple as.
+/// As which kind of number a value is a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Multiple {
-    /// As a number without a sign.
+    /// As an unsigned number.
     Unsigned,
-    /// As a number with a sign.
+    /// As a signed number.
     Signed,
 }
 
@@ -76,7 +77,7 @@ pub(super) fn resolved(facts: Facts<'_>, value: Value) -> Value {
     at
 }
 
-/// The axis of a call of an intrinsic whose name begins so, or of a function of a library.
+/// The axis of a call of an intrinsic whose name begins with `prefix`, or of a library function.
 fn axis_of(facts: Facts<'_>, value: Value, prefix: &str, function: &str) -> Option<usize> {
     let inst = resolved(facts, value).as_inst()?;
     if facts.code.body.inst(inst).opcode != Opcode::Call {

@@ -1,22 +1,22 @@
-//! Conflicts of memory spaces: accesses that cannot be right where the address leads, and addresses
-//! that go where they are of no use.
+//! Conflicts of memory spaces: accesses that cannot be right for the memory that the address leads
+//! to, and addresses that are stored where they are of no use.
 //!
 //! # What
 //!
 //! | rule | what is wrong | level |
 //! |---|---|---|
-//! | [`Rule::ConstantStore`] | a write through an address that leads to constant memory and nowhere else, or of a variable that is constant | error |
-//! | [`Rule::ContradictedCast`] | a cast to a space that has none of the memories that its operand may lead to | error where the result is accessed, else warning |
-//! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read: in their hands it leads elsewhere | warning |
-//! | [`Rule::MixedSpaces`] | a generic access of which no single space is known, for targets without generic accesses | error, or warning where nothing is known of the address |
+//! | [`Rule::ConstantStore`] | a write through an address that leads only to constant memory, or to a constant variable | error |
+//! | [`Rule::ContradictedCast`] | a cast to a space that has none of the memories that its operand may lead to | error if the result is accessed, otherwise warning |
+//! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read it: for them it leads elsewhere | warning |
+//! | [`Rule::MixedSpaces`] | a generic access for which no single space is known, for targets without generic accesses | error, or warning if nothing is known of the address |
 //!
-//! The first three follow from what an address *must* be: all memories that it may lead to are on
-//! the wrong side. [`MemoryKinds`] are upper bounds, so this is certain wherever the instruction is
-//! executed with an address that leads anywhere at all.
+//! The first three follow from what an address *must* be: all memories that it may lead to are
+//! wrong. [`MemoryKinds`] are upper bounds, so a finding is certain if the instruction is executed
+//! with an address that leads anywhere at all.
 //!
-//! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is asked for by a flag. It is the
-//! conflict of Kong's memory-space analysis, whose target has an instruction for each memory and
-//! none for all.
+//! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is only run on request (a flag). It
+//! is the conflict of Kong's memory-space analysis, whose target has an instruction for each memory
+//! and none for all.
 //!
 //! Passing a private address to a function is no finding: printing does it, and the callee
 //! runs in the same thread.
@@ -40,16 +40,16 @@ use crate::{
 /// How many steps of an address, and how many users of a cast, are looked at.
 const STEPS: usize = 64;
 
-/// What the rules read.
+/// The facts that the rules read.
 #[derive(Clone, Copy)]
 pub struct SpaceContext<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// Its blocks that are executed at all.
+    /// The dominator tree, which has the blocks that are executed at all.
     pub dom: &'a DomTree,
-    /// What it runs on.
+    /// The target.
     pub architecture: Architecture,
-    /// Where addresses lead.
+    /// The memories that addresses lead to.
     pub kinds: &'a MemoryKinds,
     /// Whether a variable never changes.
     pub is_constant: &'a dyn Fn(GlobalName) -> bool,
@@ -61,7 +61,8 @@ struct Accessed {
     is_written: bool,
 }
 
-/// What an instruction accesses; nothing of calls but intrinsics that copy and fill.
+/// The addresses that an instruction accesses; of calls, only those of intrinsics that copy and
+/// fill.
 fn accessed(code: Code<'_>, inst: InstId) -> SmallVec<[Accessed; 2]> {
     let one = |operand, is_written| SmallVec::from_iter([Accessed { operand, is_written }]);
     match code.body.inst(inst).opcode {
@@ -90,15 +91,15 @@ pub fn findings(of: SpaceContext<'_>) -> Vec<Finding> {
     executed(of).flat_map(|inst| conflicts(of, inst)).collect()
 }
 
-/// Those of [`findings`] that are about one instruction.
+/// The findings of [`findings`] about one instruction.
 #[must_use]
 pub fn findings_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
     let is_executed = of.code.body.block_of(inst).is_some_and(|block| of.is_executed(block));
     if is_executed { conflicts(of, inst) } else { Vec::new() }
 }
 
-/// Instructions that [`findings_at`] may say something else about than before, when addresses led
-/// where `before` says: those that [concern](concerns) findings and have changed are given. None if
+/// The instructions for which [`findings_at`] may differ from before, when addresses led where
+/// `before` says. `changed` are the changed instructions that [concern](concerns) findings. None if
 /// it is cheaper to find everything anew.
 #[must_use]
 pub fn to_look_at(
@@ -111,21 +112,21 @@ pub fn to_look_at(
     if !changed.is_empty() {
         // A variable is found through the steps that make an address of it.
         found.extend(readers::of_addresses(of.code, changed)?);
-        // What is done with the result of a cast is a part of the finding.
+        // Accesses through the result of a cast are a part of the finding.
         let casts = known.iter().filter(|finding| finding.rule == Rule::ContradictedCast);
         found.extend(casts.map(|finding| finding.inst));
     }
     Some(found)
 }
 
-/// Generic accesses of which no single space is known, in the order of the text.
+/// Generic accesses for which no single space is known, in the order of the text.
 #[must_use]
 pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
     executed(of).flat_map(|inst| mixed_at(of, inst)).collect()
 }
 
-/// Whether [`findings`] may depend on an instruction, besides on where blocks are and where
-/// addresses lead.
+/// Whether [`findings`] may depend on an instruction, apart from its block and from where addresses
+/// lead.
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     has_pointers(code, inst)
@@ -173,7 +174,7 @@ fn conflicts(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
     found
 }
 
-/// Whether an address is inside of a variable that never changes.
+/// Whether an address is inside of a constant variable.
 fn is_constant_variable(of: SpaceContext<'_>, mut address: Value) -> bool {
     let Code { context, body, .. } = of.code;
     for _ in 0..STEPS {
@@ -201,13 +202,13 @@ fn is_constant_variable(of: SpaceContext<'_>, mut address: Value) -> bool {
     false
 }
 
-/// A cast to a space that has nothing of what the operand leads to.
+/// The finding about a cast to a space that has no memory that the operand may lead to.
 fn contradicted(of: SpaceContext<'_>, cast: InstId) -> Option<Finding> {
     let Code { context, body, .. } = of.code;
     let model = SpaceModel::new(of.architecture);
     let space = context.type_kind(body.inst(cast).ty).address_space()?;
     let lead = lead(of, cast, 0);
-    // What two memories have in common that overlap is said by the model.
+    // The model says which memories overlap.
     if lead.memories.is_empty()
         || model.of(space).contains(SpaceSet::OTHER)
         || model.may_overlap(lead.memories, model.of(space))
@@ -251,7 +252,7 @@ fn access_through(of: SpaceContext<'_>, value: InstId) -> Option<InstId> {
     None
 }
 
-/// A private address that is stored where other threads read.
+/// The finding about a private address that is stored where other threads read it.
 fn escaping(of: SpaceContext<'_>, inst: InstId, value: u32, into: u32) -> Option<Finding> {
     let Code { context, body, .. } = of.code;
     let stored = *body.operands(inst).get(value as usize)?;

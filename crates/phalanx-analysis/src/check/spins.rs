@@ -5,30 +5,31 @@
 //! ```c
 //! while (atomicCAS(lock, 0, 1) != 0) ;    // one lane has the lock and has left the loop
 //! ...
-//! atomicExch(lock, 0);                    // hardware without independent progress comes here when all have
+//! atomicExch(lock, 0);                    // without independent progress, only when all have left
 //! ```
 //!
-//! A loop is reported ([`Rule::LanesWait`]) if what an atomic exchange or comparison in it returns
-//! decides whether it is left, lanes of a wave may leave it in different rounds, and the memory
-//! that it is about is written again behind the loop and nowhere in it. Where lanes that have left
-//! a loop wait for the others, as they did on all GPUs before Volta and as AMD's do, the one that
-//! could release the lock never does: a warning on AMD's. Else a note, since it ends where lanes
-//! make progress by themselves. Nothing is said where at most one lane of a wave comes to the loop,
-//! or where lanes are told apart by an equation, so that one may be meant.
+//! A loop is reported ([`Rule::LanesWait`]) if three conditions hold. The result of an atomic
+//! exchange or comparison in it decides whether it is left. Lanes of a wave may leave it in
+//! different rounds. The memory of that operation is written behind the loop and nowhere else in
+//! it. On all GPUs before Volta, and on AMD's, lanes that have left a loop wait for the others. So
+//! the lane that could release the lock never does: a warning on AMD's GPUs. On others it is a
+//! note, since the loop ends if lanes make progress independently. Nothing is reported if at most
+//! one lane of a wave comes to the loop, or if lanes are told apart by an equation, so that one
+//! lane may be meant.
 //!
 //! # Workgroups that wait for each other
 //!
-//! A loop is reported ([`Rule::GridWait`]) if it is left by what it reads of memory that other
-//! workgroups write, some atomic operation before it counts up what it reads, and which workgroups
-//! come to either depends on a number of theirs: a barrier of the grid that not all workgroups come
-//! to. A note: for how many it waits is up to the program. A warning where the counter is in the
-//! memory that a cooperative launch of CUDA brings, as that of `cg::grid_group::sync`: that waits
-//! for all.
+//! A loop is reported ([`Rule::GridWait`]) if three conditions hold. What it reads of memory that
+//! other workgroups write decides whether it is left. Some atomic operation before it counts up
+//! that memory. Which workgroups come to either depends on their numbers: the loop is a barrier of
+//! the grid that not all workgroups come to. That is a note: the program decides for how many
+//! workgroups it waits. It is a warning if the counter is in the memory that a cooperative launch
+//! of CUDA provides, as that of `cg::grid_group::sync`: such a barrier waits for all.
 //!
 //! Loads and atomics in PTX assembly count like instructions: CUDA's headers write them so.
 //!
-//! O(cycles × operations looked at), which are bounded, and the threads of one wave for each loop
-//! that is reported.
+//! O(cycles × operations looked at), which are bounded, and a walk of the threads of one wave for
+//! each loop that is reported.
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -53,16 +54,16 @@ use super::{
 };
 use crate::code::read_assembly;
 
-/// So many operations are looked at behind a condition.
+/// How many operations behind a condition are looked at.
 const OPERATIONS: usize = 64;
-/// Addresses are compared by so many operations.
+/// By how many operations addresses are compared.
 const DEPTH: usize = 12;
 
 /// Loops in which threads may wait for ever.
 #[must_use]
 pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    // Without an atomic or volatile access no thread waits.
+    // Without an atomic or volatile access no loop waits.
     let body = facts.code.body;
     let mut insts = facts.code.flow.order().iter().flat_map(|&block| body.block_insts(block));
     if !insts.any(|inst| may_wait(facts, inst)) {
@@ -72,13 +73,13 @@ pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
         found.extend(lanes(facts, cycle));
         found.extend(workgroups(facts, cycle));
     }
-    // A loop around another one is left by the same operation.
+    // An inner and an outer loop may be left by the same operation.
     let mut seen = FxHashSet::default();
     found.retain(|finding| seen.insert((finding.inst, finding.rule)));
     found
 }
 
-/// Whether a loop may be one that waits because of an instruction in it.
+/// Whether an instruction may make a loop around it wait.
 fn may_wait(facts: Facts<'_>, inst: InstId) -> bool {
     let data = facts.code.body.inst(inst);
     match data.opcode {
@@ -101,7 +102,7 @@ fn in_assembly(facts: Facts<'_>, inst: InstId) -> Option<(AccessKind, Value)> {
 
 /// Blocks of a cycle that leave it, each once.
 fn exits(facts: Facts<'_>, cycle: CycleId) -> impl Iterator<Item = Node> + '_ {
-    // Edges of one block stand together.
+    // Edges of one block are adjacent.
     let mut last = None;
     let blocks = facts.cycles.exit_edges(cycle).map(|(from, _)| from);
     blocks.filter(move |&from| last.replace(from) != Some(from))
@@ -111,7 +112,8 @@ fn block(facts: Facts<'_>, inst: InstId) -> Option<Node> {
     facts.code.body.block_of(inst).map(node_of)
 }
 
-/// Instructions of a cycle that the condition of a branch is computed from, slots looked through.
+/// The instructions of a cycle that the condition of a branch is computed from, also through stack
+/// slots.
 fn behind(facts: Facts<'_>, cycle: CycleId, branch: Node) -> Vec<InstId> {
     let body = facts.code.body;
     let Some(terminator) = body.terminator(block_of(branch)) else { return Vec::new() };
@@ -143,7 +145,7 @@ fn behind(facts: Facts<'_>, cycle: CycleId, branch: Node) -> Vec<InstId> {
     found
 }
 
-/// The address of an access of memory that others see.
+/// The address of an access of memory that other threads see.
 fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
     let body = facts.code.body;
     let address = match body.inst(inst).opcode {
@@ -154,8 +156,8 @@ fn address(facts: Facts<'_>, inst: InstId) -> Option<Value> {
     slot(facts, address).is_none().then_some(address)
 }
 
-/// Whether two addresses are computed alike. What is loaded twice from one place is taken to be
-/// one.
+/// Whether two addresses are computed alike. Two loads from one place are assumed to give one
+/// value.
 fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
     let body = facts.code.body;
     let mut work = vec![(one, other)];
@@ -186,7 +188,7 @@ fn is_same(facts: Facts<'_>, one: Value, other: Value) -> bool {
     work.is_empty()
 }
 
-/// What a load from a slot gives that is written at one place.
+/// The value that a load gives from a slot that is written at one place.
 fn resolved(facts: Facts<'_>, value: Value) -> Value {
     let mut at = value;
     for _ in 0..DEPTH {
@@ -198,7 +200,7 @@ fn resolved(facts: Facts<'_>, value: Value) -> Value {
     at
 }
 
-/// All writes of memory that others see, but for one.
+/// All writes of memory that other threads see, except one.
 fn writes(facts: Facts<'_>, but: InstId) -> impl Iterator<Item = (InstId, Node, Value)> + '_ {
     let body = facts.code.body;
     let insts = facts.code.flow.order().iter().flat_map(move |&at| body.block_insts(at));
@@ -235,7 +237,7 @@ fn lanes(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
             let header = facts.cycles.header(cycle);
             let is_released = behind.iter().any(|(_, at, _)| facts.dom.dominates(header, *at));
             if within.is_empty() && is_released && may_be_several(facts, acquire) {
-                // There lanes of a wave never go on without the others.
+                // On these targets lanes of a wave never go on without the others.
                 let level = match facts.target.architecture() {
                     Architecture::Amdgcn | Architecture::R600 => Level::Warning,
                     _ => Level::Note,
@@ -251,13 +253,13 @@ fn lanes(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
     None
 }
 
-/// Whether several lanes of a wave come to an instruction, and nothing says that one is meant.
+/// Whether several lanes of a wave come to an instruction, and nothing indicates that one is meant.
 fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
     let body = facts.code.body;
     let Some(at) = block(facts, inst) else { return false };
     let walks = Walks::to(facts, (inst, at), Scope::Wave);
     let width = facts.launch.wave_width.unwrap_or(32).min(facts.launch.max_extent(0));
-    // Which rounds of the loops around the one that waits each lane comes in.
+    // The rounds, of the loops around the one that waits, in which each lane comes.
     let mut rounds: FxHashSet<Vec<u32>> = FxHashSet::default();
     let (mut several, mut are_sure, mut together) = (0, true, false);
     for came in row(0, width).into_iter().map(|thread| walks.of(thread, None)) {
@@ -277,7 +279,7 @@ fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
     if several < 2 {
         return false;
     }
-    // Lanes that take turns come one in each round.
+    // If lanes take turns, one comes in each round.
     if are_sure {
         return together;
     }
@@ -348,7 +350,7 @@ fn workgroups(facts: Facts<'_>, cycle: CycleId) -> Option<Finding> {
     None
 }
 
-/// Whether other workgroups may have the memory that an address leads to.
+/// Whether an address may lead to memory of other workgroups.
 fn is_of_device(facts: Facts<'_>, address: Value) -> bool {
     let body = facts.code.body;
     let mut at = address;

@@ -1,18 +1,18 @@
-//! Split barriers: arrivals and waits take turns.
+//! Split barriers: whether arrivals and waits take turns.
 //!
-//! Who has arrived at a split barrier waits for it before it arrives again, and nobody waits that
-//! has not arrived; PTX calls everything else undefined (`barrier.cluster`), and AMD's count of
-//! arrivals goes wrong.
+//! A thread that has arrived at a split barrier has to wait for it before it arrives again, and a
+//! thread must not wait that has not arrived. In PTX everything else is undefined
+//! (`barrier.cluster`); on AMD GPUs the count of arrivals goes wrong.
 //!
-//! **Definition.** For each scope a thread is *out* or *arrived*. It begins a kernel out; an
-//! arrival leads from out to arrived, a wait back, a whole barrier of that scope does both. By a
-//! forward analysis each block has the set of states in which threads come to it, over all ways
-//! through the graph: union at joins, from the entry on. An operation is reported
-//! ([`Rule::UnpairedBarrier`]) if the wrong state is in its set: as an error if no other is. In a
-//! function that is called, and after calls of functions with barriers, the state is not known, and
-//! nothing is said until the next operation.
+//! **Definition.** For each scope a thread is *out* or *arrived*. It begins a kernel out. An
+//! arrival leads from out to arrived, a wait leads back, and a whole barrier of that scope does
+//! both. A forward analysis finds for each block the set of states in which threads come to it,
+//! over all paths from the entry: the union at joins. An operation is reported
+//! ([`Rule::UnpairedBarrier`]) if the wrong state is in its set; as an error if no other state is.
+//! The state is not known at the entry of a function that is called, and after calls of functions
+//! with barriers. Nothing is reported then until the next operation.
 //!
-//! Barriers of some threads are left out: who takes part is up to the program.
+//! Barriers of some threads are left out: the program decides which threads take part.
 //!
 //! O(blocks × scopes), and only for functions that have such barriers.
 
@@ -24,7 +24,7 @@ use super::{
     sites::{Site, SiteKind},
 };
 
-/// States of threads, as a set.
+/// A set of states of threads.
 type States = u8;
 const OUT: States = 1;
 const ARRIVED: States = 2;
@@ -38,7 +38,7 @@ pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
     scopes.into_iter().flat_map(|scope| of_scope(facts, sites, scope)).collect()
 }
 
-/// The scope of a half of a barrier for all threads.
+/// The scope of an operation that is half of a barrier for all threads.
 fn split_scope(site: &Site) -> Option<Scope> {
     match site.kind {
         SiteKind::Barrier { barrier, .. }

@@ -4,12 +4,13 @@
 //! out[x * n + y] = v;      // x = threadIdx.x: n elements from lane to lane
 //! ```
 //!
-//! An address is taken apart into sums, products and shifts. If it is `c * s * x` and what is one
-//! for the wave, where `x` is the thread's index along x (or the lane), `c` a constant and `s` one
-//! value for the wave that is no constant, its lanes are `c * s` bytes apart. Casts are taken not
-//! to lose anything: C has no index that wraps.
+//! An address is taken apart into sums, products and shifts. Let it be the sum of `c * s * x` and
+//! of values that are the same for the wave. `x` is the thread's index along x (or the lane), `c` a
+//! constant, and `s` a value that is the same for the wave but no constant. Then the address grows
+//! by `c * s` bytes from lane to lane. Casts are assumed to lose nothing, since an index in C does
+//! not wrap.
 //!
-//! Nothing is said where two such products are added, or where the index is used in any other way.
+//! There is no answer if two such products are added, or if the index is used in any other way.
 //! O(operations looked at), which are bounded.
 
 use phalanx_ir::{InstId, Opcode, Type, TypeKind, Value};
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::code::Numbering;
 
-/// So many operations are looked at.
+/// How many operations are looked at.
 const OPERATIONS: usize = 96;
 
 /// How a value grows from lane to lane.
@@ -41,7 +42,7 @@ impl Slope {
         match (self, other) {
             (one, Slope::ZERO) | (Slope::ZERO, one) => Some(one),
             (Slope::By(a), Slope::By(b)) => Some(Slope::By(a.checked_add(b)?)),
-            // `n * x + n * x`, as a compiler would not write it.
+            // `n * x + n * x`, which compilers do not write.
             _ => None,
         }
     }
@@ -55,7 +56,8 @@ impl Slope {
     }
 }
 
-/// What lanes of a wave are apart in an address, if that is known at run time only.
+/// The distance between neighbouring lanes of a wave in an address, if it is known at run time
+/// only.
 pub(super) fn distance(facts: Facts<'_>, address: Value) -> Option<Symbol> {
     let mut known: FxHashMap<Value, Option<Slope>> = FxHashMap::default();
     let mut work = vec![address];
@@ -69,7 +71,7 @@ pub(super) fn distance(facts: Facts<'_>, address: Value) -> Option<Symbol> {
         let parts = parts(facts, value);
         let open = |part: &&Value| !known.contains_key(*part);
         let next: Vec<Value> = parts.iter().filter(open).copied().collect();
-        // What depends on itself is not followed.
+        // A value that depends on itself has no slope.
         if next.iter().any(|part| work.contains(part)) {
             known.insert(value, None);
         } else if next.is_empty() {
@@ -85,7 +87,7 @@ pub(super) fn distance(facts: Facts<'_>, address: Value) -> Option<Symbol> {
     }
 }
 
-/// Whether a value is one for the wave.
+/// Whether a value is the same for the wave.
 fn is_one(facts: Facts<'_>, value: Value) -> bool {
     let numbering = Numbering::new(facts.code.header);
     let sources = numbering.operand(value).map(|number| facts.divergence.value(number));
@@ -93,7 +95,7 @@ fn is_one(facts: Facts<'_>, value: Value) -> bool {
         || sources.is_some_and(|sources| !sources.intersects(facts.varying(Scope::Wave)))
 }
 
-/// The values whose slopes are asked for.
+/// The values whose slopes the slope of a value depends on.
 fn parts(facts: Facts<'_>, value: Value) -> Vec<Value> {
     let Some(inst) = value.as_inst().filter(|_| !is_one(facts, value)) else { return Vec::new() };
     let body = facts.code.body;
@@ -124,7 +126,7 @@ fn slope(facts: Facts<'_>, value: Value, of: &dyn Fn(Value) -> Option<Slope>) ->
         Opcode::Call => {
             let is_index = register_index(facts, inst) == Some(0) || is_lane(facts, inst);
             let is_other_axis = matches!(register_index(facts, inst), Some(1 | 2));
-            // Along y and z lanes of a row are one.
+            // Lanes of a row have the same index along y and z.
             match (is_index, is_other_axis) {
                 (true, _) => Some(Slope::By(1)),
                 (_, true) => Some(Slope::ZERO),
@@ -172,7 +174,7 @@ fn product(
     }
 }
 
-/// The value behind casts and a slot: what people have a name for.
+/// The value behind casts and a slot, which is likely to have a name in the source.
 fn named(facts: Facts<'_>, value: Value) -> Value {
     let body = facts.code.body;
     let mut at = value;
@@ -191,7 +193,7 @@ fn named(facts: Facts<'_>, value: Value) -> Value {
     at
 }
 
-/// An address of an element: of arrays only.
+/// The slope of an address of an element; of arrays only.
 fn element(facts: Facts<'_>, inst: InstId, of: &dyn Fn(Value) -> Option<Slope>) -> Option<Slope> {
     let body = facts.code.body;
     let operands = body.operands(inst);
@@ -201,7 +203,7 @@ fn element(facts: Facts<'_>, inst: InstId, of: &dyn Fn(Value) -> Option<Slope>) 
         if position > 0 {
             ty = match facts.code.context.type_kind(ty) {
                 TypeKind::Array { elem, .. } => *elem,
-                // Fields are constants; what comes behind one is not followed.
+                // An index of a field is a constant; further indices are not handled.
                 _ => {
                     return (of(index)? == Slope::ZERO && position + 2 == operands.len())
                         .then_some(all);
@@ -214,7 +216,7 @@ fn element(facts: Facts<'_>, inst: InstId, of: &dyn Fn(Value) -> Option<Slope>) 
     Some(all)
 }
 
-/// Bytes from one number, or array of them, to the next.
+/// The distance in bytes between neighbouring numbers, or arrays of them.
 fn size(facts: Facts<'_>, ty: Type) -> Option<u64> {
     let mut ty = ty;
     let mut count = 1u64;

@@ -1,12 +1,12 @@
-//! What single threads come to an operation with.
+//! Executes a function for single threads, up to an operation.
 //!
 //! # What
 //!
-//! A function is executed for one thread at a time, as far as it follows from the thread's index:
-//! through loops, joins, and stack slots. Arguments are known where a call is given with what the
-//! thread passes there ([`entries`](super::entries)). What comes from elsewhere (memory, other
-//! threads) is not known, and neither is what is computed from it. The answer is whether the thread
-//! comes to the operation, and with which arguments each time ([`Came`]).
+//! A function is executed for one thread at a time, as far as the thread's index decides: through
+//! loops, joins, and stack slots. Arguments are known if a call is given, with what the thread
+//! passes there ([`entries`](super::entries)). What comes from elsewhere (memory, other threads) is
+//! not known, and neither is what is computed from it. The answer says whether the thread comes to
+//! the operation, and with which arguments each time ([`Came`]).
 //!
 //! ```text
 //! mask = 0xff << (tid / 8 * 8);               // known for each thread
@@ -15,22 +15,23 @@
 //!
 //! # Branches that are not known
 //!
-//! - One way leads to the operation, the others do not: who comes has gone that way. If the branch
-//!   can part threads, it is not sure who comes along ([`Arrival::is_sure`]).
-//! - All ways meet again before the operation: the walk goes on where they meet, and knows nothing
-//!   of what is computed or stored on the way.
+//! - If one side leads to the operation and the others do not, a thread that comes has gone that
+//!   way. If the branch can part threads, it is not sure which others come along
+//!   ([`Arrival::is_sure`]).
+//! - If all sides meet again before the operation, the walk continues where they meet. It then
+//!   knows nothing of what is computed or stored on the sides.
 //! - Otherwise, and after the first arrival, the walk ends.
 //!
-//! So whatever is known of an arrival holds for each thread of that index that comes to the
-//! operation for the first time, and for later arrivals if it comes at all.
+//! So what is known of an arrival holds for each thread of that index that comes to the operation
+//! for the first time, and for later arrivals if it comes at all.
 //!
 //! # Invariants
 //!
-//! - What is poison is not known. A slot is followed only if nothing but whole loads and stores is
-//!   done with it.
+//! - Poison is not known. The content of a slot is tracked only if the slot is used by nothing but
+//!   whole loads and stores.
 //! - Two arrivals with the same [`Arrival::rounds`] are of one round of all cycles around the
 //!   operation.
-//! - Everything that is read is put down, as for other rules ([`judged`](super::judged)).
+//! - Everything that is read is recorded, as by other rules ([`judged`](super::judged)).
 //!
 //! **Complexity.** O(instructions on the way), at most [`FUEL`] per thread.
 
@@ -53,33 +54,34 @@ use super::{
     witness::{bits, is_marker, slot},
 };
 
-/// So many instructions are executed for one thread.
+/// How many instructions are executed for one thread.
 const FUEL: usize = 4096;
-/// So many arrivals are looked at.
+/// How many arrivals are looked at.
 const ARRIVALS: usize = 8;
 
 /// A thread that comes to an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Arrival {
-    /// Which round of the cycles around the operation it is, from the innermost one on; behind them
-    /// the rounds of the cycles around the call.
+    /// The round in each cycle around the operation, from the innermost cycle on; then the rounds
+    /// in the cycles around the call.
     pub(super) rounds: Vec<u32>,
-    /// What is known of the arguments.
+    /// The arguments, as far as known.
     pub(super) arguments: Vec<Option<u64>>,
-    /// Whether all threads of the scope that would come by what is known of them do if one does.
+    /// Whether the arrival of one thread implies that of all threads of the scope that would come,
+    /// as far as is known.
     pub(super) is_sure: bool,
 }
 
 /// Whether a thread comes to an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Came {
-    /// It does, as often as is known, if anybody does who goes its ways.
+    /// It does if any thread does that decides alike; with all arrivals that are known.
     Comes(Vec<Arrival>),
-    /// It does not: from this block on no way leads there.
+    /// It does not: from this block no path leads to the operation.
     StaysAway(Node),
-    /// It does not come to the call by which others come to the function.
+    /// It does not come to the call by which other threads come to the function.
     NotCalled,
-    /// It may.
+    /// It may or may not come.
     Unknown,
 }
 
@@ -90,37 +92,37 @@ pub(super) struct Walks<'a> {
     block: Node,
     scope: Scope,
     arguments: Vec<Argument>,
-    /// Blocks from which a way leads to the operation.
+    /// Blocks from which a path leads to the operation.
     before: BitSet,
     /// Cycles around the operation, the innermost first.
     around: Vec<CycleId>,
     size: Option<[u32; 3]>,
     regions: RefCell<FxHashMap<Node, Option<Rc<Region>>>>,
     own: RefCell<FxHashMap<InstId, bool>>,
-    /// Instructions that have been put down as read.
+    /// Instructions that have been recorded as read.
     noted: RefCell<FxHashSet<InstId>>,
 }
 
-/// What is between a branch and the block where its ways meet.
+/// The blocks between a branch and the block where its sides meet.
 struct Region {
     join: Node,
     blocks: Vec<Node>,
 }
 
-/// What is known of one thread.
+/// What is known of one thread during a walk.
 #[derive(Default)]
 struct State<'e> {
-    /// The call that it comes by, where one is given.
+    /// The call by which the thread comes, if one is given.
     entry: Option<&'e Entry>,
     values: FxHashMap<InstId, u64>,
-    /// What is in a slot, of so many bits.
+    /// The content of a slot, and how many bits it has.
     slots: FxHashMap<InstId, (u64, u32)>,
     rounds: Vec<u32>,
     fuel: usize,
     is_sure: bool,
 }
 
-/// How a walk goes on.
+/// Where a walk continues.
 enum Next {
     To(Node),
     /// Behind a region of which nothing is known.
@@ -129,13 +131,13 @@ enum Next {
 }
 
 impl<'a> Walks<'a> {
-    /// Those to an operation. O(blocks + edges).
+    /// Walks to an operation. O(blocks + edges).
     pub(super) fn new(facts: Facts<'a>, site: &Site, scope: Scope) -> Self {
         let arguments = arguments(facts, site);
         Walks { arguments, ..Walks::to(facts, (site.inst, site.block), scope) }
     }
 
-    /// Those to an instruction of a block. O(blocks + edges).
+    /// Walks to an instruction of a block. O(blocks + edges).
     pub(super) fn to(facts: Facts<'a>, (inst, block): (InstId, Node), scope: Scope) -> Self {
         let innermost = facts.cycles.innermost(block);
         Walks {
@@ -153,14 +155,15 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Puts down once that an instruction is read, however many threads execute it.
+    /// Records that an instruction is read, once for all threads that execute it.
     fn reads(&self, inst: InstId) {
         if self.noted.borrow_mut().insert(inst) {
             self.facts.reads_inst(inst);
         }
     }
 
-    /// Whether a thread comes, and with what: by any call, or by the one with these entries.
+    /// Whether a thread comes, and with which arguments: by any call, or by the one with these
+    /// entries.
     pub(super) fn of(&self, thread: [u32; 3], entries: Option<&Entries>) -> Came {
         let facts = self.facts;
         let by = entries.and_then(|entries| entries.of(thread));
@@ -177,7 +180,7 @@ impl<'a> Walks<'a> {
             ..State::default()
         };
         let mut arrivals = Vec::new();
-        // Where the thread comes from, and whether it is known by which edge.
+        // The block that the thread comes from, and whether the edge is known.
         let (mut from, mut at): (Option<(Node, bool)>, Node) = (None, entry);
         loop {
             if !self.before.contains(at.index()) {
@@ -219,7 +222,7 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// What the phis of a block are, all at once.
+    /// Evaluates the phis of a block, all at once.
     fn phis(&self, from: Option<Node>, at: Node, state: &mut State<'_>) {
         let body = self.facts.code.body;
         let mut new = Vec::new();
@@ -239,7 +242,7 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Executes a block but for its phis and its end. Whether the walk is over.
+    /// Executes a block except its phis and its terminator. Returns whether the walk is over.
     fn block(
         &self,
         at: Node,
@@ -352,7 +355,7 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// The slot that an address is, if nothing is done with it but loads and stores of all of it.
+    /// The slot that an address is of, if the slot is used by nothing but whole loads and stores.
     fn own_slot(&self, address: Value) -> Option<InstId> {
         let facts = self.facts;
         let own = slot(facts, address)?;
@@ -399,7 +402,7 @@ impl<'a> Walks<'a> {
         };
         if let Some(decided) = decided {
             let position = match opcode {
-                // The way of true is the first.
+                // The first successor is that for true.
                 Opcode::Br => usize::from(decided == 0),
                 _ => {
                     let cases = &body.operands(terminator)[1..];
@@ -433,7 +436,8 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// What is between a branch and where its ways meet, if the operation is not there.
+    /// The region between a branch and the block where its sides meet, if the operation is not in
+    /// it.
     fn region(&self, branch: Node, targets: &[Node]) -> Option<Rc<Region>> {
         if let Some(known) = self.regions.borrow().get(&branch) {
             return known.clone();
@@ -458,7 +462,7 @@ impl<'a> Walks<'a> {
         found
     }
 
-    /// What is computed and stored in a region is not known.
+    /// Forgets what may be computed and stored in a region.
     fn forget(&self, region: &Region, state: &mut State<'_>) {
         let body = self.facts.code.body;
         self.facts.reads_slots();

@@ -1,27 +1,26 @@
-//! Ways through the graph, looked for no further than they can lead.
+//! Paths through the graph, searched no further than they can matter.
 //!
 //! # Why
 //!
-//! Whether a way leads from a branch to an operation behind it is a question about a few blocks,
-//! but who just walks on from the branch walks to the end of the function where the answer is no. A
-//! function into which a thousand kernels were inlined has a thousand such questions.
+//! Whether a path leads from a branch to an operation behind it is a question about a few blocks.
+//! But a plain search from the branch visits all blocks up to the end of the function if the answer
+//! is no. A function into which a thousand kernels were inlined has a thousand such questions.
 //!
 //! # How
 //!
-//! - **Dominators.** Take a block `x` and another, `t`, that it does not dominate, and on the way
-//!   from `x` up the dominator tree the last block `y` that does not dominate `t`. Some way from
-//!   the entry to `t` avoids `y` and no way to `x` does, so all ways from `t` to `x` lead through
-//!   `y`, and from there one does. So `t` reaches `x` if it reaches `y`: the block where what `t`
-//!   lies in is over, as a rule, however far `x` is.
-//! - **Order.** Take the blocks that lie in no cycle, and each cycle that lies in no other as one
-//!   block: what remains has no cycle, and the order in which a depth-first search leaves blocks
-//!   for the last time, turned around, is one in which all edges lead forwards. So a way to a block
-//!   never leads behind it, and is not followed there.
+//! - **Dominators.** Take a block `x` and a block `t` that `x` does not dominate. On the way from
+//!   `x` up the dominator tree, let `y` be the last block that does not dominate `t`. Some path
+//!   from the entry to `t` avoids `y`, and no path to `x` does. So all paths from `t` to `x` lead
+//!   through `y`, and from `y` a path leads to `x`. Hence `t` reaches `x` exactly if it reaches
+//!   `y`. Usually `y` is where the construct around `t` ends, however far `x` is.
+//! - **Order.** Contract each outermost cycle to one block. The remaining graph has no cycle, and
+//!   in reverse postorder of a depth-first search all its edges lead forwards. So a path to a block
+//!   never leads behind the block, and the search does not go there.
 //!
-//! Both hold as well among the blocks and nested cycles of a reducible cycle, of ways that do not
-//! pass its header again: it dominates all others, and each search comes to it first. A cycle with
-//! several entries has no such order, and neither has a block in one: there ways are followed to
-//! their end.
+//! Both also hold among the blocks and nested cycles of a reducible cycle, for paths that do not
+//! pass its header again: the header dominates all others, and each search comes to it first. A
+//! cycle with several entries has no such order, and neither has a block in one: there the search
+//! visits all blocks that it reaches.
 //!
 //! **Complexity.** O(blocks + edges) between `t` and `y`, in the order of the search, × O(log
 //! depth); and the difference of their levels in the dominator tree.
@@ -33,8 +32,8 @@ use rustc_hash::FxHashSet;
 use super::Facts;
 use crate::code::Code;
 
-/// Whether a block is nothing but `unreachable`: what a thread does that comes there is undefined,
-/// so none does, in a program that means anything. As an end of the function it would have each
+/// Whether a block is nothing but `unreachable`. A thread that comes there has undefined behaviour,
+/// so none does in a correct program. As an end of the function, such a block would make each
 /// branch towards it decide whether anything behind is executed.
 #[must_use]
 pub fn is_undefined(code: Code<'_>, block: Node) -> bool {
@@ -42,7 +41,7 @@ pub fn is_undefined(code: Code<'_>, block: Node) -> bool {
     first.is_some_and(|first| code.body.inst(first).opcode == Opcode::Unreachable)
 }
 
-/// A graph and what is known of it.
+/// A graph, with facts about it.
 #[derive(Clone, Copy)]
 pub(super) struct Ways<'a> {
     cfg: &'a Cfg,
@@ -52,7 +51,7 @@ pub(super) struct Ways<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Ways of threads through the function.
+    /// The paths of threads through the function.
     pub(super) fn ways(&self) -> Ways<'a> {
         let Facts { cfg, dfs, dom, cycles, .. } = *self;
         Ways { cfg, dfs, dom, cycles }
@@ -60,8 +59,8 @@ impl<'a> Facts<'a> {
 }
 
 impl Ways<'_> {
-    /// Whether a way that begins with these blocks leads to one that is wanted; blocks are left
-    /// where `goes_on` holds. Each block is asked about once.
+    /// Whether a path from one of these blocks leads to a wanted block; paths continue only from
+    /// blocks for which `goes_on` holds. `is_wanted` is called once for each block.
     pub(super) fn any(
         &self,
         from: impl IntoIterator<Item = Node>,
@@ -93,25 +92,26 @@ impl Ways<'_> {
         if let Some(common) = common.filter(|&common| cycles.is_reducible(common))
             && header == Some(block)
         {
-            // With what is in the header the next round begins, for all that stay.
+            // With the header the next round begins, for all threads that stay.
             return cycles.contains(common, target);
         }
-        // Who leaves the cycle, or begins the next round, comes in another iteration if at all.
+        // A thread that leaves the cycle, or begins the next round, comes in another iteration if
+        // at all.
         if header == Some(target) || !self.is_within(common, target) {
             return false;
         }
         self.reaches(common, target, block)
     }
 
-    /// Whether a way leads from a block to another one with which it shares no cycle.
+    /// Whether a path leads from a block to another one with which it shares no cycle.
     pub(super) fn lead(&self, from: Node, to: Node) -> bool {
         debug_assert!(self.cycles.common(from, to).is_none());
         self.reaches(None, from, to)
     }
 
-    /// Whether a way leads from a block to another, neither of which is the header of `common`,
-    /// without passing that. It is the innermost cycle around `to` and all that is of interest, if
-    /// there is one.
+    /// Whether a path leads from one block to another without passing the header of `common`, which
+    /// neither of them is. `common` is the innermost cycle that contains `to` and everything else
+    /// that matters, if there is one.
     fn reaches(&self, common: Option<CycleId>, from: Node, to: Node) -> bool {
         let header = common.map(|common| self.cycles.header(common));
         let is_ordered = common.is_none_or(|common| self.cycles.is_reducible(common));
@@ -133,7 +133,7 @@ impl Ways<'_> {
     }
 
     /// The first block on the way down the dominator tree to `to` that does not dominate `from`;
-    /// `to` where there is none.
+    /// `to` if there is none.
     fn first_after(&self, from: Node, to: Node) -> Node {
         let mut above = from;
         while !self.dom.dominates(above, to) {
@@ -143,15 +143,15 @@ impl Ways<'_> {
         self.dom.children(above).find(|&below| self.dom.dominates(below, to)).unwrap_or(to)
     }
 
-    /// Whether a way between blocks of a cycle that does not pass its header may come to a block.
+    /// Whether a path between blocks of a cycle that does not pass its header may come to a block.
     fn is_within(&self, common: Option<CycleId>, at: Node) -> bool {
         common.is_none_or(|common| {
             !self.cycles.is_reducible(common) || self.cycles.contains(common, at)
         })
     }
 
-    /// Where a block is among the blocks and nested cycles of a cycle, or of the function. None
-    /// where there is no order.
+    /// The position of a block among the blocks and nested cycles of a cycle, or of the function.
+    /// None if there is no order.
     fn position(&self, common: Option<CycleId>, at: Node) -> Option<u32> {
         let cycles = self.cycles;
         if common.is_some_and(|common| !cycles.is_reducible(common)) {
@@ -176,8 +176,8 @@ mod tests {
 
     use super::*;
 
-    /// What is said of ways, word by word: walk on from the target, stay in the cycle, and stop
-    /// before the next round.
+    /// The definition, word by word: walk on from the target, stay in the cycle, and stop before
+    /// the next round.
     fn comes_slowly(cfg: &Cfg, cycles: &Cycles, branch: Node, target: Node, block: Node) -> bool {
         let common = cycles.common(branch, block);
         let is_next_round = |at: Node| common.is_some_and(|common| at == cycles.header(common));

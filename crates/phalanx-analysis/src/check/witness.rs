@@ -1,13 +1,17 @@
 //! Threads that decide a branch differently.
 //!
 //! Facts about divergence are upper bounds: a branch that depends on the thread's index may still
-//! go one way for all. Where what decides it is a function of nothing but the index of the thread
-//! in its workgroup, it is evaluated for one thread after the other, until two are found that go
-//! different ways. That is a proof for launches that have both threads.
+//! go one way for all threads. If the index of the thread in its workgroup alone decides the
+//! branch, it is evaluated for one thread after the other, until two are found that go different
+//! ways. That is a proof for launches that have both threads.
 //!
-//! The expression is followed through integer arithmetic and through stack slots that are written
-//! once, before they are read: unoptimized code keeps everything in such. Whatever else it depends
-//! on, and whatever is poison, ends the evaluation: there is no witness then.
+//! ```c
+//! if (threadIdx.x < 16)   // thread 0 goes one way, thread 16 the other
+//! ```
+//!
+//! The expression is traced through integer arithmetic, and through stack slots that are written
+//! once, before they are read: unoptimized code keeps everything in such slots. The evaluation
+//! ends, without a witness, at anything else that the expression depends on, and at poison.
 //!
 //! O(expression × threads looked at); both are bounded.
 
@@ -31,15 +35,15 @@ use crate::code::read_assembly;
 
 /// Expressions with more operations than this are not evaluated.
 const OPERATIONS: usize = 64;
-/// Slots that are written more often than this are not followed.
+/// Slots that are written more often than this are not looked through.
 const STORES: usize = 4;
-/// So many threads are looked at along one dimension where the size of workgroups is not known.
+/// How many threads are looked at along one dimension if the size of workgroups is not known.
 const THREADS: u32 = 1024;
-/// Every launch is taken to have so many threads in a row, where nothing is known of launches.
+/// How many threads in a row every launch is assumed to have if nothing is known of launches.
 const USUAL: u32 = 32;
 
-/// Two threads, of which one goes from a branch to where `comes` holds and another to where
-/// `stays_away` does. Within one wave if `in_wave`.
+/// Two threads, one of which goes from a branch to a block for which `comes` holds, and the other
+/// to one for which `stays_away` holds. If `in_wave`, they are in one wave.
 pub(super) fn witness(
     facts: Facts<'_>,
     branch: Node,
@@ -78,23 +82,23 @@ pub(super) fn witness(
     None
 }
 
-/// What evaluation says of a branch that may part threads.
+/// What evaluation tells about a branch that may part threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
     /// It may part them.
     Unknown,
-    /// It does not if rows of workgroups are made of whole waves.
+    /// It does not if rows of workgroups consist of whole waves.
     TogetherInRows,
     /// It does not.
     Together,
 }
 
-/// Whether all threads of a scope decide a branch alike, by what evaluation says of each of them.
+/// Whether all threads of a scope decide a branch alike, by evaluation for each of them.
 pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision {
     let launch = facts.launch;
     let width = launch.wave_width.filter(|&width| width > 1).map(|width| width as usize);
     let exact = exact_size(launch);
-    // What all threads of a larger workgroup decide alike, those of a smaller one do.
+    // If all threads of a larger workgroup decide alike, so do those of a smaller one.
     let largest = [0, 1, 2].map(|axis| launch.max_extent(axis));
     let product = largest.iter().try_fold(1u32, |all, &extent| all.checked_mul(extent));
     let is_bounded = scope != Scope::Wave && product.is_some_and(|threads| threads <= THREADS);
@@ -125,8 +129,8 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
     if is_alike { answer } else { Decision::Unknown }
 }
 
-/// Whether all lanes of a mask that a wave has come from a branch to where others of the wave do,
-/// by what evaluation says of each thread.
+/// Whether in each wave all lanes that a mask names come if any lane does, by evaluation of a
+/// branch for each thread.
 pub(super) fn named_come(
     facts: Facts<'_>,
     branch: Node,
@@ -156,8 +160,8 @@ pub(super) fn named_come(
     if is_right { answer } else { Decision::Unknown }
 }
 
-/// Threads that stand for all that a workgroup may have, as far as an expression is concerned. None
-/// if there is no bound.
+/// Threads that represent all threads of workgroups, as far as an expression is concerned. None if
+/// there is no bound.
 pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<Vec<[u32; 3]>> {
     if let Some(size) = exact_size(facts.launch) {
         return Some(threads(size));
@@ -167,7 +171,7 @@ pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<V
     if product.is_some_and(|all| all <= THREADS) {
         return Some(threads(largest));
     }
-    // One row is enough where it is the only index.
+    // One row is enough if the expression uses no other index.
     let is_along = |axis: usize| {
         move |(step, _): &(Step, u32)| match step {
             Step::Index(of) => *of == axis,
@@ -179,7 +183,7 @@ pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<V
     (largest[axis] <= THREADS).then(|| row(axis, largest[axis]))
 }
 
-/// The size of all workgroups, when that is known and not beyond bounds.
+/// The size of all workgroups, if it is known and within bounds.
 pub(super) fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
     let size = [0, 1, 2].map(|axis| launch.extent_divisor(axis));
     let is_exact = (0..3).all(|axis| launch.max_extent(axis) == size[axis]);
@@ -187,7 +191,7 @@ pub(super) fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
     (is_exact && launch.uniform_work_group_size && product <= u64::from(THREADS)).then_some(size)
 }
 
-/// In the order in which waves are cut from them.
+/// The threads of a workgroup, in the order in which waves are formed.
 pub(super) fn threads([x, y, z]: [u32; 3]) -> Vec<[u32; 3]> {
     let plane = |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]));
     (0..z).flat_map(plane).collect()
@@ -202,7 +206,7 @@ pub(super) fn row(axis: usize, extent: u32) -> Vec<[u32; 3]> {
     (0..extent).map(thread).collect()
 }
 
-/// One operation; operands are positions of earlier ones.
+/// One operation; operands are positions of earlier operations.
 #[derive(Clone, Debug)]
 enum Step {
     Constant(u64),
@@ -212,7 +216,7 @@ enum Step {
     Inst { inst: InstId, operands: Vec<usize>, from_bits: u32 },
 }
 
-/// What decides a branch, as a list of operations, operands first.
+/// The expression that decides a branch, as a list of operations, operands first.
 pub(super) struct Expression {
     steps: Vec<(Step, u32)>,
 }
@@ -229,11 +233,11 @@ impl Expression {
         Expression::new(facts, *body.operands(terminator).first()?)
     }
 
-    /// What a value is computed from.
+    /// The expression of a value; none if it cannot be evaluated.
     pub(super) fn new(facts: Facts<'_>, root: Value) -> Option<Expression> {
         let mut steps: Vec<(Step, u32)> = Vec::new();
         let mut known: Vec<(Value, usize)> = Vec::new();
-        // A value is looked at twice: first its operands are asked for, then it is made.
+        // Each value is visited twice: first its operands are pushed, then its step is made.
         let mut work = vec![(root, false)];
         while let Some((value, is_ready)) = work.pop() {
             if known.iter().any(|(of, _)| *of == value) {
@@ -259,18 +263,18 @@ impl Expression {
         Some(Expression { steps })
     }
 
-    /// Whether it is one for all threads of a column: it depends on the index along x only.
+    /// Whether the expression depends on no index but that along x.
     pub(super) fn is_of_row(&self) -> bool {
         let is_other = |(step, _): &(Step, u32)| matches!(step, Step::Index(1..) | Step::Lane);
         !self.steps.iter().any(is_other)
     }
 
-    /// Operations of this and another expression, to ask which threads tell all values of both.
+    /// The operations of both expressions, to find the threads that represent all values of both.
     pub(super) fn with(&self, other: &Expression) -> Expression {
         Expression { steps: self.steps.iter().chain(&other.steps).cloned().collect() }
     }
 
-    /// The value in a thread; none where that is undefined.
+    /// The value in a thread; none if it is undefined.
     pub(super) fn value(
         &self,
         facts: Facts<'_>,
@@ -294,7 +298,7 @@ impl Expression {
         values.last().copied()
     }
 
-    /// Where a thread goes; none where that is undefined.
+    /// The successor to which a thread goes; none if it is undefined.
     fn target(
         &self,
         facts: Facts<'_>,
@@ -307,7 +311,7 @@ impl Expression {
         let terminator = body.terminator(block_of(branch))?;
         let successors = flow.successors(block_of(branch));
         let position = match body.inst(terminator).opcode {
-            // The way of true is the first.
+            // The first successor is that for true.
             Opcode::Br => usize::from(decided == 0),
             _ => {
                 let cases = &body.operands(terminator)[1..];
@@ -325,7 +329,7 @@ impl Expression {
     }
 }
 
-/// The values that a value is computed from; none where it cannot be followed.
+/// The values that a value is computed from; none if it cannot be evaluated.
 fn operands(facts: Facts<'_>, value: Value) -> Option<Vec<Value>> {
     let inst = match value.kind() {
         ValueKind::Const(_) => return integer(facts.code, value).map(|_| Vec::new()),
@@ -383,7 +387,7 @@ pub(super) fn is_lane(facts: Facts<'_>, call: InstId) -> bool {
     matches!(register(facts, call), Some(Step::Lane))
 }
 
-/// The intrinsic that a call is, or that assembly is which moves a special register.
+/// The intrinsic of a call, or of assembly that moves a special register.
 pub(super) fn read_register(facts: Facts<'_>, call: InstId) -> Option<Intrinsic> {
     if called(facts.code, call).is_some() {
         return intrinsic(facts.code, call);
@@ -395,7 +399,7 @@ pub(super) fn read_register(facts: Facts<'_>, call: InstId) -> Option<Intrinsic>
     Some(read.operations.get(operation)?.intrinsic)
 }
 
-/// A call that reads the index of the thread.
+/// The step for a call that reads the index of the thread.
 fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
     let found = read_register(facts, call)?;
     let axis = |name: &str| match name {
@@ -429,7 +433,7 @@ pub(super) fn lane(
     linear.checked_rem(width)
 }
 
-/// The value of an integer constant, also of one that was put into a stack slot.
+/// The value of an integer constant, also of one that was stored in a stack slot.
 pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
     let mut at = value;
     for _ in 0..OPERATIONS {
@@ -446,11 +450,11 @@ pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
     None
 }
 
-/// The stack slot that an address is.
+/// The stack slot that an address is of.
 pub(super) fn slot(facts: Facts<'_>, address: Value) -> Option<InstId> {
     let body = facts.code.body;
     let mut own = address.as_inst()?;
-    // Where nobody comes a cast may be made from itself.
+    // In unreachable code a cast may be made from itself.
     let mut left = OPERATIONS;
     while body.inst(own).opcode == Opcode::AddrSpaceCast {
         left = left.checked_sub(1)?;
@@ -459,13 +463,13 @@ pub(super) fn slot(facts: Facts<'_>, address: Value) -> Option<InstId> {
     (body.inst(own).opcode == Opcode::Alloca).then_some(own)
 }
 
-/// What a load from a stack slot gives, where the slot is written in full and before: once, or
-/// several times one after the other.
+/// The value of a load from a stack slot, if the slot is written as a whole before the load: once,
+/// or several times one after the other.
 pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     facts.reads_slots();
     let body = facts.code.body;
     let own = slot(facts, body.operands(load)[0])?;
-    // All that is done with the slot, under whatever type its address has.
+    // All uses of the slot, for any type of its address.
     let mut written: Vec<InstId> = Vec::new();
     let mut addresses = vec![own];
     while let Some(address) = addresses.pop() {
@@ -479,19 +483,19 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
             }
         }
     }
-    // A slot that was not written holds nothing: then the load is of no use, or comes after the
-    // store on every way.
+    // A slot that was not written holds an undefined value. So the store has to come before the
+    // load on every path.
     if !written.iter().all(|&store| is_before(facts, store, load)) {
         return None;
     }
-    // What comes before one and the same instruction on every way comes one after the other.
+    // Stores that all come before the same instruction on every path come one after the other.
     let is_last = |&store: &InstId| {
         written.iter().all(|&other| other == store || is_before(facts, other, store))
     };
     let last = written.iter().copied().find(is_last)?;
     let value = body.operands(last)[0];
     let is_whole = type_of(facts, value)? == body.inst(load).ty;
-    // What is written in rounds is another value in each, unless it is the only one, and a
+    // A store in a cycle may store another value in each round, unless it is the only store, of a
     // constant.
     let is_in_rounds = |&store: &InstId| {
         body.block_of(store).is_none_or(|block| facts.cycles.innermost(node_of(block)).is_some())
@@ -501,8 +505,8 @@ pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     (is_whole && is_one).then_some(value)
 }
 
-/// What is stored in the slot that a load reads, if that is written at one place: in the last round
-/// that came there.
+/// The value stored in the slot that a load reads, if the slot is written at one place: by the last
+/// round that came there.
 pub(super) fn only_stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     let body = facts.code.body;
     if body.inst(load).opcode != Opcode::Load {
@@ -517,7 +521,7 @@ pub(super) fn only_stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     (body.inst(user).opcode == Opcode::Store).then(|| body.operands(user)[0])
 }
 
-/// Whether an instruction comes before another on every way to that.
+/// Whether an instruction comes before another on every path to the other.
 fn is_before(facts: Facts<'_>, first: InstId, second: InstId) -> bool {
     let body = facts.code.body;
     let (Some(one), Some(other)) = (body.block_of(first), body.block_of(second)) else {
@@ -529,7 +533,7 @@ fn is_before(facts: Facts<'_>, first: InstId, second: InstId) -> bool {
     }
 }
 
-/// A call that says how long a slot is in use.
+/// Whether a call only marks how long a slot is in use.
 pub(super) fn is_marker(facts: Facts<'_>, call: InstId) -> bool {
     let found = intrinsic(facts.code, call);
     found.is_some_and(|found| found.base.starts_with("lifetime."))

@@ -1,11 +1,11 @@
-//! The text of inline assembly, read.
+//! Reads the text of inline assembly.
 
 use phalanx_ir::constant::InlineAsm;
 use phalanx_target::{inline_asm::Assembly, target::Architecture};
 
 use super::Code;
 
-/// The text of assembly that a constant is, read; see [`Assembly::read`] for the architecture.
+/// The operations of an inline assembly constant; see [`Assembly::read`] for the architecture.
 #[must_use]
 pub fn read_assembly(code: Code<'_>, asm: &InlineAsm, architecture: Architecture) -> Assembly {
     let text = |symbol| code.context.text(symbol);

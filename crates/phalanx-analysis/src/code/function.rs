@@ -9,7 +9,7 @@ use phalanx_target::LaunchFacts;
 use super::calls::CallFacts;
 use super::{Library, TypeLayout};
 
-/// The parts of a function that analyses may read.
+/// The parts of a function that analyses may read: all but names, metadata and debug records.
 #[derive(Copy, Clone, Debug)]
 pub struct Code<'a> {
     /// Interned types, constants, names.
@@ -20,7 +20,7 @@ pub struct Code<'a> {
     pub flow: &'a Flow,
     /// Instructions.
     pub body: &'a Body,
-    /// Functions that the module declares, and that are known by name.
+    /// Functions that the module only declares, and that are known by name.
     pub library: &'a Library,
 }
 
@@ -38,13 +38,13 @@ pub struct Surroundings<'a> {
     /// Whether private memory has addresses of its own in the generic space, different for each
     /// lane.
     pub scratch_is_global: bool,
-    /// Whether lanes of a wave of 64 are permuted within halves of it, or may be.
+    /// Whether operations that permute lanes of a wave of 64 do so within halves of it, or may.
     pub permutes_halves: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
-    /// What is known of functions that are called, and of those that call.
+    /// Summaries of the functions that are called, and facts from the callers.
     pub calls: &'a dyn CallFacts,
-    /// The string in a metadata node of the module, where that is all it holds.
+    /// The string in a metadata node of the module, if that is all it holds.
     pub node_string: &'a dyn Fn(MetadataId) -> Option<Symbol>,
 }
 

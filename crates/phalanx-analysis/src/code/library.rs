@@ -1,20 +1,20 @@
-//! What names of functions say: of those that a module only declares and that are known by name all
-//! the same, and of kernels that are called.
+//! What is known of functions by their names alone: library functions that a module only declares,
+//! and kernels that functions of the module call.
 //!
 //! # What
 //!
-//! A [`Library`] holds them for one module: `get_local_id`, `barrier`, `__nv_sinf` and the like,
+//! A [`Library`] holds both for one module: `get_local_id`, `barrier`, `__nv_sinf` and the like,
 //! with what [`phalanx_target::library`] says of each. A function that the module defines is never
-//! among them: its code says what it does. [`Code::intrinsic`] is how analyses ask who is called:
-//! it knows intrinsics and these.
+//! among them: its code says what it does. Analyses look up a callee with [`Code::intrinsic`],
+//! which finds intrinsics and these functions.
 //!
 //! ```text
 //! declare i64 @_Z12get_local_idj(i32)      ; known: the coordinate of the thread along a dimension
-//! define void @_Z7barrierj(i32 %f) { ... } ; not: whatever stands there is done
+//! define void @_Z7barrierj(i32 %f) { ... } ; not known by name: the code counts
 //! ```
 //!
-//! A kernel that functions of the module call is a function as well ([`Code::entry`]): other things
-//! are passed to it than at a launch, by threads of whichever launch.
+//! A kernel that functions of the module call is treated as a function as well ([`Code::entry`]):
+//! it may be passed other things than at a launch, by threads of any launch.
 //!
 //! # Cost
 //!
@@ -32,25 +32,25 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Code;
 
-/// See the [module documentation](self).
+/// What is known of functions by name. See the [module documentation](self).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Library {
     known: FxHashMap<GlobalName, Intrinsic>,
     called_kernels: FxHashSet<GlobalName>,
-    /// Address spaces of SPIR-V's variables that tell a thread where it is, sorted.
+    /// Address spaces of SPIR-V's built-in variables, which tell a thread where it is. Sorted.
     built_in_spaces: Vec<AddressSpace>,
 }
 
 impl Library {
-    /// Nothing is known by name but intrinsics.
+    /// A library in which only intrinsics are known by name.
     pub const NONE: &'static Library = &Library {
         known: FxHashMap::with_hasher(FxBuildHasher),
         called_kernels: FxHashSet::with_hasher(FxBuildHasher),
         built_in_spaces: Vec::new(),
     };
 
-    /// Those among functions that a module declares which was written in a language; what the
-    /// driver says of one comes first.
+    /// The known functions among those that a module declares, for a module compiled from
+    /// `language`. What the driver's `extension` says of a function takes precedence.
     #[must_use]
     pub fn new(
         context: &Context,
@@ -69,22 +69,21 @@ impl Library {
         Library { known: declared.filter_map(find).collect(), ..Library::default() }
     }
 
-    /// The same, with the kernels that functions of the module call.
+    /// The same library, with the kernels that functions of the module call.
     #[must_use]
     pub fn with_called_kernels(self, called_kernels: FxHashSet<GlobalName>) -> Library {
         Library { called_kernels, ..self }
     }
 
-    /// The same, where SPIR-V's variables that tell a thread where it is are in these address
-    /// spaces.
+    /// The same library, for a module whose SPIR-V built-in variables are in these address spaces.
     #[must_use]
     pub fn with_built_in_spaces(self, spaces: impl Iterator<Item = AddressSpace>) -> Library {
         Library { built_in_spaces: spaces.collect(), ..self }
     }
 
-    /// Whether equal addresses of a space can be different memory in different threads. Such are
-    /// the addresses of [variables that tell a thread where it is](library::built_in_variable),
-    /// whichever space these are declared in.
+    /// Whether equal addresses of a space can be different memory in different threads. That is so
+    /// for the addresses of [built-in variables](library::built_in_variable), whichever space
+    /// declares them.
     pub(crate) fn may_be_private(&self, space: AddressSpace, in_kernel: bool) -> bool {
         space.may_be_private(in_kernel)
             || self.built_in_spaces.iter().any(|&variable| space.contains(variable))
@@ -96,7 +95,7 @@ impl Library {
         self.called_kernels.contains(&name)
     }
 
-    /// What is known of a function that is called so.
+    /// What is known of the function of this name.
     #[must_use]
     pub fn get(&self, name: GlobalName) -> Option<Intrinsic> {
         self.known.get(&name).copied()
@@ -104,8 +103,8 @@ impl Library {
 }
 
 impl Code<'_> {
-    /// How threads come to the function. A kernel that is called counts as a function: whatever
-    /// holds of that holds of launches.
+    /// How threads come to the function. A kernel that is called counts as a function: what holds
+    /// for calls holds for launches, too.
     #[must_use]
     pub fn entry(&self, architecture: Architecture) -> Entry {
         match self.library.is_called_kernel(self.header.name) {
@@ -114,15 +113,15 @@ impl Code<'_> {
         }
     }
 
-    /// The intrinsic or function of a library that has a name.
+    /// The intrinsic or library function of this name.
     #[must_use]
     pub fn intrinsic(&self, name: GlobalName) -> Option<Intrinsic> {
         let bytes = self.context.bytes(name.symbol()?);
         intrinsics::lookup(bytes).or_else(|| self.library.get(name))
     }
 
-    /// The intrinsic or function of a library that a call names. SPIR-V's barriers are told apart
-    /// by an argument, which this looks at.
+    /// The intrinsic or library function that a call names. SPIR-V's barriers differ by an
+    /// argument, which this looks at.
     #[must_use]
     pub fn called_intrinsic(&self, call: InstId) -> Option<Intrinsic> {
         let callee = self.body.const_callee(call)?;
@@ -140,12 +139,11 @@ impl Code<'_> {
     }
 }
 
-/// The sources of what a variable holds that an address leads to, if it is one of SPIR-V's that
-/// tell a thread where it is (`__spirv_BuiltInGlobalInvocationId`): a constant for each thread, and
-/// not for all of them.
+/// If an address is that of a SPIR-V built-in variable (`__spirv_BuiltInGlobalInvocationId`): the
+/// sources of what the variable holds. It is constant for each thread, but differs between threads.
 pub(crate) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
     let mut address = address;
-    // Expressions are deep only where somebody has made them so; nothing is known of these.
+    // Expressions this deep do not come from compilers; nothing is known of them.
     for _ in 0..MAX_DEPTH {
         let kind = &code.context.const_data(address).kind;
         if let Some(name) = kind.entity() {
@@ -157,5 +155,5 @@ pub(crate) fn held(code: Code<'_>, address: Const) -> Option<SourceSet> {
     Some(SourceSet::OPAQUE_THREAD)
 }
 
-/// How deep constant expressions are looked into.
+/// The depth to which constant expressions are looked into.
 const MAX_DEPTH: usize = 16;

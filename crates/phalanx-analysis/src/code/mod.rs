@@ -1,13 +1,13 @@
-//! What analyses are given: a function, and what is known around it.
+//! The input of every analysis: a function, and what is known around it.
 //!
 //! | type | what it holds |
 //! |---|---|
 //! | [`Code`] | a function of the IR; names, metadata and debug records are left out, so no analysis can depend on them |
 //! | [`Surroundings`] | the target, the launch, attributes of other functions, [what is known of calls](calls) |
 //! | [`Library`] | functions that are known by their names: `get_local_id`, `__nv_sinf` |
-//! | [`Numbering`] | which value of an analysis an argument or an instruction is |
+//! | [`Numbering`] | the number that an argument or an instruction has as a value of the analyses |
 //! | [`SpaceSet`] | a set of memories, such as `shared` and `global` |
-//! | [`TypeLayout`], [`TypeSizes`] | what types take in memory |
+//! | [`TypeLayout`], [`TypeSizes`] | sizes and offsets of types in memory |
 //!
 //! All of it is plain data: the folder uses no analysis, and all analyses use the folder. Read
 //! [`Code`] first, then [`calls`].

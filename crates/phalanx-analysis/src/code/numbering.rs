@@ -1,7 +1,13 @@
 //! How arguments and instructions of a function are numbered as values of the analyses.
 //!
-//! Arguments come first, then instructions by id, unlinked ones included: the number of an
-//! instruction does not depend on the others, so facts stay in place when the function is edited.
+//! Arguments come first, then instructions by id, unlinked ones included. The number of an
+//! instruction does not depend on other instructions, so facts stay in place when the function is
+//! edited.
+//!
+//! ```text
+//! define void @f(i32 %a, i32 %b) {   ; %a: value 0, %b: value 1
+//!   %x = add i32 %a, %b              ; the instruction with id 0: value 2
+//! ```
 
 use phalanx_core::affect::Value;
 use phalanx_ir::{FunctionHeader, InstId};
@@ -59,7 +65,7 @@ impl Numbering {
         }
     }
 
-    /// As [`Numbering::operand`], where facts are known of so many values; no value for an operand
+    /// As [`Numbering::operand`], for facts about the first `count` values; an error for an operand
     /// that is not among them.
     #[inline]
     pub fn operand_of(
@@ -77,7 +83,7 @@ impl Numbering {
         Ok(number)
     }
 
-    /// Whether an instruction is among the first so many values.
+    /// Whether an instruction is among the first `count` values.
     #[inline]
     #[must_use]
     pub fn is_below(self, inst: InstId, count: usize) -> bool {

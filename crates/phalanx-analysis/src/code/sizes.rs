@@ -1,12 +1,12 @@
 //! Sizes of types and offsets of addresses.
 //!
-//! What a type takes in memory follows LLVM's data layout (Language Reference, "Data Layout"): an
-//! array element stands at the next multiple of its alignment, a member of a structure likewise
-//! unless the structure is packed. A size that is not known, because a structure has no body or a
-//! vector is scalable, is `None`, and so is an offset that does not fit.
+//! Sizes follow LLVM's data layout (Language Reference, "Data Layout"). An array element begins at
+//! the next multiple of its alignment, and so does a member of a structure unless the structure is
+//! packed. A size that is not known, because a structure has no body or a vector is scalable, is
+//! `None`. So is an offset that does not fit.
 //!
-//! Sizes are remembered by type. O(types inside) for the first question about a type, O(1) for the
-//! next; no recursion, since types nest as deep as the text says.
+//! Sizes are cached by type: O(types inside) for the first question about a type, O(1) for the
+//! next. There is no recursion, since types may nest to any depth.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub struct TypeLayout {
 }
 
 impl TypeLayout {
-    /// That of a module.
+    /// The layout of the types of a module.
     #[must_use]
     pub fn of(module: &Module) -> Self {
         let structs = module.structs.iter().map(|(name, body)| (*name, body.clone())).collect();
@@ -47,19 +47,19 @@ impl StructBodies for TypeLayout {
     }
 }
 
-/// What a type takes in memory.
+/// Size, alignment and member offsets of a type.
 #[derive(Clone, Debug)]
 struct Extent {
     /// Bytes from one array element to the next.
     stride: u64,
-    /// Bytes that a store writes; of an aggregate, all of it.
+    /// Bytes that a store writes; for an aggregate, all of it.
     stored: u64,
     align: u64,
-    /// Of the members of a structure; none of other types.
+    /// Offsets of the members of a structure; none for other types.
     offsets: Option<Rc<[u64]>>,
 }
 
-/// Answers questions about sizes.
+/// Sizes and offsets of types, with a cache.
 #[derive(Debug)]
 pub struct TypeSizes<'a> {
     context: &'a Context,
@@ -68,7 +68,7 @@ pub struct TypeSizes<'a> {
 }
 
 impl<'a> TypeSizes<'a> {
-    /// Under a layout.
+    /// Sizes under a layout.
     #[must_use]
     pub fn new(context: &'a Context, layout: &'a TypeLayout) -> Self {
         Self { context, layout, known: FxHashMap::default() }
@@ -81,7 +81,7 @@ impl<'a> TypeSizes<'a> {
                 self.extent(ty).map(|extent| extent.stored)
             }
             TypeKind::Vector { scalable: true, .. } => None,
-            // Asked most, and known by itself.
+            // The most frequent case, which needs no cache.
             _ => self.layout.layout.store_size(self.context, ty),
         }
     }
@@ -91,8 +91,8 @@ impl<'a> TypeSizes<'a> {
         self.extent(ty).map(|extent| extent.stride)
     }
 
-    /// How many bytes an element of the type takes in a vector: these are without gaps. None where
-    /// that is no number of bytes.
+    /// How many bytes an element of the type takes in a vector, which has no gaps. None if the size
+    /// is not a whole number of bytes.
     #[must_use]
     pub fn lane_size(&self, ty: Type) -> Option<u64> {
         lane_size(self.context, &self.layout.layout, ty)
@@ -133,7 +133,7 @@ impl<'a> TypeSizes<'a> {
             }
             stack.push((ty, true));
             let inside = self.inside(ty);
-            // A type that holds itself has no size; a second visit finds it unmeasured.
+            // A type that contains itself has no size: the second visit finds it without one.
             stack.extend(
                 inside
                     .iter()
@@ -159,7 +159,7 @@ impl<'a> TypeSizes<'a> {
         }
     }
 
-    /// Of a type of which the types inside are known.
+    /// The extent of a type; the extents of the types inside are known.
     fn measure(&self, ty: Type) -> Option<Extent> {
         let (context, layout) = (self.context, &self.layout.layout);
         match context.type_kind(ty) {
@@ -210,7 +210,7 @@ impl<'a> TypeSizes<'a> {
     }
 
     /// How far indices into a type move an address of type `pointer`, in the arithmetic of its
-    /// space: as a signed number of as many bits as an index has there. None stands for an index
+    /// space: a signed number with as many bits as an index has there. None stands for an index
     /// that is no constant.
     pub fn offset(
         &mut self,
@@ -222,9 +222,9 @@ impl<'a> TypeSizes<'a> {
         Some(cut(self.steps(ty, indices, |_, _| false)?, bits))
     }
 
-    /// How far the indices into a type that are constants move an address. Of the others `variable`
-    /// is told the position and how far each unit of it moves the address, and says whether to go
-    /// on.
+    /// How far the constant indices into a type move an address. For each other index, `variable`
+    /// is called with its position and with how far each unit of it moves the address; it returns
+    /// whether to go on.
     pub(crate) fn steps(
         &mut self,
         mut ty: Type,
@@ -268,8 +268,8 @@ impl<'a> TypeSizes<'a> {
         Some(offset)
     }
 
-    /// How many bits an index has in the space of an address or a vector of them: what is computed
-    /// beyond is lost. None for what is no address, and where there are more than 64.
+    /// How many bits an index has in the space of an address, or of a vector of addresses; address
+    /// arithmetic drops higher bits. None for other types, and if there are more than 64.
     #[must_use]
     pub fn index_bits(&self, pointer: Type) -> Option<u32> {
         let scalar = match *self.context.type_kind(pointer) {

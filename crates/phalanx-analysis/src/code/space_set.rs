@@ -2,9 +2,14 @@
 //!
 //! # What
 //!
-//! A *memory* is one of a few disjoint kinds of storage; a [`SpaceSet`] holds those that an address
-//! may lead to. It also says whether the pointer may be one that leads nowhere: null, undefined, or
-//! out of its object.
+//! A *memory* is one of a few disjoint kinds of storage. A [`SpaceSet`] holds the memories that an
+//! address may lead to. It also says whether the pointer may lead nowhere: null, undefined, or out
+//! of its object.
+//!
+//! ```text
+//! %s = addrspacecast ptr addrspace(3) @buffer to ptr   ; {shared}
+//! %n = select i1 %c, ptr %s, ptr null                  ; {shared, null}
+//! ```
 //!
 //! An address space has the addresses of one or more memories ([`SpaceModel::of`]). Spaces contain
 //! each other, so this is no partition:
@@ -15,11 +20,11 @@
 //! | AMDGPU | flat: device memory, constant or not, LDS, scratch; global: device memory, constant or not |
 //! | SPIR-V | Generic: private, workgroup, device memory |
 //!
-//! On AMDGPU constant memory is device memory that nobody writes, so global has its addresses; on
-//! NVPTX it is a bank of its own.
+//! On AMDGPU constant memory is device memory that no thread writes, so the global space has its
+//! addresses, too. On NVPTX it is a bank of its own.
 //!
-//! [`SpaceModel::narrowest`] is the other way round: the space with the fewest memories that has
-//! all of a set.
+//! [`SpaceModel::narrowest`] goes the other way: from a set to the space with the fewest memories
+//! that has all of the set.
 
 use std::fmt;
 
@@ -33,7 +38,7 @@ use phalanx_target::{
 pub struct SpaceSet(u16);
 
 impl SpaceSet {
-    /// Leads nowhere: no value has come yet.
+    /// The empty set. In the fixpoint: no value has reached the address yet.
     pub const EMPTY: SpaceSet = SpaceSet(0);
     /// Device memory that may be written.
     pub const GLOBAL: SpaceSet = SpaceSet(1 << 0);
@@ -51,7 +56,7 @@ impl SpaceSet {
     pub const REGION: SpaceSet = SpaceSet(1 << 6);
     /// Device memory behind a descriptor: fat pointers.
     pub const BUFFER: SpaceSet = SpaceSet(1 << 7);
-    /// The same behind a resource.
+    /// The same behind a buffer resource.
     pub const RESOURCE: SpaceSet = SpaceSet(1 << 8);
     /// The same behind a strided pointer.
     pub const STRIDED: SpaceSet = SpaceSet(1 << 9);
@@ -93,31 +98,31 @@ impl SpaceSet {
         self.0
     }
 
-    /// Nothing is in it.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Without the pointers that lead nowhere: what an access through the address can touch.
+    /// The set without [`NOWHERE`](Self::NOWHERE): what an access through the address can touch.
     #[must_use]
     pub const fn memories(self) -> Self {
         SpaceSet(self.0 & !Self::NOWHERE.0)
     }
 
-    /// What is in both.
+    /// The intersection.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         SpaceSet(self.0 & other.0)
     }
 
-    /// What is in one or the other.
+    /// The union.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         SpaceSet(self.0 | other.0)
     }
 
-    /// What is in this one only.
+    /// The difference.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         SpaceSet(self.0 & !other.0)
@@ -129,7 +134,7 @@ impl SpaceSet {
         other.0 & !self.0 == 0
     }
 
-    /// Whether something is in both.
+    /// Whether the intersection is not empty.
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -184,13 +189,13 @@ pub struct SpaceModel {
 }
 
 impl SpaceModel {
-    /// That of a target.
+    /// The model of a target.
     #[must_use]
     pub const fn new(architecture: Architecture) -> Self {
         SpaceModel { architecture }
     }
 
-    /// The space that contains others, where there is one.
+    /// The space that contains others, if there is one.
     #[must_use]
     pub fn generic(self) -> Option<u32> {
         match self.architecture {
@@ -204,7 +209,7 @@ impl SpaceModel {
     /// The memories of which a space has addresses.
     #[must_use]
     pub fn of(self, number: u32) -> SpaceSet {
-        // Where constant memory is device memory that nobody writes.
+        // Targets on which constant memory is device memory that no thread writes.
         let is_one = matches!(
             self.architecture,
             Architecture::Amdgcn | Architecture::R600 | Architecture::Described(_)
@@ -252,9 +257,9 @@ impl SpaceModel {
         }
     }
 
-    /// Whether something that one set leads to and something that another does can be the same
-    /// bytes. On AMDGPU constant memory and what descriptors describe are device memory; of spaces
-    /// without a meaning nothing is known.
+    /// Whether an address of one set and an address of another can lead to the same bytes. On
+    /// AMDGPU constant memory and what descriptors describe are device memory. Spaces without a
+    /// meaning may overlap any.
     #[must_use]
     pub fn may_overlap(self, a: SpaceSet, b: SpaceSet) -> bool {
         let described = SpaceSet::BUFFER | SpaceSet::RESOURCE | SpaceSet::STRIDED;
@@ -267,9 +272,9 @@ impl SpaceModel {
         is_odd(a) || is_odd(b) || a.meets(b) || a.meets(device) && b.meets(device)
     }
 
-    /// The memories that a space has to have for an access of one of a set. On NVPTX the addresses
-    /// that parameters of kernels have in the generic space are in the window of device memory (PTX
-    /// ISA, `isspacep`), so an access of one or the other is one of that.
+    /// The memories that a space must have so that an access of one of `set` can use it. On NVPTX
+    /// kernel parameters have generic addresses in the window of device memory (PTX ISA,
+    /// `isspacep`). So an access of device memory or parameters counts as one of device memory.
     #[must_use]
     pub fn accessed(self, set: SpaceSet) -> SpaceSet {
         let set = set.memories();
@@ -279,8 +284,8 @@ impl SpaceModel {
         }
     }
 
-    /// The space of fewest memories that has the addresses of all that is
-    /// [accessed](Self::accessed) of a set. None if only one that has no conversion has, or none.
+    /// The space with the fewest memories that has all that is [accessed](Self::accessed) of a set.
+    /// None if no space that pointers can be cast to has them.
     #[must_use]
     pub fn narrowest(self, set: SpaceSet) -> Option<u32> {
         let candidates: &[u32] = match self.architecture {
@@ -309,8 +314,8 @@ mod tests {
         (Architecture::Spirv, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
     ];
 
-    /// What the spaces of `phalanx-target` say of each other holds for the memories: a space
-    /// that contains another has its memories, and two spaces with a memory in common may overlap.
+    /// The spaces of `phalanx-target` and their memories agree: a space that contains another has
+    /// its memories, and two spaces with a memory in common may overlap.
     #[test]
     fn memories_agree_with_containment_and_overlap() {
         for (architecture, numbers) in ALL {
@@ -319,8 +324,8 @@ mod tests {
                 for &b in numbers {
                     let (x, y) =
                         (AddressSpace::of(architecture, a), AddressSpace::of(architecture, b));
-                    // SPIR-V's generic space has what it can be cast from, which is more than
-                    // constant memory is.
+                    // SPIR-V's generic space counts as containing all spaces that can be cast to
+                    // it, also constant memory.
                     if x.contains(y) && architecture != Architecture::Spirv {
                         assert!(model.of(a).contains(model.of(b)), "{architecture:?} {a} {b}");
                     }

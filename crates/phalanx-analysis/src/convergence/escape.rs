@@ -1,4 +1,4 @@
-//! Operations whose token comes from a cycle that they are outside of.
+//! Operations outside of the cycle that their token comes from.
 //!
 //! Such an operation is executed together by threads of one round of the cycle, though threads of
 //! all rounds meet in its block when the cycle has a divergent exit:
@@ -10,16 +10,16 @@
 //!        store %vote                          ; threads of all rounds: their votes differ
 //! ```
 //!
-//! The result has one value in each group, and may differ between groups: after the region of the
+//! The result has one value in each group, and may differ between groups. After the region of the
 //! token, where threads of several rounds are converged again, it is not uniform. *Inside* the
 //! region the groups are subsets of those that control flow gives, so a value that is uniform by
 //! control flow is uniform there, too. Only operations that turn divergent operands into a uniform
 //! result need a rule of their own: their result is divergent. An operation *escapes* when a token
-//! in its chain (its own, the one that this one's `loop` was given, and so on) is made in a cycle
-//! that it is not in.
+//! in its chain is made in a cycle that the operation is not in. The chain is its own token, the
+//! operand of the `loop` that made this token, and so on.
 //!
-//! Cost: O(instructions + cycles) for a function with tokens, O(1) for another one of a context
-//! without any.
+//! Cost: O(instructions + cycles) for a function with tokens, O(1) if no function of the context
+//! uses one.
 
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_ir::{Body, InstId, Type, flow::node_of};
@@ -28,16 +28,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::tokens::Tokens;
 use crate::code::Code;
 
-/// Where the users of a token have to be so as not to escape.
+/// Where the users of a token have to be in order not to escape.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Home {
     Anywhere,
     In(CycleId),
-    /// There is no such place.
+    /// No place: every user escapes.
     Nowhere,
 }
 
-/// Calls that escape. Chains of tokens are followed once each.
+/// Calls that escape. Each chain of tokens is walked once.
 #[must_use]
 pub fn escaping(code: Code<'_>) -> FxHashSet<InstId> {
     let tokens = Tokens::new(code.context);
@@ -65,7 +65,7 @@ pub fn escaping(code: Code<'_>) -> FxHashSet<InstId> {
     found
 }
 
-/// Where users of a token have to be: in all cycles that a token of its chain is made in.
+/// Where users of a token have to be: in all cycles that tokens of its chain are made in.
 fn home(
     body: &Body,
     tokens: Tokens,
@@ -81,7 +81,7 @@ fn home(
             home = known;
             break;
         }
-        // A broken chain that comes back to itself ends here.
+        // A malformed chain that returns to this token ends here.
         homes.insert(token, Home::Nowhere);
         chain.push(token);
         next = body.inst(token).opcode.is_call().then(|| tokens.used(body, token)).flatten();
@@ -115,13 +115,13 @@ pub fn controlled(code: Code<'_>) -> Vec<InstId> {
     body.all_ids().filter(uses).collect()
 }
 
-/// Whether changed instructions make or use tokens, so that others may escape now or no longer.
+/// Whether changed instructions make or use tokens, so that the set of escaping calls may change.
 /// O(changed).
 #[must_use]
 pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
     let body = code.body;
     let is_call = |inst: &InstId| body.inst(*inst).opcode.is_call();
-    // Most edits are of no call, which is told sooner than whether there is any token.
+    // Most edits change no call, which is cheaper to find out than whether a call has a token.
     changed.iter().any(is_call) && {
         let tokens = Tokens::new(code.context);
         let is_controlled =

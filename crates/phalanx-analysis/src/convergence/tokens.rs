@@ -1,4 +1,4 @@
-//! Who makes convergence control tokens, and who uses them.
+//! Which instructions make convergence control tokens, and which use them.
 
 use phalanx_ir::{Body, Context, GlobalName, InstId, Symbol, Type, constant::ConstKind};
 
@@ -43,7 +43,7 @@ impl TokenKind {
     }
 }
 
-/// Tokens of the functions of a context.
+/// Access to the tokens of the functions of a context.
 #[derive(Copy, Clone, Debug)]
 pub struct Tokens {
     bundle: Option<Symbol>,
@@ -62,7 +62,7 @@ impl Tokens {
         self.bundle.is_none()
     }
 
-    /// What makes the token that a call uses.
+    /// The instruction that makes the token which a call uses.
     #[must_use]
     pub fn used(self, body: &Body, call: InstId) -> Option<InstId> {
         let tag = self.bundle?;
@@ -73,7 +73,7 @@ impl Tokens {
         }
     }
 
-    /// Which intrinsic a call is of.
+    /// The token intrinsic that a call is of.
     #[must_use]
     pub fn kind(self, code: Code<'_>, call: InstId) -> Option<TokenKind> {
         if code.body.inst(call).ty != Type::TOKEN {

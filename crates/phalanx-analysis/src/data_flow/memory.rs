@@ -1,14 +1,19 @@
-//! Edges from versions of private slots: their SSA form turned round.
+//! Edges from versions of private slots: the SSA form of the slots, inverted.
 //!
-//! The form says of each touch which version is before it; this says of each version what comes
-//! behind. It follows from private memory and from nothing else, so it is there as long as that is.
-//! Versions of classes of memory need no table: their form can be asked
-//! ([`MemorySsa::readers`](crate::memory::MemorySsa::readers)).
+//! The SSA form has, for each touch, the version before it. This table has, for each version, what
+//! reads it or replaces a part of it. The table depends on private memory alone, so it is valid as
+//! long as private memory is. Versions of classes of memory need no table: their form gives the
+//! readers ([`MemorySsa::readers`](crate::memory::MemorySsa::readers)).
 //!
-//! **Invariants.** Instructions are known by their ids, not by their numbers among all values:
-//! these move when the function gets another argument.
+//! ```text
+//! store i32 %a, ptr %s       ; version 0
+//! %v = load i32, ptr %s      ; edge from version 0 to %v
+//! ```
 //!
-//! **Complexity.** O(versions + edges), with edges of one version sorted.
+//! **Invariants.** The table has ids of instructions, not their numbers among all values, which
+//! change when the function gets another argument.
+//!
+//! **Complexity.** O(versions + edges × log(edges)), since the edges are sorted.
 
 use phalanx_ir::InstId;
 
@@ -22,7 +27,7 @@ use crate::{
     },
 };
 
-/// Where an edge from a version leads. Instructions come first.
+/// The target of an edge from a version. Instructions come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Inst(u32),
@@ -32,15 +37,15 @@ enum Target {
 /// Edges from versions of private slots. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct MemoryFlow {
-    /// How many events there are: phis are numbered behind them.
+    /// How many events there are: phis have the numbers after these.
     events: u32,
-    /// First edge by version, and the end.
+    /// The position of the first edge of each version, and the end.
     start: Vec<u32>,
     edges: Vec<(Target, Edge)>,
 }
 
 impl MemoryFlow {
-    /// That of the private slots of a function.
+    /// The edges for the private slots of a function.
     #[must_use]
     pub fn new(private: &PrivateMemory) -> Self {
         let events = private.events().len() as u32;
@@ -50,7 +55,7 @@ impl MemoryFlow {
         found.finish(events as usize + private.ssa().phis().len())
     }
 
-    /// What a version of a slot influences.
+    /// What a version of a slot influences, in order.
     pub(super) fn users(
         &self,
         version: Entity,
@@ -77,12 +82,12 @@ fn number(events: u32, version: Entity) -> Option<u32> {
     }
 }
 
-/// Whether an instruction takes anything from what a slot held; what only writes does not.
+/// Whether an instruction takes anything from what a slot held; a touch that only writes does not.
 pub(super) fn is_read(touch: &Touch) -> bool {
     !matches!(touch.effect, Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber)
 }
 
-/// Edges as they are found.
+/// Edges while they are collected.
 struct Collect {
     events: u32,
     edges: Vec<(u32, Target, Edge)>,

@@ -1,5 +1,5 @@
-//! Data flow by its definition: each instruction is looked at for what it reads, in one pass over
-//! the function. Slow, for tests.
+//! Data flow by its definition: one pass over the function looks at what each instruction reads.
+//! Slow, for tests.
 
 use phalanx_ir::{InstId, Opcode};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// All edges of a function in order: from, to, and how.
+/// All edges of a function in order: source, target, and kind.
 #[must_use]
 pub fn edges(code: Code<'_>, memory: &MemorySsa) -> Vec<(Entity, Entity, Edge)> {
     let numbering = Numbering::new(code.header);

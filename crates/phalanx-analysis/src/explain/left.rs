@@ -1,16 +1,16 @@
-//! Why private memory holds what it does behind a call: chains inside of the function that was
-//! given its address.
+//! Why private memory holds what it does after a call: chains inside of the function that was given
+//! its address.
 //!
-//! As [`returned`](super::returned) for results. The [summary](crate::summary::through) of a
-//! function says what it leaves in what an argument points to: it brings a source in, or an
-//! argument has it. The chain is one of the same solution, where what the argument points to is as
-//! good as a stack slot: from what is there when the function returns to what brings the source in,
-//! or to the argument.
+//! This is to memory what [`returned`](super::returned) is to results. The
+//! [summary](crate::summary::through) of a function says why memory that an argument points to has
+//! a source when the function returns: the function brings the source in, or an argument has it.
+//! The chain is one of the solution that said so, in which that memory is treated like a stack
+//! slot. It leads from the memory at the return to what brings the source in, or to the argument.
 //!
-//! What was there before the call and is still there, or becomes something else, is explained in
-//! the caller.
+//! What the memory held before the call, unchanged or as an operand of what it holds afterwards, is
+//! explained in the caller.
 //!
-//! O(function) for each chain: made when somebody asks.
+//! Cost: O(function) for each chain. Chains are computed on demand and not retained.
 
 use phalanx_core::{
     affect::Value,
@@ -28,10 +28,11 @@ use crate::lower::{self, MemoryVersion, VersionBy};
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, through::ends};
 
-/// What a function is asked about that was given the address of private memory.
+/// A question about a function that was given the address of private memory: why it leaves a source
+/// there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Left {
-    /// The parameter that points there.
+    /// The parameter that points to the memory.
     pub parameter: u32,
     /// The parts that matter, by their bytes ([`Part::range`](crate::code::calls::Part)).
     pub parts: Vec<Option<(i64, i64)>>,
@@ -39,9 +40,9 @@ pub struct Left {
     pub given: Given,
 }
 
-/// What to ask the function whose call a version of private memory comes from, for a source of the
-/// version: that comes from `operand` where this has the source `before`, or else is brought in by
-/// the function. Nothing where the operand is no argument.
+/// The question to ask the callee from whose call a version of private memory comes, about a source
+/// of the version. The source comes from `operand` if `operand` had the source `before` the call,
+/// and is brought in by the callee otherwise. None where the operand is no argument.
 #[must_use]
 pub fn left_by(
     code: Code<'_>,
@@ -95,9 +96,9 @@ pub fn left_by(
 /// One of the shortest chains from what a function leaves to what it is [`Given`], for one of
 /// `sources`, and which of its values stand for versions of memory. Empty if there is none.
 ///
-/// The first link is about what is there at a return, or about a branch at which threads part for
-/// returns where something else is there. What `around` knows of the function's own arguments does
-/// not matter.
+/// The first link is about what is there at a return, or about a branch that sends threads to
+/// returns at which something else is there. What `around` knows of the function's own arguments
+/// does not matter.
 #[must_use]
 pub fn left(
     code: Code<'_>,

@@ -1,12 +1,12 @@
 //! Why the result of a call depends on what it does: chains inside of the function that is called.
 //!
-//! The [summary](crate::summary) of a function says that its result depends on a source, because
-//! the function brings it in or because an argument has it. Either was found by solving the
-//! function alone, with no sources of arguments, or with those of one argument and no others; the
-//! chain is one of that solution, from what is returned to what brings the source in, or to the
-//! argument.
+//! The [summary](crate::summary) of a function says that the result depends on a source for one of
+//! two reasons: the function brings the source in, or an argument has it. Either was found by
+//! solving the function alone: once where no argument has a source, and once for each argument
+//! where that argument alone has sources. The chain is a chain of that solution. It leads from the
+//! returned value to what brings the source in, or to the argument.
 //!
-//! O(function) for each chain: made when somebody asks.
+//! Cost: O(function) for each chain. Chains are computed on demand and not retained.
 
 use phalanx_core::divergence::{Flow, Rules, solve};
 use phalanx_graph::PostDomTree;
@@ -18,16 +18,16 @@ use crate::lower;
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, returns::Returns};
 
-/// What a call is given.
+/// The arguments that have sources in the solution that a chain is from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Given {
-    /// Arguments without sources: what the function brings in by itself.
+    /// No argument has a source: the question is what the function brings in by itself.
     Nothing,
-    /// An argument with these sources, where nothing else has any.
+    /// This argument has these sources, and nothing else has any.
     Argument(u32, SourceSet),
 }
 
-/// One of the shortest chains from what is returned, or from a member of it, to what is [`Given`];
+/// One of the shortest chains from what is returned, or from a member of it, to what is [`Given`],
 /// for one of `sources`. Empty if there is none.
 ///
 /// The first link is about a return, about what is inserted into the structure that is returned, or

@@ -1,30 +1,34 @@
-//! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
+//! Divergence of a function that is being edited: from scratch, or by repair of retained state.
 //!
-//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the
-//! [tables](super::lowering) that it solved, so a function that is analysed once costs what it
-//! costs. (A caller that does not keep these either asks the first time without a follower: see
-//! [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps
-//! a [`Retained`], which it repairs from then on. That costs two or three times what solving does:
-//! so it is done at once after very few changes (one in 1024 instructions, or 8), as a driver makes
-//! that asks after each; and after more, as passes over a whole function make, when that happens
-//! twice in a row (but not where the tables are those of [another follower](Follower::seen)). Until
-//! then the tables are brought up to date, if at most an eighth of the function has changed, and
-//! solved again.
+//! A [`Follower`] is asked after every edit. What it retains depends on what it has been asked:
 //!
-//! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is
-//! kept only changes how fast it is found. It is used only for the very inputs that it was brought
-//! up to: a [`Stamp`] identifies them. The owner of a follower takes it out of its place while it
-//! works and puts it back afterwards, so that work that is broken off loses it instead of leaving
-//! it half done.
+//! - The first time it solves, and retains only the [tables](super::lowering) that it solved, so a
+//!   function that is analysed once costs no more than a solution. (A caller that does not want the
+//!   tables either solves the first time without a follower: see [`Follower::seen`].)
+//! - When a large function is asked about again after a change, the follower retains a
+//!   [`Retained`], which it repairs from then on. To build one costs two or three times what
+//!   solving does.
+//! - After very few changes (one in 1024 instructions, or 8) it builds one at once: the driver
+//!   probably asks after each edit. After more changes, as passes over a whole function make, it
+//!   builds one when that happens twice in a row (but not where the tables are those of [another
+//!   follower](Follower::seen)).
+//! - Until then the tables are brought up to date, if at most an eighth of the function has
+//!   changed, and solved again.
+//!
+//! **Soundness.** The answer is a function of code, surroundings and control flow alone; retained
+//! state only changes how fast it is found. Retained state is used only for exactly the inputs that
+//! it was brought up to date with, which a [`Stamp`] identifies. The owner of a follower takes it
+//! out of its place while it works and puts it back afterwards. So an update that is interrupted
+//! loses the follower instead of leaving it half updated.
 //!
 //! | what changed | what happens |
 //! |---|---|
-//! | nothing | the answer again |
+//! | nothing | the same answer |
 //! | instructions | these are lowered again, the answer is repaired |
-//! | what is [granted](crate::granted::Granted) | loads of which something else is are lowered again, the answer is repaired |
-//! | control flow | the same; objects of private memory that have another SSA form are stated again, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
-//! | surroundings | from scratch, and kept again |
-//! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
+//! | the [assumptions](crate::granted::Granted) | loads with another entry are lowered again, the answer is repaired |
+//! | control flow | the same; objects of private memory that have another SSA form are lowered again, touched blocks and their terminators are looked at, and the answer is repaired from the differences of the flow facts |
+//! | surroundings | solved from scratch, with new retained state |
+//! | a good part of the function, or the history does not reach back | solved from scratch; state is retained again after the next few changes |
 
 use std::sync::Arc;
 
@@ -42,7 +46,7 @@ use crate::memory::{Looks, PrivateMemory, ssa::Graph};
 use crate::policy::{LARGE, most_by_single_edits, most_lowered, most_repaired};
 use crate::summary::{Passes, Seeded};
 
-/// Follows one function.
+/// Divergence, or a part of a summary, of one function, with state that is updated after edits.
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
@@ -51,14 +55,14 @@ pub struct Follower {
     state: State,
 }
 
-/// What was found, and how.
+/// An answer, and how it was found.
 enum Answered {
-    /// It is in what is kept.
+    /// The answer is in the retained state.
     Kept(Found),
     Solved(Divergence),
-    /// There is nothing to be found, which was found so.
+    /// There is no answer: nothing can be told (see [`Untold`]).
     Nothing(Found),
-    /// It must be found from scratch.
+    /// The caller must find it from scratch.
     Not,
 }
 
@@ -72,7 +76,7 @@ enum State {
     Kept(Box<Kept>),
 }
 
-/// Asked, and nothing kept but tables.
+/// Asked at least once; retains at most tables.
 #[derive(Debug)]
 struct Seen {
     stamp: Stamp,
@@ -80,14 +84,15 @@ struct Seen {
     tables: Option<Tables>,
 }
 
-/// What is expected of whoever asks.
+/// What is expected of the driver, or of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
-    /// Nothing yet.
+    /// No expectation: so far, asked about once.
     Once,
-    /// There were changes that would have been worth following.
+    /// The last query came after many changes; a second one in a row makes the follower retain
+    /// state.
     Again,
-    /// Nothing can be kept while the control flow is the same.
+    /// No state can be retained while the control flow is the same.
     Unfit,
 }
 
@@ -99,15 +104,15 @@ struct Kept {
 }
 
 impl Follower {
-    /// A follower that has not been asked. It keeps the [tables](super::lowering) of the function
+    /// A follower that has not been asked. It retains the [tables](super::lowering) of the function
     /// from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }
     }
 
-    /// A follower that will keep what it finds, but no tables by themselves: of a function whose
-    /// divergence was solved from scratch before, at that position of its history.
+    /// A follower that will retain solutions, but no tables alone. The divergence of the function
+    /// was solved from scratch before, at that position of its history.
     #[must_use]
     pub fn seen(sources: Sources, position: u64) -> Self {
         let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
@@ -115,7 +120,7 @@ impl Follower {
         Self { keeps_tables: false, state, ..Self::new(sources) }
     }
 
-    /// The same, that keeps tables from now on.
+    /// The same follower, which retains tables from now on.
     #[must_use]
     pub fn keeping_tables(self) -> Self {
         Self { keeps_tables: true, ..self }
@@ -130,9 +135,9 @@ impl Follower {
         State::Seen(Box::new(Seen { stamp, mood, tables }))
     }
 
-    /// The tables of a function for which it was asked last, if they are at hand: by our own rules
-    /// what [`full_with`](crate::lower::full_with) makes of it, with other numbers for what stands
-    /// for memory. O(values + uses).
+    /// The tables of the function, if the follower has those of this stamp. By our own rules they
+    /// are what [`full_with`](crate::lower::full_with) makes of the function, with other numbers
+    /// for the values that stand for memory. O(values + uses).
     #[must_use]
     pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         match &self.state {
@@ -146,8 +151,8 @@ impl Follower {
     /// The divergence of the function as it is now.
     ///
     /// `since` says what happened to the body since an earlier position, `None` if that is not
-    /// known; `scratch` solves from scratch by the precise rules. Where a repair changes nothing,
-    /// the answer is that of before.
+    /// known; `scratch` solves from scratch by the precise rules. If a repair changes nothing, the
+    /// answer is the same `Arc` as before.
     pub fn answer<'h>(
         &mut self,
         subject: Subject<'_>,
@@ -165,10 +170,10 @@ impl Follower {
         (Arc::new(answer), Found::Solved)
     }
 
-    /// What is kept for a summary, of the function as it is now.
+    /// The retained state that a summary reads, brought up to date with the function.
     ///
     /// # Errors
-    /// Where nothing can be kept, or there is nothing to be found.
+    /// If no state can be retained, or if nothing can be told about the function.
     pub(crate) fn answers<'h>(
         &mut self,
         subject: Subject<'_>,
@@ -186,7 +191,7 @@ impl Follower {
         }
     }
 
-    /// How often private memory was looked at again since the function is followed.
+    /// How often private memory was looked at again since the follower retained state.
     #[must_use]
     pub fn looks(&self) -> Looks {
         match &self.state {
@@ -254,8 +259,8 @@ impl Follower {
                     (Mood::Once, Some(changes)) if changes.len() > most_by_single_edits(size) => {
                         self.solve(&subject, Mood::Again, tables)
                     }
-                    // Solved from the tables of another follower, which costs less than to keep
-                    // anything.
+                    // Solved from the tables of another follower, which costs less than to retain
+                    // state.
                     (Mood::Again, Some(changes))
                         if !self.keeps_tables
                             && self.purpose == Purpose::Divergence
@@ -276,8 +281,8 @@ impl Follower {
         }
     }
 
-    /// Solves from scratch, and keeps nothing but tables: those at hand, if they can be brought up
-    /// to date, or new ones.
+    /// Solves from scratch and retains only tables: the given ones if they can be brought up to
+    /// date, otherwise new ones.
     fn solve(
         &mut self,
         subject: &Subject<'_>,
@@ -298,8 +303,8 @@ impl Follower {
         Answered::Solved(answer)
     }
 
-    /// Brings what is kept up to date. An error if that cannot be done: with what is expected,
-    /// where nothing can be kept now.
+    /// Brings retained state up to date. An error if that cannot be done, with a [`Mood`] if no
+    /// state can be retained now.
     fn follow(
         &mut self,
         mut kept: Box<Kept>,
@@ -324,13 +329,14 @@ impl Follower {
 
     fn mood_for(reason: Unfit) -> Mood {
         match reason {
-            // May be over with the next edit; the answer from scratch will tell.
+            // The next edit may remove the reason, and the solution from scratch does not depend on
+            // it.
             Unfit::Irregular | Unfit::Full => Mood::Once,
             Unfit::TooLarge => Mood::Unfit,
         }
     }
 
-    /// Solves from scratch and keeps what it can.
+    /// Solves from scratch and retains what it can.
     fn keep(&mut self, subject: &Subject<'_>, known: Option<(Tables, Changes<'_>)>) -> Answered {
         let Subject { code, around, flow, stamp, .. } = *subject;
         if Retained::is_too_deep(flow, code.header.params.len() + code.body.id_count()) {
@@ -364,7 +370,7 @@ impl Follower {
         self.put(subject, lowering, retained)
     }
 
-    /// Solves these tables and keeps what it can.
+    /// Solves these tables and retains what it can.
     fn keep_tables(&mut self, subject: &Subject<'_>, tables: Tables) -> Answered {
         let flow = subject.flow;
         if let Some(answer) = Self::impossible(flow, &tables.table()) {
@@ -376,7 +382,7 @@ impl Follower {
         self.put(subject, lowering, retained)
     }
 
-    /// The answer, where it shows that nothing can be kept.
+    /// The answer, if it shows that no state can be retained.
     fn impossible(flow: Flow<'_>, table: &ValueTable) -> Option<Divergence> {
         if Retained::is_always_possible(flow) {
             return None;
@@ -402,10 +408,10 @@ impl Follower {
 }
 
 impl Kept {
-    /// Repairs what is known after its tables have been stated anew.
+    /// Repairs the solutions after the tables have been restated.
     fn repair(&mut self, flow: Flow<'_>, stated: &Restatement) -> Result<Outcome, Unfit> {
         let touched = stated.is_other_flow.then_some(stated.touched.as_deref());
-        // What has been edited is forgotten with the repair.
+        // The repair clears the list of edits, so the passes read it before.
         if let Some(passes) = &mut self.passes {
             passes.restate(&self.retained)?;
         }
@@ -419,12 +425,12 @@ impl Kept {
         }
     }
 
-    /// The tables by themselves, where nothing is granted in them.
+    /// The tables alone, if they were made without assumptions.
     fn table(&self) -> Option<ValueTable> {
         self.lowering.granted.is_nothing().then(|| self.retained.edited_table().to_table())
     }
 
-    /// The same, to be brought up to date, where that is known to be possible.
+    /// The tables alone, to be brought up to date; none if the changes are not known.
     fn into_tables(self, changes: Option<Changes<'_>>) -> Option<(Tables, Changes<'_>)> {
         let (graph, table) = self.retained.into_parts();
         let graph = Graph { cfg: graph.cfg(), dom: graph.dom_tree() };

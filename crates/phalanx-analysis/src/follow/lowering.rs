@@ -1,20 +1,21 @@
-//! The tables of a function that is followed, lowered once and then brought up to date where it is
-//! edited.
+//! The tables of a function that is being edited: lowered once, and brought up to date where the
+//! function is edited.
 //!
 //! # What
 //!
-//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They
-//! are kept from the first answer on, as lowering has left them: that costs their room, some 60
-//! bytes for each instruction, 100 where there are many stack slots, and hardly any time; by LLVM's
-//! rules less. After an edit they are made to be edited ([`Tables::edited`]), and what has changed
-//! is stated in them. So a solution from scratch, where too much has changed for a repair or none
-//! is worth it yet, lowers only what has changed; and a solution of the same tables with further
+//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. A
+//! follower retains them from its first answer on, in the form in which lowering has left them.
+//! That takes some 60 bytes for each instruction, 100 where there are many stack slots, and less by
+//! LLVM's rules; it takes hardly any time. After an edit the tables are converted to an editable
+//! form ([`Tables::edited`]), and changed instructions are restated in them. So a solution from
+//! scratch lowers only what has changed. (The follower solves from scratch where too much has
+//! changed for a repair, or where none is worth it yet.) A solution of the same tables with further
 //! [assumptions](Granted) lowers nothing.
 //!
 //! # Invariants
 //!
-//! Tables count for the very inputs of their stamp. A [`Lowering`] that could not bring them up to
-//! date has left them half done: they are of no use any more.
+//! Tables are valid only for exactly the inputs of their stamp. A [`Lowering`] that could not bring
+//! them up to date has left them half updated, so both are dropped.
 //!
 //! **Complexity.** Lowering: O(instructions). The first edit: O(values + uses), a good deal less
 //! than lowering. Each edit: O(changed instructions, and what [looks](crate::lower::Neighbours) at
@@ -39,7 +40,7 @@ use crate::memory::{
 use crate::shape::Shapes;
 use crate::summary::Seeded;
 
-/// What tables were made from, as far as it takes to bring them up to date.
+/// What tables were made from, as far as an update needs it.
 #[derive(Debug)]
 pub(super) struct Lowering {
     sources: Sources,
@@ -54,34 +55,34 @@ pub(super) struct Lowering {
     pub(super) is_whole_new: bool,
 }
 
-/// What an edit is to the control flow of tables that were brought up to date.
+/// How an update of tables relates to the control flow.
 #[derive(Debug)]
 pub(super) struct Restatement {
-    /// Whether that is another.
+    /// Whether the control flow differs from that of the tables before.
     pub(super) is_other_flow: bool,
     /// The blocks that were touched, if they are known.
     pub(super) touched: Option<Vec<Node>>,
 }
 
-/// What comes of lowering a function.
+/// The result of lowering a function.
 #[derive(Debug)]
 pub(super) struct Lowered {
     sources: Sources,
     pub(super) table: ValueTable,
     pub(super) memory: PrivateMemory,
     rows: MemoryRows,
-    /// None where no rule looks at them.
+    /// None where no rule uses shapes.
     shapes: Option<Box<Shapes>>,
     granted: Granted,
 }
 
-/// See the [module documentation](self).
+/// The tables of a function. See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct Tables {
     stamp: Stamp,
     form: Form,
-    /// The graph that they are of, where there are stack slots: what an edit of it is to these is
-    /// found by comparison.
+    /// The graph of the tables, if the function has stack slots. The effect of an edit of the graph
+    /// on stack slots is found by comparing the graphs.
     graph: Option<(Cfg, DomTree)>,
 }
 
@@ -92,8 +93,7 @@ enum Form {
     Edited(Box<Lowering>, Box<EditableTable>),
 }
 
-/// How many numbers are left out before the versions of memory, for instructions that are yet to
-/// come.
+/// How many numbers to reserve before the versions of memory, for instructions that edits will add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     /// For a few edits.
@@ -126,7 +126,7 @@ impl Lowered {
         Self { sources, table, memory, rows, shapes, granted: granted.clone() }
     }
 
-    /// The tables by themselves, and what it takes to bring them up to date.
+    /// The tables alone, and what is needed to bring them up to date.
     pub(super) fn split(self, purpose: Purpose, subject: &Subject<'_>) -> (ValueTable, Lowering) {
         let rows = RowNumbers::of(&self.rows, &self.table);
         let neighbours = match self.shapes {
@@ -149,10 +149,10 @@ impl Lowered {
 }
 
 impl Lowering {
-    /// States in tables what has changed since, and what is granted now. None if that cannot be
-    /// done.
+    /// Restates in the tables what has changed since their stamp, and the present assumptions. None
+    /// if that cannot be done.
     ///
-    /// `before` is the graph of the tables, which is needed where there are stack slots.
+    /// `before` is the graph of the tables, which is needed if there are stack slots.
     pub(super) fn restate(
         &mut self,
         subject: &Subject<'_>,
@@ -165,13 +165,13 @@ impl Lowering {
             return None;
         }
         let is_other_flow = changes.flow || self.stamp.flow != stamp.flow;
-        // Nobody knows the blocks of another flow that the history does not tell of.
+        // If the history does not list the changed blocks, they are not known.
         let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
         let mut insts: SmallVec<[InstId; 16]> = SmallVec::from_slice(changes.insts);
         if is_other_flow {
             insts.extend(Neighbours::moved(code, blocks, table));
         }
-        // Which calls are outside of the cycle of their token depends on all tokens, and on the
+        // Which calls are outside of the cycle of their token depends on all tokens, and on all
         // cycles.
         if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
             insts.extend(escape::controlled(code));
@@ -204,8 +204,8 @@ impl Lowering {
         Some(Restatement { is_other_flow, touched })
     }
 
-    /// Private memory after these instructions have changed, and what else is in question. None if
-    /// it is to be made anew.
+    /// Updates private memory after changes of these instructions, and of `besides`. None if
+    /// private memory has to be made anew.
     fn followed(
         &mut self,
         subject: &Subject<'_>,
@@ -217,7 +217,8 @@ impl Lowering {
         self.memory.follow(code, around, graph, (insts, besides))
     }
 
-    /// The same where the graph is another one. Of the instructions some have moved only.
+    /// The same after a change of the graph. `insts` are `changed` and instructions that have only
+    /// moved.
     fn followed_graph(
         &mut self,
         subject: &Subject<'_>,
@@ -234,8 +235,8 @@ impl Lowering {
         })
     }
 
-    /// States instructions by our own rules, and with them private memory, where that has been
-    /// followed.
+    /// Restates instructions by our own rules, and private memory with them: `followed` is its
+    /// change, or None if private memory is made anew.
     fn restate_full(
         &mut self,
         subject: &Subject<'_>,
@@ -266,14 +267,15 @@ impl Lowering {
             None => memory.whole().is_some_and(|memory| !memory.is_empty()),
         };
         let values = code.header.params.len() + code.body.id_count();
-        // Versions of memory have numbers of their own, of which there must be room before them.
+        // Versions of memory have numbers of their own; all instructions must have lower ones.
         if values > table.room() || has_memory && table.room() == usize::MAX {
             return None;
         }
         let numbering = Numbering::new(code.header);
         for &(load, left) in &difference.loads {
             table.narrow(numbering.inst(load), left);
-            // One of private memory has no sources of its own, and is stated with its versions.
+            // A load of private memory has no sources of its own, and is restated with its
+            // versions.
             insts.extend((!memory.is_load(load)).then_some(load));
         }
         let around = subject.around;
@@ -294,7 +296,7 @@ impl Lowering {
 }
 
 impl Tables {
-    /// Those of a function by these rules, lowered anew.
+    /// The tables of a function by the rules of `sources`, newly lowered.
     pub(super) fn new(sources: Sources, subject: &Subject<'_>) -> Self {
         let Subject { flow, stamp, .. } = *subject;
         let memory = match sources {
@@ -306,7 +308,7 @@ impl Tables {
         Tables { stamp, form: Form::Lowered(Box::new(lowered)), graph }
     }
 
-    /// Tables that were kept for repairs.
+    /// The tables that belonged to retained solutions.
     pub(super) fn of(lowering: Lowering, table: EditableTable, graph: Graph<'_>) -> Self {
         let graph = graph_for(&lowering.memory, graph);
         Tables {
@@ -316,7 +318,7 @@ impl Tables {
         }
     }
 
-    /// Brings them up to date with what has changed since. None if that cannot be done.
+    /// Brings the tables up to date. None if that cannot be done.
     pub(super) fn follow(self, subject: &Subject<'_>, changes: Changes<'_>) -> Option<Self> {
         if self.stamp == subject.stamp && self.granted() == subject.granted {
             return Some(self);
@@ -349,7 +351,7 @@ impl Tables {
         Some(Tables { stamp: subject.stamp, form: Form::Edited(lowering, table), graph })
     }
 
-    /// What is to be solved.
+    /// The table to solve.
     pub(super) fn table(&self) -> Cow<'_, ValueTable> {
         match &self.form {
             Form::Lowered(lowered) => Cow::Borrowed(&lowered.table),
@@ -357,7 +359,7 @@ impl Tables {
         }
     }
 
-    /// What is granted in them.
+    /// The assumptions that the tables were made with.
     fn granted(&self) -> &Granted {
         match &self.form {
             Form::Lowered(lowered) => &lowered.granted,
@@ -365,12 +367,12 @@ impl Tables {
         }
     }
 
-    /// A copy for somebody else, where nothing is granted in them.
+    /// A copy of the tables, if they were made without assumptions.
     pub(super) fn copy(&self) -> Option<ValueTable> {
         self.granted().is_nothing().then(|| self.table().into_owned())
     }
 
-    /// Tables to be edited.
+    /// The tables in editable form.
     pub(super) fn edited(self, subject: &Subject<'_>) -> (EditableTable, Lowering) {
         match self.form {
             Form::Edited(lowering, table) => (*table, *lowering),
@@ -382,8 +384,8 @@ impl Tables {
     }
 }
 
-/// The block that was split, if nothing else has happened to a graph since it was as before. What
-/// stands in the new block has stood in the old one or has changed: no other block is touched.
+/// The block that was split, if the graph has changed in no other way since `before`. Instructions
+/// of the new block were in the old one or are listed as changed: no other block is touched.
 pub(super) fn split_since(
     before: &Cfg,
     subject: &Subject<'_>,
@@ -396,8 +398,8 @@ pub(super) fn split_since(
 /// How many instructions are visited to see whether one reads itself.
 const FAR: usize = 256;
 
-/// Whether one of these instructions may read itself by way of others, without a phi: that can be
-/// where nobody comes, and then shapes hang on the order in which they are found.
+/// Whether one of these instructions may read itself by way of others, without a phi. That is
+/// possible in unreachable blocks, and there shapes depend on the order in which they are found.
 fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
     let (body, dom) = (subject.code.body, subject.flow.dom);
     if dom.preorder().len() == dom.node_count() {
@@ -426,7 +428,7 @@ fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
     })
 }
 
-/// A graph to compare with, if there are stack slots.
+/// The graph to compare with, if there are stack slots.
 fn graph_for(memory: &SlotFollower, graph: Graph<'_>) -> Option<(Cfg, DomTree)> {
     memory.has_slots().then(|| (graph.cfg.clone(), graph.dom.clone()))
 }

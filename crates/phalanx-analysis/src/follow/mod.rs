@@ -1,24 +1,28 @@
-//! What has been found of a function, while the function is edited.
+//! Incremental update of what was found about a function, while the function is edited.
 //!
-//! A *follower* is asked after every edit. It gives what solving from scratch would give, and keeps
-//! what makes the next answer cheap. Each says how it found an answer ([`Found`]), so that tests
-//! can see that it was no accident.
+//! A *follower* is asked after every edit. It returns what solving from scratch would return, and
+//! retains state that makes the next answer cheap. Each answer says how it was found ([`Found`]),
+//! so that tests can assert it.
 //!
-//! | module | what it follows |
+//! | module | what it updates |
 //! |---|---|
-//! | [`follower`] | divergence: tables brought up to date, solutions repaired |
-//! | [`results`] | the result of a [summary](crate::summary) |
-//! | [`through`] | what a summary says of pointers that are passed |
+//! | [`follower`] | divergence: brings tables up to date, repairs solutions |
+//! | [`results`] | the part of a [summary](crate::summary) about the result |
+//! | [`through`] | the part of a summary about pointers that are passed |
+//!
+//! For a function of at least [`LARGE`](crate::policy::LARGE) instructions:
 //!
 //! ```text
-//! let mut follower = Follower::seen(position);
-//! follower.answer(&subject, None);           // Found::Solved: nothing was kept
-//! edit(&mut body);                           // %x = add becomes %x = mul
-//! follower.answer(&subject, Some(changes));  // Found::Repaired { visited: 3 }
+//! let mut follower = Follower::new(Sources::Full);
+//! follower.answer(subject, |_| None, scratch);         // Found::Solved: retains only the tables
+//! edit(&mut body);                                     // %x = add becomes %x = mul
+//! follower.answer(subject, |_| Some(changes), scratch); // Found::Kept: solved, and now retained
+//! edit(&mut body);                                     // %y = add becomes %y = mul
+//! follower.answer(subject, |_| Some(changes), scratch); // Found::Repaired { visited: 3 }
 //! ```
 //!
-//! [`Subject`] is the function as it is, [`Stamp`] says which inputs an answer is for, [`Changes`]
-//! what has been edited since. Read [`follower`] first.
+//! [`Subject`] is the function as it is now, [`Stamp`] identifies the inputs of an answer,
+//! [`Changes`] lists what has been edited since. Read [`follower`] first.
 
 pub mod follower;
 mod lowering;

@@ -1,20 +1,20 @@
-//! Summaries of a function that is being edited.
+//! Incremental update of the summary of a function that is being edited.
 //!
-//! A summary is put together from three parts, each of which follows edits in its own way:
+//! A summary has three parts, each of which is updated after edits in its own way:
 //!
 //! | part | found from | after an edit |
 //! |---|---|---|
 //! | [`Besides`](crate::summary::Besides): effects | single instructions | the same, unless an instruction has changed that [concerns](concerns_effects) it |
-//! | [`Through`](crate::code::calls::Through): what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers; else these are repaired ([`ThroughFollower`](super::ThroughFollower)) |
-//! | [`Results`] | solutions with the function's own sources and with its arguments | these are repaired ([`ResultFollower`]) |
+//! | [`Through`](crate::code::calls::Through): what is done through pointers | solutions, if the memory behind a pointer argument is tracked | the same if none is tracked, and no instruction has changed that [concerns](concerns_pointers) pointers; otherwise the solutions are repaired ([`ThroughFollower`](super::ThroughFollower)) |
+//! | [`Results`] | solutions with the function's own sources and with its arguments | the solutions are repaired ([`ResultFollower`]) |
 //!
-//! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are
-//! follows from the graph, from `ret` instructions, and from where what they return is computed; it
-//! is found again when one of these changes. Whether a call has a time is told by one *witness*, an
-//! instruction that is not pure: while it has not changed there is one. Where there was none, only
-//! what has changed can have become one.
+//! **Results.** The [`Follower`] of the function has the solutions. The [`Returns`] depend on the
+//! graph, on the `ret` instructions, and on where the returned values are computed; they are found
+//! again when one of these changes. Whether the result depends on the time of the call is shown by
+//! one *witness*, an instruction that is not pure. While the witness has not changed, it proves
+//! that there is one. If there was none, only a changed instruction can be one now.
 //!
-//! **Complexity.** That of the repairs, and O(returns).
+//! **Complexity.** The cost of the repairs, and O(returns).
 
 use phalanx_core::divergence::Flow;
 use phalanx_graph::PostDomTree;
@@ -30,11 +30,11 @@ use crate::summary::{
 };
 
 /// Whether the [effects](crate::code::calls::Effects) of a function may depend on an instruction,
-/// besides on where blocks are.
+/// apart from its block.
 #[must_use]
 pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     let opcode = code.body.inst(inst).opcode;
-    // Addresses are followed to what they are made from.
+    // The analysis of effects looks through these to the base of an address.
     let makes_address = matches!(
         opcode,
         Opcode::Alloca | Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast
@@ -51,21 +51,21 @@ pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     opcode.is_terminator() || opcode.is_call() || accesses || makes_address
 }
 
-/// Whether an answer that nothing is known of what is done through pointers may depend on an
+/// Whether the answer "nothing is known of what is done through pointers" may depend on an
 /// instruction.
 #[must_use]
 pub fn concerns_pointers(code: Code<'_>, inst: InstId) -> bool {
     concerns_effects(code, inst) || has_pointers(code, inst)
 }
 
-/// Follows what solving a function tells of its result.
+/// Updates the [`Results`] of a summary after edits.
 #[derive(Debug)]
 pub struct ResultFollower {
     follower: Follower,
     known: Option<Known>,
 }
 
-/// What is read off solutions, as far as it is known without them.
+/// What [`Results`] need besides the solutions.
 #[derive(Debug)]
 struct Known {
     /// Identity of the control flow.
@@ -76,15 +76,15 @@ struct Known {
 }
 
 impl ResultFollower {
-    /// Of a function that was summarized from scratch before, at that position of its history.
+    /// For a function that was summarized from scratch before, at that position of its history.
     #[must_use]
     pub fn seen(position: u64) -> Self {
         Self { follower: Follower::seen_for(Purpose::Results, position), known: None }
     }
 
-    /// What is told of the result of the function as it is now, as
-    /// [`summarize`](crate::summary::summarize) finds it, and how that was found; none where it
-    /// cannot be followed. `since` says what happened to the body since an earlier position.
+    /// The [`Results`] of the function as it is now, as [`summarize`](crate::summary::summarize)
+    /// finds them, and how they were found; none where no state can be retained. `since` says what
+    /// happened to the body since an earlier position.
     pub fn results<'h>(
         &mut self,
         (code, around): (Code<'_>, Surroundings<'_>),

@@ -1,4 +1,4 @@
-//! What a follower is asked, and how it answers.
+//! What a follower is asked about, and what it answers.
 
 use phalanx_core::{
     affect::Value,
@@ -30,8 +30,8 @@ pub struct Changes<'a> {
     pub insts: &'a [InstId],
     /// Whether blocks or edges changed.
     pub flow: bool,
-    /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held;
-    /// also those whose terminator is another. Empty: not known.
+    /// Blocks that are new or gone, have other successors, or hold instructions that another block
+    /// held; also those whose terminator has changed. Empty if they are not known.
     pub blocks: &'a [BlockId],
 }
 
@@ -41,16 +41,16 @@ impl Changes<'_> {
     }
 }
 
-/// Whose rules decide what an instruction contributes.
+/// Which rules decide what an instruction contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// What we hold to be true.
+    /// Our own rules, which hold for every execution.
     Full,
-    /// What LLVM 22 takes for granted.
+    /// The rules of LLVM 22.
     Llvm,
 }
 
-/// The function as it is.
+/// The function as it is now, with its facts.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// Its code.
@@ -59,12 +59,12 @@ pub struct Subject<'a> {
     pub around: Surroundings<'a>,
     /// Facts about its control flow.
     pub flow: Flow<'a>,
-    /// Identifies all three.
+    /// Identifies code, surroundings and flow.
     pub stamp: Stamp,
-    /// What is taken for granted besides.
+    /// Assumptions besides.
     pub granted: &'a Granted,
-    /// Its private memory, if that is at hand: what [`PrivateMemory::without_origins`] finds. None
-    /// costs time, nothing else.
+    /// Its private memory, if the caller has it: what [`PrivateMemory::without_origins`] finds.
+    /// None costs time, nothing else.
     pub private: Option<&'a PrivateMemory>,
 }
 
@@ -73,31 +73,31 @@ pub struct Subject<'a> {
 pub enum Found {
     /// From scratch.
     Solved,
-    /// From scratch, and from now on it is kept.
+    /// From scratch, and the solution is retained from now on.
     Kept,
-    /// By repair, visiting so many subjects. Also after an edit of the control flow.
+    /// By repair, visiting this many subjects. Also after an edit of the control flow.
     Repaired {
         /// See [`Outcome::Repaired`](phalanx_core::divergence::repair::Outcome::Repaired).
         visited: usize,
     },
-    /// Derived again from tables that were kept.
+    /// Derived again from retained tables.
     Rebuilt,
 }
 
-/// What a function is followed for besides its divergence.
+/// What a follower computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Divergence,
     /// The results of a [summary](crate::summary): it is also solved with its arguments as the only
     /// sources.
     Results,
-    /// What is done [through](crate::summary::through) pointers: what arguments point to is private
-    /// memory, and is a source like arguments.
+    /// What is done [through](crate::summary::through) pointers. The memory that arguments point to
+    /// is treated as private, and is a source as arguments are.
     Through,
 }
 
 impl Purpose {
-    /// Private memory.
+    /// The private memory that this purpose needs.
     pub(super) fn memory(self, subject: &Subject<'_>) -> PrivateMemory {
         let Subject { code, around, flow: Flow { cfg, dom, .. }, private, .. } = *subject;
         match (self, private) {
@@ -107,7 +107,7 @@ impl Purpose {
         }
     }
 
-    /// The same, to be followed.
+    /// The same, in a form that can be updated after edits.
     pub(super) fn followed(self, memory: PrivateMemory, subject: &Subject<'_>) -> SlotFollower {
         let Subject { code, around, flow, .. } = *subject;
         match self == Purpose::Through || memory.has_pointees() {
@@ -116,7 +116,7 @@ impl Purpose {
         }
     }
 
-    /// The only sources that it is also solved with.
+    /// The inputs that the function is also solved with, each as the only source.
     pub(super) fn inputs(self, code: Code<'_>, seeded: &Seeded) -> Vec<Option<Value>> {
         match self {
             Purpose::Divergence => Vec::new(),
@@ -128,26 +128,26 @@ impl Purpose {
     }
 }
 
-/// What is kept for a summary, up to date.
+/// The retained state that a summary reads, up to date.
 #[derive(Clone, Copy)]
 pub(crate) struct Answers<'a> {
-    /// What is found with the function's own sources.
+    /// The solution with the function's own sources.
     pub(crate) own: &'a Retained,
-    /// What is found with others.
+    /// The solutions with one input each as the only source.
     pub(crate) passes: &'a Passes,
     /// Private memory, and whether all of it was looked at again.
     pub(crate) memory: &'a SlotFollower,
     pub(crate) is_whole_new: bool,
-    /// What arguments point to, where it is followed.
+    /// The memory that arguments point to, if the purpose is [`Purpose::Through`].
     pub(crate) seeded: &'a Seeded,
     pub(crate) found: Found,
 }
 
-/// Why nothing is kept.
+/// Why no state is retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// There is nothing to be found, which was found so.
+    /// Nothing can be told about the function.
     Nothing(Found),
-    /// It must be found from scratch.
+    /// The caller must find the answer from scratch.
     Unknown,
 }

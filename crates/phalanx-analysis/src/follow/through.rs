@@ -1,23 +1,25 @@
-//! What a function does through pointers, while it is edited.
+//! Incremental update of what a function does through pointers, while it is edited.
 //!
 //! # How
 //!
-//! The [`Follower`] of the function follows it [with
-//! pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for what arguments
-//! point to, which are stated again, of the objects in question, after an edit
-//! ([`SlotFollower`](crate::memory::SlotFollower)); and beside the solution with the function's own
-//! sources it keeps those with the inputs of [`Through`] as the only ones.
+//! The [`Follower`] of the function solves it [with
+//! pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for the memory that
+//! arguments point to. After an edit, the rows of affected objects are stated again
+//! ([`SlotFollower`](crate::memory::SlotFollower)). The follower retains the solution with the
+//! function's own sources, and one solution for each input of [`Through`] as the only source.
 //!
-//! What is read off them follows from the SSA form of the objects ([`SlotFacts`]), which is looked
-//! at again for objects with which a changed instruction had to do, or that an edit of the control
-//! flow gave another one; and from the [`Returns`], as for results. The branches at which threads
-//! part hang on the graph as a whole, and are found again where that is another.
+//! What is read off the solutions depends on the SSA form of the objects ([`SlotFacts`]) and on the
+//! [`Returns`], as for results. The SSA form is looked at again for objects that a changed
+//! instruction accesses, and for objects to which an edit of the control flow gave another form.
+//! The branches at which threads part depend on the whole graph, and are found again when the graph
+//! changes.
 //!
-//! Where an edit changes what the inputs are, or by which values they are stood for, everything is
-//! found anew: another argument is followed, an object has other slots, or there are more than
-//! [`PARTS`](crate::code::calls::PARTS). While no argument is followed, memory alone is.
+//! Everything is found anew if an edit changes the inputs, or the values that stand for them:
+//! another argument is tracked, an object has other slots, or there are more than
+//! [`PARTS`](crate::code::calls::PARTS). While no argument is tracked, only private memory is
+//! updated (`untold`).
 //!
-//! **Complexity.** That of the repairs, and O(uses of the objects in question).
+//! **Complexity.** The cost of the repairs, and O(uses of the affected objects).
 
 use phalanx_core::divergence::Flow;
 use phalanx_graph::PostDomTree;
@@ -35,27 +37,27 @@ use crate::summary::{
     through::{self, Reading, SlotFacts, may_be_followed, positions},
 };
 
-/// See the [module documentation](self).
+/// Updates [`Through`](crate::code::calls::Through) after edits. See the [module
+/// documentation](self).
 #[derive(Debug)]
 pub struct ThroughFollower {
     follower: Follower,
     known: Option<Known>,
 }
 
-/// What is known without solutions.
+/// What [`Through`](crate::code::calls::Through) needs besides the solutions.
 #[derive(Debug)]
 struct Known {
     /// Identity of the control flow.
     flow: u64,
-    /// Where the result is told for private objects apart.
+    /// The returns, if the result is told apart for private objects.
     returns: Option<Returns>,
-    /// By argument, of all its slots.
+    /// By argument, the facts of all its slots.
     facts: Vec<Vec<SlotFacts>>,
 }
 
 impl ThroughFollower {
-    /// Of a function of which something may have been known before, at that position of its
-    /// history.
+    /// For a function that may have been summarized before, at that position of its history.
     #[must_use]
     pub fn seen(position: u64) -> Self {
         Self { follower: Follower::seen_for(Purpose::Through, position), known: None }
@@ -125,7 +127,7 @@ impl ThroughFollower {
 }
 
 impl Known {
-    /// Follows changes of these instructions.
+    /// Updates the facts after changes of these instructions.
     fn follow(
         &mut self,
         mut changed: impl Iterator<Item = InstId>,
@@ -150,7 +152,7 @@ impl Known {
         }
     }
 
-    /// Finds again what hangs on the graph, which is another.
+    /// Finds again what depends on the graph, after a change of the graph.
     fn follow_graph(
         &mut self,
         number: u64,
@@ -171,7 +173,8 @@ fn slot_facts(
     let of = |(pointee, position)| {
         let memory = answers.memory.memory_of(pointee_of(position));
         let at = known.iter().position(|(of, _)| std::ptr::eq(*of, memory)).unwrap_or_else(|| {
-            // Of what a patch tells, the rest may tell what was.
+            // A patch is read for its own objects only: what it has of other objects may be out of
+            // date.
             let is_told = |object| std::ptr::eq(answers.memory.memory_of(object), memory);
             known.push((memory, SlotFacts::of_objects(graphs, memory, is_told)));
             known.len() - 1

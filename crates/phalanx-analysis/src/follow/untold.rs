@@ -1,10 +1,10 @@
-//! A function of which nothing can be told of what it does through pointers.
+//! The state of a function of which nothing can be told about what it does through pointers.
 //!
-//! All its pointers escape, or there are too many parts of what they point to. Most edits leave
-//! that as it is, so its private memory alone is followed, which says when something can be told.
-//! An edit of the graph finds all of it anew, unless a block was split and nothing else.
+//! All its pointers escape, or the memory behind them has too many parts. Most edits leave that as
+//! it is. So this state has private memory alone, which says when something can be told. An edit of
+//! the graph makes everything be found anew, unless it only split a block.
 //!
-//! **Complexity.** What it costs to follow private memory, and O(slots).
+//! **Complexity.** The cost of an update of private memory, and O(slots).
 
 use phalanx_core::divergence::Flow;
 use phalanx_graph::Cfg;
@@ -14,17 +14,17 @@ use super::subject::{Changes, Stamp, Subject};
 use crate::memory::{InQuestion, Numbered, SlotFollower};
 use crate::summary::Seeded;
 
-/// See the [module documentation](self).
+/// Private memory, with pointees, of such a function. See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct Untold {
     stamp: Stamp,
-    /// The graph with which memory was found.
+    /// The graph that memory was found with.
     cfg: Cfg,
     memory: SlotFollower,
 }
 
 impl Untold {
-    /// Of memory with pointees.
+    /// The state with this memory, which has pointees.
     pub(super) fn new(stamp: Stamp, cfg: Cfg, memory: SlotFollower) -> Self {
         Untold { stamp, cfg, memory }
     }
@@ -34,8 +34,8 @@ impl Untold {
         self.stamp.position
     }
 
-    /// Brings memory up to date. Whether nothing can be told still, as far as that is known without
-    /// looking at all of it.
+    /// Brings memory up to date. Returns true if still nothing can be told, as far as that is known
+    /// without looking at all of memory.
     pub(super) fn is_still(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> bool {
         let Subject { code, around, flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
         if self.stamp.around != stamp.around {

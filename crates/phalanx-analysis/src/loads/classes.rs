@@ -1,4 +1,4 @@
-//! The answer: which classes each load of a function is of, and why not of others.
+//! The answer: the classes of each load of a function, and why a load is not of the others.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use phalanx_ir::InstId;
 
 use super::refusal::Refusal;
 
-/// A cheaper way to load. See the [module documentation](self).
+/// A cheaper way to load. See the [module documentation](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoadClass {
-    /// Once for a wave, of memory as it was when the launch began.
+    /// Once for a wave, from memory that is as it was when the launch began.
     Scalar,
-    /// Of memory that nobody writes while the kernel runs.
+    /// From memory that no thread writes while the kernel runs.
     NonCoherent,
-    /// Once for a wave, of such memory.
+    /// Once for a wave, from memory that no thread writes while the kernel runs.
     Ldu,
 }
 
@@ -32,7 +32,7 @@ impl LoadClass {
     }
 }
 
-/// What is known of one load: of each class, nothing if it may be of it, or why not.
+/// The classes of one load: for each class, `None` if the load is of it, or why it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The load.
@@ -41,27 +41,27 @@ pub struct Load {
 }
 
 impl Load {
-    /// Why it is not of a class; nothing if it is.
+    /// Why the load is not of a class; none if it is.
     #[must_use]
     pub const fn refusal(&self, class: LoadClass) -> Option<Refusal> {
         self.refusals[class as usize]
     }
 
-    /// Whether it may be done that way.
+    /// Whether the load is of a class.
     #[must_use]
     pub const fn is(&self, class: LoadClass) -> bool {
         self.refusals[class as usize].is_none()
     }
 
-    /// The classes that it is of.
+    /// The classes that the load is of.
     pub fn classes(&self) -> impl Iterator<Item = LoadClass> + use<> {
         let load = *self;
         LoadClass::ALL.into_iter().filter(move |&class| load.is(class))
     }
 }
 
-/// The classes of all loads of a function, in the order of its blocks. Shared: it is as cheap to
-/// copy as to compare with a copy.
+/// The classes of all loads of a function, in the order of its blocks. They are shared, so copying
+/// them and comparing them with a copy is cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadClasses {
     pub(super) loads: Arc<Vec<Load>>,

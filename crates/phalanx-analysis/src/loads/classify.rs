@@ -1,7 +1,7 @@
-//! The classes of loads, one load after another.
+//! Classifies loads, one after another.
 //!
-//! Each class is refused for the first reason that is found. What reasons share, acquires and the
-//! walk over definitions of memory, is found when a load first asks for it.
+//! Each class is refused for the first reason that is found. Facts that several loads need,
+//! acquires and definitions of memory, are computed when the first load needs them.
 
 use std::sync::Arc;
 
@@ -33,20 +33,20 @@ pub(super) fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
     LoadClasses { loads: Arc::new(loads.map(|inst| classifier.load(inst)).collect()) }
 }
 
-/// Runs something with a classifier, which is told the acquires of the function if they are known.
+/// Calls `run` with a classifier, which starts with the acquires of the function if they are known.
 pub(super) fn with_classifier<R>(
     (code, around, facts): (Code<'_>, Surroundings<'_>, Facts<'_>),
     acquires: Option<Acquires>,
     run: impl FnOnce(&mut Classifier<'_>) -> R,
 ) -> R {
-    // Loads of workgroup memory, in which variables can begin at one place, are in no class.
+    // Variables of workgroup memory may begin at one place, but loads of these are in no class.
     let variable = |name| match (facts.writers.variable)(name) {
         VariableUse::Unknown => None,
         _ => Some(Named::Object),
     };
     let architecture = around.target.architecture();
-    // Classes are kept while what they follow from is, and nothing says what indices are computed
-    // from.
+    // Classes are retained, and an edit that changes only the computation of an index does not
+    // classify loads again. So alias answers must not depend on such computations.
     let aliases = AliasQuery::new(code, around, facts.private, &variable).by_constant_steps();
     run(&mut Classifier {
         code,
@@ -71,11 +71,11 @@ pub(super) struct Classifier<'a> {
     varying: SourceSet,
     sizes: TypeSizes<'a>,
     aliases: AliasQuery<'a>,
-    /// Found when they are first asked for, if they are not known.
+    /// Computed when first needed, unless they were known before.
     pub(super) acquires: Option<Acquires>,
-    /// Made when it is first asked.
+    /// Computed when first needed.
     clobbers: Option<Clobbers>,
-    /// Loads of which it was asked what happens before them.
+    /// Loads whose classes depend on what happens before them.
     pub(super) walked: Vec<InstId>,
     pub(super) unchanged: Unchanged<'a>,
 }
@@ -100,7 +100,7 @@ impl Classifier<'_> {
         Load { inst, refusals }
     }
 
-    /// An access that is more than a load.
+    /// The refusal of an access that is not a plain load.
     fn access(&self, inst: InstId) -> Option<Refusal> {
         let data = self.code.body.inst(inst);
         match data.flags.contains(InstFlags::VOLATILE) {
@@ -123,7 +123,7 @@ impl Classifier<'_> {
         self.facts.kinds.at(self.code.body, inst, 0).memories()
     }
 
-    /// Device memory: on NVPTX constant memory is apart from it.
+    /// The memories of the device; on NVPTX constant memory is not among them.
     fn device(&self) -> SpaceSet {
         match self.around.target.architecture() {
             Architecture::Nvptx => SpaceSet::GLOBAL,
@@ -131,7 +131,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// Why it is no load of device memory.
+    /// Why a load is no load of device memory.
     fn space(&self, inst: InstId) -> Option<Refusal> {
         self.not_within(inst, self.device())
     }
@@ -175,8 +175,8 @@ impl Classifier<'_> {
         data.mem().align().or_else(natural).unwrap_or(1)
     }
 
-    /// What `ldu` loads: numbers and pointers of up to 8 bytes, and two or four of these within 16
-    /// bytes, aligned as a whole.
+    /// Why a type cannot be loaded by `ldu`, which loads numbers and pointers of up to 8 bytes, and
+    /// two or four of these within 16 bytes, aligned as a whole.
     fn ldu_type(&mut self, inst: InstId) -> Option<Refusal> {
         let context = self.code.context;
         let ty = self.code.body.inst(inst).ty;
@@ -198,7 +198,7 @@ impl Classifier<'_> {
         (align < size).then_some(Refusal::Misaligned { align, wanted: size })
     }
 
-    /// Why somebody may write what a load reads while the kernel runs.
+    /// Why a thread may write what a load reads while the kernel runs.
     fn changes(&mut self, inst: InstId) -> Option<Refusal> {
         if (self.facts.is_promised)(inst) {
             return None;

@@ -1,15 +1,16 @@
-//! What happens before a load in its kernel.
+//! What happens before a load in its kernel: acquires, and stores of the thread itself.
 //!
 //! # What
 //!
-//! Two questions about a load of a kernel: is an acquire on some way from the entry to it
-//! ([`order`](crate::memory::order)), and may the thread itself have stored there before.
+//! The module answers two questions about a load of a kernel. Is an acquire on some path from the
+//! entry to the load ([`order`](crate::memory::order))? May the thread itself have stored there
+//! before?
 //!
 //! # How
 //!
 //! Blocks behind an acquire are found once, by one search over the graph. Stores are found by a
-//! walk up the definitions of memory ([`ClassicMemorySsa::clobber`]) over those that touch other
-//! memory: [`AliasQuery`], and what both addresses may be based on
+//! walk up the definitions of memory ([`ClassicMemorySsa::clobber`]). The walk passes definitions
+//! that touch other memory, according to [`AliasQuery`] and to what both addresses may be based on
 //! ([`PointerFlow`](super::PointerFlow)).
 //!
 //! An alias query is about one moment. If the walk goes around a loop, the store may have been
@@ -45,27 +46,26 @@ use crate::memory::{
 /// How many definitions a walk passes at most.
 pub const LIMIT: usize = 256;
 
-/// What was found before a load.
+/// Something that may happen before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// An acquire.
     Acquire(InstId),
     /// A store, or a call that may do one.
     Store(InstId),
-    /// More than is looked at.
+    /// The walk was given up after [`LIMIT`] definitions.
     TooFar,
 }
 
-/// The instructions of a function that [may be acquires](crate::memory::order), wherever they
-/// stand.
+/// The instructions of a function that [may be acquires](crate::memory::order), anywhere in it.
 ///
-/// Which they are follows from the instructions and what is called, so they can be kept when blocks
-/// and edges change.
+/// They depend on the instructions and on callees, not on the graph. So they can be retained when
+/// blocks and edges change.
 #[derive(Clone, Debug)]
 pub struct Acquires(FxHashSet<InstId>);
 
 impl Acquires {
-    /// Those of a function. O(instructions).
+    /// The acquires of a function. O(instructions).
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let blocks = code.flow.order().iter();
@@ -73,7 +73,7 @@ impl Acquires {
         Self(insts.filter(|&inst| acquires(code, around, inst)).collect())
     }
 
-    /// Brings them up to date with instructions that have changed, come or gone. O(these).
+    /// Updates the acquires after instructions have changed, come or gone. O(changed instructions).
     pub fn follow(&mut self, code: Code<'_>, around: Surroundings<'_>, changed: &[InstId]) {
         for &inst in changed {
             let is_linked = code.body.block_of(inst).is_some();
@@ -86,25 +86,25 @@ impl Acquires {
     }
 }
 
-/// See the [module documentation](self).
+/// What happens before the loads of a function. See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Clobbers {
-    /// None where there is no body.
+    /// None if the function has no body.
     memory: Option<Arc<ClassicMemorySsa>>,
     /// The first acquire of each block.
     acquires: Vec<Option<InstId>>,
-    /// Blocks that some acquire reaches by an edge or more.
+    /// Blocks to which a path of at least one edge leads from some acquire.
     behind: BitSet,
-    /// The acquire that is named for these.
+    /// The acquire that is named as the reason for loads of these blocks.
     first: Option<InstId>,
-    /// What stands before the first acquire of a block, by block, where that was asked: many loads
-    /// of one block may ask.
+    /// By block, the instructions before its first acquire. Cached, since many loads of one block
+    /// may need them.
     ahead: FxHashMap<Node, FxHashSet<InstId>>,
 }
 
 impl Clobbers {
-    /// Those of a function whose acquires are known. O(blocks + edges), and of blocks with several
-    /// acquires what stands before the first.
+    /// For a function whose acquires are known. O(blocks + edges), and for blocks with several
+    /// acquires O(instructions before the first).
     #[must_use]
     pub fn new(code: Code<'_>, facts: Facts<'_>, acquires: &Acquires) -> Self {
         let cfg = facts.cfg;
@@ -134,14 +134,14 @@ impl Clobbers {
         Self { memory: (facts.classic)(), acquires: first_of, behind, first, ahead }
     }
 
-    /// The nearest definition before an instruction that may write what is asked about; see
+    /// The nearest definition before an instruction for which `may_clobber` holds; see
     /// [`ClassicMemorySsa::clobber`].
     fn clobber(&self, inst: InstId, may_clobber: impl FnMut(InstId) -> bool) -> Option<Clobber> {
         self.memory.as_ref()?.clobber(inst, LIMIT, may_clobber)
     }
 
-    /// What may have changed a location before a load in its launch. O(definitions that are
-    /// passed), and once per block what stands before its first acquire.
+    /// What may have changed a location before a load in its launch. O(definitions that the walk
+    /// passes), and once per block O(instructions before its first acquire).
     pub fn before(
         &mut self,
         code: Code<'_>,
@@ -176,8 +176,8 @@ impl Clobbers {
         }
     }
 
-    /// Whether before a call a thread has written no device memory, and sees nothing of what others
-    /// wrote.
+    /// Whether, before a call, a thread has written no device memory and has seen nothing of what
+    /// others wrote.
     #[must_use]
     pub fn is_nothing_before(
         &mut self,
@@ -191,7 +191,8 @@ impl Clobbers {
         found == Some(Clobber::Entry) && self.acquire_before(code, call).is_none()
     }
 
-    /// An acquire that may be executed before a load or a call, which itself does not count.
+    /// An acquire that may be executed before a load or call. The instruction itself does not
+    /// count.
     fn acquire_before(&mut self, code: Code<'_>, inst: InstId) -> Option<InstId> {
         let block = code.body.block_of(inst)?;
         let node = node_of(block);
@@ -199,14 +200,14 @@ impl Clobbers {
             return self.first;
         }
         let own = self.acquires[node.index()].filter(|own| *own != inst)?;
-        // The block cannot be reached from itself: what matters is which of the two stands first.
+        // No path leads from the block to itself, so the order within the block decides.
         let ahead = || code.body.block_insts(block).take_while(|other| *other != own).collect();
         let is_ahead = self.ahead.entry(node).or_insert_with(ahead).contains(&inst);
         (!is_ahead).then_some(own)
     }
 }
 
-/// What an address is made from, a bounded number of steps up.
+/// The base that an address is made from, a bounded number of steps up.
 pub(super) fn base(code: Code<'_>, mut address: Value) -> Value {
     for _ in 0..STEPS {
         let ValueKind::Inst(inst) = address.kind() else { break };
@@ -236,7 +237,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Whether an instruction that defines memory may write any that others see.
+    /// Whether an instruction that defines memory may write any memory that other threads see.
     fn may_write_device(&self, inst: InstId) -> bool {
         let body = self.code.body;
         let is_device = |set: SpaceSet| !set.memories().without(NOT_DEVICE).is_empty();
@@ -253,8 +254,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether an instruction that defines memory may write a location, in whatever iteration it
-    /// was done.
+    /// Whether an instruction that defines memory may write a location, in any iteration in which
+    /// it may have been executed.
     fn may_write(
         &self,
         aliases: &mut AliasQuery<'_>,
@@ -263,9 +264,10 @@ impl Walk<'_> {
         set: Objects,
     ) -> bool {
         match self.code.body.inst(inst).opcode {
-            // Acquires are looked for by themselves.
+            // Acquires are searched separately.
             Opcode::Load | Opcode::Fence => false,
-            // Private memory that nobody else reaches: the load is of other memory.
+            // The store is to private memory that no other code reaches, so the load is of other
+            // memory.
             Opcode::Store if !self.facts.private.of(inst).is_empty() => false,
             Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => aliases
                 .location(inst)
@@ -313,7 +315,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether they lead to different memories, in whatever iterations.
+    /// Whether both addresses lead to different memories, in any two iterations.
     fn are_in_different_spaces(&self, a: Value, b: Value) -> bool {
         let (kinds, architecture) = (self.facts.kinds, self.around.target.architecture());
         if !SpaceModel::new(architecture).may_overlap(kinds.of(a), kinds.of(b)) {
@@ -333,7 +335,7 @@ impl Walk<'_> {
         matches!((space(a), space(b)), (Some(a), Some(b)) if !a.may_overlap(b))
     }
 
-    /// Whether what two addresses may be based on has nothing in common.
+    /// Whether nothing that one address may be based on can be what the other may be based on.
     fn are_apart(&self, read: Objects, written: Objects) -> bool {
         let pointers = self.facts.writers.pointers;
         if read.has_unknown() || !read.is_disjoint(written) {
@@ -356,7 +358,7 @@ impl Walk<'_> {
         let pair = |a: Root, b: Root| {
             is_lonely(a, false) || is_lonely(b, false) || is_variable(a) && is_variable(b)
         };
-        // Slots come and go; they are left to the alias query.
+        // Stack slots exist for part of a run only; the alias query handles them.
         if read.has_slot() || written.has_slot() {
             return false;
         }
@@ -419,7 +421,7 @@ impl Walk<'_> {
             }
         }
         let may_reach = |aliases: &mut AliasQuery<'_>, position: usize, argument: Value| {
-            // Through this one it only reads.
+            // The callee only reads through this argument.
             if let Some(name) = callee_name
                 && !(self.facts.writers.passed)(name, info.function_type, position as u32).writes
             {
@@ -427,7 +429,7 @@ impl Walk<'_> {
             }
             let Some(ty) = value_type(self.code, argument) else { return true };
             match context.type_kind(ty).address_space() {
-                // A number leads nowhere unless it was made from an address, which is an escape.
+                // A number is no address unless it was made from one, which is an escape.
                 None => matches!(context.type_kind(ty), phalanx_ir::TypeKind::Vector { .. }),
                 Some(_) => {
                     let written = aliases.through_argument(call, argument);

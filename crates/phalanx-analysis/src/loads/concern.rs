@@ -1,28 +1,28 @@
-//! Which changes of instructions leave the classes of loads as they are.
+//! Which changes of instructions may change the classes of loads.
 //!
 //! # What
 //!
-//! What [`classify`](super::classify) says follows from what it is given ([`Facts`](super::Facts))
-//! and from the code. Of the code it looks at
+//! The classes that [`classify`](super::classify) finds depend on its input
+//! ([`Facts`](super::Facts)) and on the code. Of the code they depend on
 //!
 //! - loads: their order, flags, types, alignments and addresses;
-//! - whatever reads or writes memory or may be an [acquire](crate::memory::order), and in which
-//!   order these stand;
-//! - what addresses are made from, step by step: values that are pointers or vectors of them. A
-//!   step by an index that is no constant is unknown whatever the index is, so what computes it
-//!   does not matter.
+//! - instructions that read or write memory or may be an [acquire](crate::memory::order), and their
+//!   order;
+//! - the steps by which addresses are made: values that are pointers or vectors of them. A step by
+//!   an index that is no constant is unknown for any index, so the computation of the index does
+//!   not matter.
 //!
-//! So an instruction matters if it accesses memory, or calls, or its result is anything but
-//! numbers. That is said of the instruction alone, so of one that has not changed it stays so.
+//! So an instruction matters if it accesses memory, if it calls, or if its result is not a number.
+//! That depends on the instruction alone, so it stays the same as long as the instruction does.
 //!
-//! What diverges is given, and compared by whoever keeps an answer. O(1).
+//! Divergence is part of the input; the owner of retained classes compares it. O(1).
 
 use phalanx_ir::{Context, InstId, Opcode, Type, TypeKind};
 
 use crate::code::Code;
 
-/// Whether classes of loads may be others after an instruction was inserted, removed, moved or
-/// changed that is, or was, like this.
+/// Whether classes of loads may change after an instruction was inserted, removed, moved or changed
+/// that is, or was, like this one.
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
@@ -40,7 +40,7 @@ pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     accesses || data.opcode.is_call() || !is_number(code.context, data.ty)
 }
 
-/// Whether values of a type are numbers or vectors of them, or there are none.
+/// Whether values of a type are numbers or vectors of numbers, or do not exist.
 pub(super) fn is_number(context: &Context, ty: Type) -> bool {
     let element = match *context.type_kind(ty) {
         TypeKind::Vector { elem, .. } => elem,

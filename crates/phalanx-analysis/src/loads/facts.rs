@@ -1,4 +1,4 @@
-//! What the classes of loads are found from, besides the code.
+//! The input of the classification of loads, besides the code.
 
 use std::sync::Arc;
 
@@ -11,75 +11,75 @@ use super::writes::WrittenBy;
 use crate::memory::{ClassicMemorySsa, PrivateMemory};
 use crate::spaces::MemoryKinds;
 
-/// Who writes a variable of the module.
+/// What may write a variable of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableUse {
-    /// Nobody: it is constant.
+    /// Nothing: the variable is constant.
     Constant,
-    /// Nobody in the module, and nobody else can name it.
+    /// Nothing in the module, and code outside of it cannot name the variable.
     NeverWritten,
-    /// Something in this function writes it, or lets others do so.
+    /// This function writes it, or lets other code write it.
     Written(GlobalName),
-    /// It can be named from elsewhere.
+    /// Code outside of the module can name it.
     Visible,
-    /// It is no variable.
+    /// The name is not of a variable.
     Unknown,
 }
 
-/// A rule that is left out, to see that its absence is noticed: a negative control.
+/// A rule that is left out in tests, which must then find an unsound answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omitted {
     /// Acquires make nothing visible.
     Acquires,
-    /// Stores before a load do not count.
+    /// Stores before a load are ignored.
     Clobbers,
-    /// Nothing is said of other iterations: an address is what it was when a store was done.
+    /// Iterations are ignored: an address has the value that it had when a store was executed.
     Iterations,
-    /// Stores through an argument do not count.
+    /// Stores through an argument are ignored.
     Writes,
-    /// What functions that are called do with arguments does not count.
+    /// What callees do with arguments is ignored.
     Calls,
     /// An argument need not be `noalias`.
     Aliases,
     /// Addresses need not be uniform.
     Uniformity,
-    /// Pointers in private memory may be read as anything, by anybody.
+    /// Code that reads pointers in private memory as something else is ignored.
     Slots,
-    /// Callers may pass anything.
+    /// The arguments that callers pass are taken to be unchanged.
     Callers,
-    /// No store of a generic pointer, and no function, writes device memory.
+    /// Stores through generic pointers, and callees, are taken to write no device memory.
     Spaces,
     /// Any alignment is enough.
     Alignment,
-    /// Whatever function is entered, memory is as it was when the launch began.
+    /// At the entry of any function, memory is taken to be as it was when the launch began.
     Entry,
 }
 
-/// What is known besides the code.
+/// The facts that classes are found from, besides the code.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The graph.
     pub cfg: &'a Cfg,
     /// Its cycles.
     pub cycles: &'a Cycles,
-    /// What diverges.
+    /// The divergence of the function.
     pub divergence: &'a Divergence,
-    /// Slots that nobody else reaches.
+    /// Private memory: slots that no other code reaches.
     pub private: &'a PrivateMemory,
     /// Which memories addresses lead to.
     pub kinds: &'a MemoryKinds,
-    /// Which memories a function may write that is called with this type; none if that is not
+    /// Which memories a function may write when it is called with this type; none if that is not
     /// known.
     pub written_by: WrittenBy<'a>,
-    /// Memory as one variable, asked for where it matters what happens before a load; none where
-    /// there is no body.
+    /// The SSA form of memory as one variable, computed when it matters what happens before a load;
+    /// none if the function has no body.
     pub classic: &'a dyn Fn() -> Option<Arc<ClassicMemorySsa>>,
-    /// Who writes what.
+    /// What writes through pointers, and to variables.
     pub writers: Writers<'a>,
-    /// Whether device memory, as this thread sees it, is at the entry as it was when the launch
+    /// Whether device memory, as the thread sees it at the entry, is as it was when the launch
     /// began.
     pub is_at_launch: bool,
-    /// Whether a load is promised to read memory that never changes.
+    /// Whether a load is marked to read memory that never changes (`!invariant.load`).
     pub is_promised: &'a dyn Fn(InstId) -> bool,
 }
 

@@ -1,30 +1,30 @@
-//! Classes of loads of a function that is edited.
+//! Incremental update of the classes of loads of a function that is edited.
 //!
 //! # How
 //!
-//! Each load has its class by itself, so it is enough to classify those again whose class may be
-//! another. For most of them that follows from the load, from what its address is made from, where
-//! that leads and whether it diverges, and from what is done with the arguments and variables it is
-//! based on.
+//! Each load has its classes by itself, so it is enough to classify those loads again whose classes
+//! may have changed. For most loads, the classes depend on the load, on the steps that make its
+//! address, on where the address leads, on whether it diverges, and on the uses of the arguments
+//! and variables that it is based on.
 //!
 //! | what changed | what happens |
 //! |---|---|
-//! | loads, what is promised of them, or steps of addresses | the loads, or those that read them, are classified again |
-//! | where an address leads, what it is based on, or whether it diverges | these loads are |
-//! | what is done with an argument or a variable | from scratch |
-//! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are; which instructions are acquires is kept |
+//! | loads, marks on them, or steps of addresses | these loads, or those that read the addresses, are classified again |
+//! | where an address leads, what it is based on, or whether it diverges | loads with this address are classified again |
+//! | whether an argument or a variable counts as unchanged | all loads are classified from scratch |
+//! | anything else that may write or acquire, blocks or edges, uses of what addresses are based on | loads that depend on what happens before them are classified again; the list of acquires is retained |
 //!
-//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function.
-//! Loads of which that was asked are remembered; to the others it does not matter what stores and
-//! calls come and go, as long as the rest is the same.
+//! What happens *before* a load ([`clobbers`](super::clobbers)) depends on the whole function. The
+//! follower remembers the loads that depend on it. Stores and calls that come or go do not affect
+//! other loads, as long as the rest is the same.
 //!
 //! # Invariants
 //!
 //! - The answer is that of [`classify`](super::classify).
-//! - Whatever is not told here is the same: who keeps a follower sees to that.
+//! - The caller reports all changes: what it does not report is the same as before.
 //!
-//! **Complexity.** O(loads), a look-up each, where a pointer has changed, and O(sinks) per root;
-//! classifying again may cost O(instructions) once, if it matters what happens before a load.
+//! **Complexity.** O(loads), one look-up each, if a pointer has changed, and O(sinks) per root.
+//! Classifying again may cost O(instructions) once, if it matters what happens before a load.
 
 use std::sync::Arc;
 
@@ -49,29 +49,30 @@ use crate::{
     spaces::MemoryKinds,
 };
 
-/// What the facts of a load are found from, to be kept with the answer.
+/// Facts that the follower retains together with the answer.
 pub type Shared<'a> = (&'a Arc<PointerFlow>, &'a Arc<PrivateMemory>);
 
-/// What has changed that may matter to classes.
+/// The changes that may affect classes.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadEdits<'a> {
-    /// Instructions that [concern](super::concerns) them, as they were or as they are.
+    /// Instructions that [concern](super::concerns) classes, as they were or as they are.
     pub changed: &'a [InstId],
     /// See [`Edited::blocks`](crate::edited::Edited::blocks).
     pub blocks: Option<&'a [BlockId]>,
-    /// Loads that are promised to read what never changes and were not, or the other way round.
+    /// Loads that have gained or lost the mark that they read memory that never changes.
     pub promised: &'a [InstId],
 }
 
-/// See the [module documentation](self).
+/// The classes of the loads of one function, updated after edits. See the [module
+/// documentation](self).
 #[derive(Debug)]
 pub struct LoadFollower {
     classes: LoadClasses,
-    /// Loads of which it was asked what happens before them.
+    /// Loads whose classes depend on what happens before them.
     walked: FxHashSet<InstId>,
-    /// The acquires, once they were asked for.
+    /// The acquires, once they were needed.
     acquires: Option<Acquires>,
-    /// What was said of arguments and variables.
+    /// Whether arguments and variables count as unchanged, as far as that was needed.
     roots: Vec<(Root, Option<Refusal>)>,
     kinds: MemoryKinds,
     divergence: Divergence,
@@ -110,8 +111,8 @@ impl LoadFollower {
         &self.classes
     }
 
-    /// Brings the classes up to date with an edit. Whether a load was classified again; none if all
-    /// are to be.
+    /// Brings the classes up to date with an edit. Returns whether a load was classified again;
+    /// None if all have to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -131,7 +132,7 @@ impl LoadFollower {
             Arc::ptr_eq(&self.private, private)
                 && again.iter().all(|&inst| self.is_only_read(code, inst))
         };
-        // Nothing but what happens before a load is asked of the graph.
+        // The graph matters only to what happens before a load.
         let mut is_before_other =
             !self.walked.is_empty() && (blocks.is_some() || !is_same_memory());
         if !Arc::ptr_eq(&self.pointers, pointers) {
@@ -140,7 +141,7 @@ impl LoadFollower {
         }
         again.extend(self.that_diverge_otherwise(code, facts.divergence));
         if is_before_other {
-            // Those that are gone have changed.
+            // Loads that are gone have changed.
             let linked = |inst: &&InstId| code.body.block_of(**inst).is_some();
             again.extend(self.walked.iter().filter(linked));
         }
@@ -158,7 +159,7 @@ impl LoadFollower {
         Some(!again.is_empty())
     }
 
-    /// Classifies these loads again: those that have not changed stand where they stood.
+    /// Classifies these loads again. Loads that have not changed keep their places in the list.
     fn classify_again(
         &mut self,
         code: Code<'_>,
@@ -201,8 +202,8 @@ impl LoadFollower {
         self.roots.extend(new);
     }
 
-    /// Whether an instruction that may have changed neither writes nor acquires, nor has done so: a
-    /// plain load of numbers, or a step of an address.
+    /// Whether a changed instruction neither writes nor acquires, and did not before: a plain load
+    /// of numbers, or a step of an address.
     fn is_only_read(&self, code: Code<'_>, inst: InstId) -> bool {
         let data = code.body.inst(inst);
         match data.opcode {
@@ -220,8 +221,8 @@ impl LoadFollower {
         }
     }
 
-    /// Loads whose addresses are based on something else; none if something else is said of what
-    /// they are based on.
+    /// Loads whose addresses are based on something else than before. None if a root that mattered
+    /// no longer counts as unchanged, or counts as unchanged now.
     fn based_on_others(
         &self,
         code: Code<'_>,
@@ -242,8 +243,8 @@ impl LoadFollower {
         Some(self.classes.loads().iter().filter(is_other).map(|load| load.inst).collect())
     }
 
-    /// Whether something else is done with what addresses are based on: it may happen before a
-    /// load. They are the same as before.
+    /// Whether the uses of roots have changed, so that something else may happen before a load. The
+    /// roots themselves are the same.
     fn is_used_otherwise(&self, facts: Facts<'_>) -> bool {
         let (old, now) = (&*self.pointers, facts.writers.pointers);
         let passed = facts.writers.passed;
@@ -253,12 +254,11 @@ impl LoadFollower {
         now.all_roots().iter().any(|&root| old.uses(root, passed) != now.uses(root, passed))
     }
 
-    /// Loads that read an address about which something else is said than before, where they read
-    /// it.
+    /// Loads that read an address which has other sources, at the load, than before.
     fn that_diverge_otherwise(&self, code: Code<'_>, now: &Divergence) -> Vec<InstId> {
         let numbering = Numbering::new(code.header);
         let mut found = Vec::new();
-        // Who reads a value that is new has changed.
+        // A reader of a new value has changed.
         let known = self.divergence.values().len();
         let others = now.values_that_differ(&self.divergence).into_iter();
         for value in others.filter(|value| value.index() < known) {

@@ -4,47 +4,48 @@
 //!
 //! | class | the load may be done | because |
 //! |---|---|---|
-//! | [`LoadClass::Scalar`] | once for a wave, through a cache that sees no store of this launch (AMDGPU: `s_load`) | its address is one for the wave, and no store *happens before* it in this launch |
-//! | [`LoadClass::NonCoherent`] | by each thread, through such a cache (PTX: `ld.global.nc`) | nobody writes the memory while the kernel runs |
-//! | [`LoadClass::Ldu`] | once for a wave, through such a cache (PTX: `ldu.global`) | both |
+//! | [`LoadClass::Scalar`] | once for a wave, through a cache that sees no store of this launch (AMDGPU: `s_load`) | its address is the same for the whole wave, and no store *happens before* it in this launch |
+//! | [`LoadClass::NonCoherent`] | by each thread, through such a cache (PTX: `ld.global.nc`) | *no thread writes* the memory while the kernel runs |
+//! | [`LoadClass::Ldu`] | once for a wave, through such a cache (PTX: `ldu.global`) | the same address for the whole wave, and *no thread writes* |
 //!
 //! The claims, as they are checked by execution:
 //!
 //! - *one address for the wave*: threads of a wave that are converged at the load read the same
 //!   address;
-//! - *no store happens before it*: of the bytes that it reads none was written in this launch by a
-//!   store that happens before the load, by any thread. A store that neither happens before nor
-//!   after is a data race, and may be missed;
-//! - *nobody writes*: of these bytes none is written in the whole launch, before or after the load,
-//!   by any thread.
+//! - *no store happens before it*: none of the bytes that the load reads was written in this launch
+//!   by a store that happens before the load, by any thread. A store that neither happens before
+//!   nor after the load is a data race, and may be missed;
+//! - *no thread writes*: none of these bytes is written in the whole launch, before or after the
+//!   load, by any thread.
 //!
 //! # Why they hold
 //!
-//! What a thread may see of other threads it sees by an acquire ([`order`](crate::memory::order)).
-//! So *no store happens before the load* if no acquire is on a way from the entry of the kernel to
-//! the load, and the thread itself has not stored there: the memory is in the version that it has
-//! at the entry (`liveOnEntry`), over definitions that do not alias ([`clobbers`]). Barriers and
-//! fences are acquires. A function all of whose callers are known begins like a kernel if nothing
-//! of that comes before its calls. LLVM's own mark (`!amdgpu.noclobber`) passes over them, which is
-//! wrong: another wave may have written before the barrier.
+//! A thread sees stores of other threads by an acquire ([`order`](crate::memory::order)). So *no
+//! store happens before the load* if no acquire is on a path from the entry of the kernel to the
+//! load, and the thread itself has not stored there. The second is the case if the memory is in the
+//! version that it has at the entry (`liveOnEntry`), apart from definitions that do not alias
+//! ([`clobbers`]). Barriers and fences are acquires. A function all of whose callers are known
+//! begins like a kernel if there is no acquire or store of that kind before any call of it. LLVM's
+//! own mark (`!amdgpu.noclobber`) ignores acquires, which is wrong: another wave may have written
+//! before the barrier.
 //!
-//! Where a load and a store may lead is known from [`spaces`](crate::spaces): what goes to memory
-//! of the workgroup or of a thread writes no device memory, here or in what is called.
+//! [`spaces`](crate::spaces) says which memories a load and a store may access: a store to
+//! workgroup or private memory writes no device memory, here or in a callee.
 //!
-//! *Nobody writes* follows from what the address is made from ([`pointers`], [`unchanged`]). All of
-//! these must be
+//! *No thread writes* follows from what the address is made from ([`pointers`], [`unchanged`]).
+//! Each of its origins must be
 //!
 //! - constant: a constant variable, or constant memory;
 //! - an argument of the kernel that is `noalias` and through which the kernel, with all that it
 //!   calls, writes nothing: `readonly` says so, or [`PointerFlow::uses`] finds it. On an argument
-//!   of a kernel `noalias` is a statement about the launch, which all threads are part of; on one
-//!   of another function it is about the call only, and is not used;
-//! - an argument of a function all of whose callers are known, and pass nothing but such;
-//! - a variable that nobody outside of the module can name, through which nothing in the module
-//!   writes;
+//!   of a kernel `noalias` is a statement about the launch, which all threads are part of; on an
+//!   argument of another function it is about the call only, and is not used;
+//! - an argument of a function all of whose callers are known and pass only such pointers;
+//! - a variable that no code outside of the module can name, and through which no code in the
+//!   module writes;
 //!
-//! or the load is marked `!invariant.load`. Whatever cannot be shown is refused, with the first
-//! reason that was found ([`Refusal`]).
+//! or the load is marked `!invariant.load`. If a claim cannot be shown, the class is refused, with
+//! the first reason that was found ([`Refusal`]).
 //!
 //! # Sources
 //!

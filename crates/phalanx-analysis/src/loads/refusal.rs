@@ -12,39 +12,40 @@ pub enum Refusal {
     Volatile,
     /// It is atomic.
     Atomic,
-    /// Threads of a wave may read different addresses, for these sources.
+    /// Threads of a wave may read different addresses, because of these sources.
     Divergent(SourceSet),
-    /// It may read these memories, others than the class is for among them.
+    /// The load may read these memories; the class is not for all of them.
     Space(SpaceSet),
-    /// The type has no such load.
+    /// The target has no such load for the type.
     Type,
-    /// It reads so few bytes.
+    /// The load reads only this many bytes.
     Narrow(u64),
-    /// Less alignment is known than it takes.
+    /// The known alignment is less than needed.
     Misaligned {
-        /// What is known.
+        /// The known alignment.
         align: u64,
-        /// What it takes.
+        /// The alignment that is needed.
         wanted: u64,
     },
-    /// The address is made from this, of which nothing is known.
+    /// The address is based on this value, of which nothing is known.
     Origin(Value),
-    /// Other pointers may lead to what this argument points to: it is not `noalias`.
+    /// Other pointers may lead to the memory that this argument points to: the argument is not
+    /// `noalias`.
     Aliased(u32),
-    /// What is promised of this argument holds for the call only: the function is no kernel.
+    /// The attributes of this argument hold for the call only: the function is no kernel.
     OfCall(u32),
     /// The kernel writes through this argument.
     Written {
         /// The argument.
         argument: u32,
-        /// Where.
+        /// The instruction that writes.
         by: InstId,
     },
-    /// A pointer made from this argument goes where it is not followed.
+    /// A pointer based on this argument escapes.
     Escapes {
         /// The argument.
         argument: u32,
-        /// Where.
+        /// The instruction at which it escapes.
         by: InstId,
     },
     /// A function of the module writes this variable.
@@ -56,20 +57,20 @@ pub enum Refusal {
     },
     /// This variable may be written from outside of the module.
     Visible(GlobalName),
-    /// It is in no kernel: its callers may have stored there before.
+    /// The load is in no kernel: callers may have stored there before.
     NoKernel,
-    /// This may store there before.
+    /// This instruction may store there before the load.
     Clobbered(InstId),
-    /// This may make visible before what other threads stored there.
+    /// This instruction may make stores of other threads visible before the load.
     Acquire(InstId),
     /// There are too many definitions of memory before it.
     TooFar,
-    /// The program waits for earlier grids (`griddepcontrol.wait`): until then they may write.
+    /// The program waits for earlier grids (`griddepcontrol.wait`), which may write until then.
     EarlierGrids,
 }
 
 impl Refusal {
-    /// The instruction that is to blame, besides the load.
+    /// The instruction that is the reason, besides the load.
     #[must_use]
     pub const fn culprit(self) -> Option<InstId> {
         match self {
@@ -81,7 +82,7 @@ impl Refusal {
         }
     }
 
-    /// A word for it, for programs.
+    /// A word for the refusal, for programs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Whether somebody writes memory while the kernel runs: by what its address is made from.
+//! Whether memory stays unchanged while the kernel runs, by what its address is based on.
 //!
 //! [`loads`](super) has the argument. An argument of a function that is no kernel stands for what
-//! its callers pass, all of whom must be known: it does not change if none of these does. What the
-//! function does itself with the pointer counts for the kernel that passes it.
+//! its callers pass, all of which must be known: it is unchanged if all of these are. What the
+//! function itself does with the pointer counts for the kernel that passes it.
 //!
 //! O(sinks) per root, once.
 
@@ -18,43 +18,44 @@ use super::{
 };
 use crate::code::{Code, SpaceSet, value_type};
 
-/// What is known of a function.
+/// Facts about a function, and about what writes its memory.
 #[derive(Clone, Copy)]
 pub struct Writers<'a> {
-    /// What pointers are made from.
+    /// What pointers are based on.
     pub pointers: &'a PointerFlow,
-    /// Whether threads start here, and nowhere else is it entered.
+    /// Whether threads start in the function, and nothing calls it.
     pub is_kernel: bool,
-    /// What is known of a variable.
+    /// What may write a variable.
     pub variable: &'a dyn Fn(GlobalName) -> VariableUse,
-    /// What functions do with arguments.
+    /// What callees do with arguments.
     pub passed: Passed<'a>,
-    /// Whether what callers pass does not change: all callers are known.
+    /// Whether all callers are known, and what they pass is unchanged.
     pub is_unchanged_argument: &'a dyn Fn(u32) -> bool,
-    /// Whether kernels of the module may run while an earlier grid still writes: one waits for such
-    /// (programmatic dependent launch).
+    /// Whether kernels of the module may run while an earlier grid still writes: some kernel waits
+    /// for such grids (programmatic dependent launch).
     pub earlier_grids: bool,
-    /// A rule that is left out; nothing but for tests.
+    /// A rule that is left out, in tests only.
     pub omitted: Option<Omitted>,
 }
 
-/// Answers for one function.
+/// Answers about one function, with a cache.
 pub struct Unchanged<'a> {
     code: Code<'a>,
     architecture: Architecture,
     facts: Writers<'a>,
-    /// What was asked before.
+    /// The answers so far.
     known: Vec<(Root, Option<Refusal>)>,
 }
 
 impl<'a> Unchanged<'a> {
-    /// About a function.
+    /// Answers about a function.
     #[must_use]
     pub fn new(code: Code<'a>, architecture: Architecture, facts: Writers<'a>) -> Self {
         Self { code, architecture, facts, known: Vec::new() }
     }
 
-    /// Why somebody may write what an address leads to; `memories` are those that it may lead to.
+    /// Why a thread may write what an address leads to, none if no thread does. `memories` are
+    /// those that the address may lead to.
     pub fn of(&mut self, address: Value, memories: SpaceSet) -> Option<Refusal> {
         let memories = memories.memories();
         if !memories.is_empty() && SpaceSet::CONSTANT.contains(memories) {
@@ -76,7 +77,7 @@ impl<'a> Unchanged<'a> {
         pointers.roots(set).find_map(|root| self.of_root(root))
     }
 
-    /// What was said of roots so far.
+    /// The answers about roots so far.
     pub(super) fn known(&self) -> &[(Root, Option<Refusal>)] {
         &self.known
     }
@@ -118,7 +119,7 @@ impl<'a> Unchanged<'a> {
             return (!is_known).then_some(Refusal::OfCall(position));
         }
         let attributes = context.param_attrs(header.attributes, position as usize);
-        // What the kernel does itself comes first: it stays so whatever is promised.
+        // The uses in the kernel come first: attributes cannot make up for a write.
         let only_reads = attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone);
         let used = if only_reads { None } else { self.written(position) };
         let is_apart = attributes.has(AttrKind::NoAlias) || self.omits(Omitted::Aliases);
@@ -126,7 +127,7 @@ impl<'a> Unchanged<'a> {
         changes.or(self.facts.earlier_grids.then_some(Refusal::EarlierGrids))
     }
 
-    /// Where the function writes through an argument, or loses it.
+    /// Where the function writes through an argument, or where the argument escapes.
     fn written(&self, position: u32) -> Option<Refusal> {
         let ignored = |_: GlobalName, _: Type, _: u32| PassedUse::default();
         let passed: Passed<'_> = match self.omits(Omitted::Calls) {
@@ -143,7 +144,7 @@ impl<'a> Unchanged<'a> {
     }
 }
 
-/// Whether an argument leads to a copy that is made for the call.
+/// Whether an argument points to a copy that is made for the call.
 fn is_copied(code: Code<'_>, position: u32) -> bool {
     let attributes = code.context.param_attrs(code.header.attributes, position as usize);
     [

@@ -1,8 +1,8 @@
-//! Which memories a function may write, with all that it calls.
+//! Which memories a function may write, together with all that it calls.
 //!
-//! The union over its stores of what their addresses may lead to ([`MemoryKinds`]), and of what is
-//! known of its callees. A barrier and a fence write nothing themselves; what they make visible is
-//! an [`order`](crate::memory::order) of its own. O(instructions).
+//! That is the union of what the addresses of its stores may lead to ([`MemoryKinds`]), and of what
+//! its callees may write. Barriers and fences write nothing themselves;
+//! [`order`](crate::memory::order) says what they make visible. O(instructions).
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
@@ -12,13 +12,13 @@ use crate::code::{Code, SpaceSet, Surroundings, value_type};
 use crate::memory::effects::call_effects;
 use crate::spaces::MemoryKinds;
 
-/// Intrinsics that are fences, of targets that have such besides the instruction.
+/// Intrinsics that are fences, on targets that have such besides the instruction.
 const FENCES: [&[u8]; 2] = [b"llvm.nvvm.membar.", b"llvm.nvvm.fence."];
 
-/// What a function that is called with a type may write; none if that is not known.
+/// The memories that a function may write when it is called with a type; none if that is not known.
 pub type WrittenBy<'a> = &'a dyn Fn(GlobalName, Type) -> Option<SpaceSet>;
 
-/// The memories that a function may write; none if something that it does is not known.
+/// The memories that a function may write; none if the effect of some instruction is not known.
 #[must_use]
 pub fn written_memories(
     code: Code<'_>,
@@ -34,7 +34,8 @@ pub fn written_memories(
     Some(all)
 }
 
-/// What an instruction may write that [may write](may_write); none if that is not known.
+/// The memories that an instruction may write, if it [may write](may_write) any; none if that is
+/// not known.
 #[must_use]
 pub fn written_at(
     code: Code<'_>,
@@ -51,9 +52,9 @@ pub fn written_at(
     }
 }
 
-/// Whether [`written_memories`] may be others after an instruction was inserted, removed, moved or
-/// changed that is, or was, like this. Where addresses lead, and what callees write, is heard of
-/// otherwise.
+/// Whether [`written_memories`] may change after an instruction was inserted, removed, moved or
+/// changed that is, or was, like this one. Changes of where addresses lead, and of what callees
+/// write, are not seen here.
 #[must_use]
 pub fn may_write(code: Code<'_>, inst: InstId) -> bool {
     let opcode = code.body.inst(inst).opcode;
@@ -69,7 +70,7 @@ pub fn may_write(code: Code<'_>, inst: InstId) -> bool {
     writes || opcode.is_call()
 }
 
-/// What a call may write; none if that is not known.
+/// The memories that a call may write; none if that is not known.
 #[must_use]
 pub fn written_by_call(
     code: Code<'_>,

@@ -1,14 +1,14 @@
-//! Results of inline assembly, by its text: what they are computed from, and what becomes of that.
+//! Rules for results of inline assembly, from its text: the sources of each result.
 //!
 //! ```text
 //! %b = call i32 asm "mov.u32 $0, %ctaid.x;", "=r"()              block x, and nothing else
 //! %s = call i32 asm "add.s32 $0, $1, %tid.x;", "=r,r"(i32 %a)    thread x, and what %a has
 //! ```
 //!
-//! [`Assembly`](phalanx_target::inline_asm::Assembly) gives a graph of values; each is turned into
-//! the sources that it has of its own and what it makes of those of the call's arguments, from the
-//! first value on. An operation follows the table of its intrinsic. A value that the text does not
-//! explain is divergent. On AMD GPUs a scalar register holds one value per wave on top of that.
+//! [`Assembly`](phalanx_target::inline_asm::Assembly) gives a graph of values. Each value, from the
+//! first on, gets its own sources, and an image: what it makes of the sources of the call's
+//! arguments. An operation follows the table of its intrinsic. A value that the text does not
+//! explain is divergent. On AMD GPUs a scalar register, in addition, holds one value per wave.
 //!
 //! **Complexity.** O(length of the text × sources).
 
@@ -20,7 +20,7 @@ use super::results::{OperandFacts, rule_of};
 use super::rule::{Reads, Rule};
 use crate::code::{Code, read_assembly};
 
-/// The calls whose arguments can be told apart.
+/// The number of arguments that are told apart.
 const ARGUMENTS: usize = 64;
 
 /// What is known of a value of the text.
@@ -30,11 +30,11 @@ struct Part {
     seed: SourceSet,
     /// What each source of an argument becomes.
     image: [SourceSet; SourceSet::COUNT],
-    /// The arguments that it is computed from.
+    /// The arguments that the value is computed from, one bit each.
     arguments: u64,
-    /// Whether it is a function of the arguments and of the thread.
+    /// Whether the value is a function of the arguments and of the thread.
     is_pure: bool,
-    /// The integer that it is.
+    /// The integer constant that the value is.
     constant: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Part {
 
     const NOTHING: Part = Part { seed: SourceSet::EMPTY, is_pure: true, ..Part::ANYTHING };
 
-    /// All that both have.
+    /// The union of both.
     fn with(mut self, other: &Part) -> Part {
         self.seed |= other.seed;
         for (mine, its) in self.image.iter_mut().zip(other.image) {
@@ -61,7 +61,7 @@ impl Part {
         self
     }
 
-    /// What a rule makes of it.
+    /// The part after a rule has been applied to its sources.
     fn through(&self, image: Option<&[SourceSet; SourceSet::COUNT]>) -> Part {
         let mut part = Part { seed: apply(image, self.seed), ..self.clone() };
         part.image.iter_mut().for_each(|of| *of = apply(image, *of));
@@ -80,8 +80,8 @@ fn apply(image: Option<&[SourceSet; SourceSet::COUNT]>, sources: SourceSet) -> S
     bits.fold(SourceSet::EMPTY, |all, bit| all | image[bit])
 }
 
-/// The rule of a call of assembly, or of member `result` of the structure that it returns. None
-/// where the text says nothing.
+/// The rule of a call of assembly, or of member `result` of the structure that it returns. None if
+/// the text explains nothing of it.
 pub(super) fn rule(
     code: Code<'_>,
     (asm, architecture): (&InlineAsm, Architecture),
@@ -152,7 +152,7 @@ pub(super) fn rule(
     Some(Rule { definition, image, reads: Reads::Some(part.arguments) })
 }
 
-/// A rule of what is in a register of the whole wave.
+/// The rule of a result in a register that the whole wave shares.
 pub(super) fn in_scalar_register(rule: Option<Rule>, context: &TransferContext) -> Rule {
     let seed = SourceSet::OPAQUE_WAVE;
     let fixed = divergence::Transfer::Fixed;
@@ -171,7 +171,7 @@ pub(super) fn in_scalar_register(rule: Option<Rule>, context: &TransferContext) 
     }
 }
 
-/// Whether texts are read on a target.
+/// Whether this module reads assembly texts of a target.
 pub(super) const fn is_read(architecture: Architecture) -> bool {
     matches!(architecture, Architecture::Amdgcn | Architecture::Nvptx)
 }

@@ -1,4 +1,4 @@
-//! One pass over a function: from rules to the table of values.
+//! One pass over a function, which turns rules into the table of values.
 
 use phalanx_core::{
     affect::Value,
@@ -17,7 +17,7 @@ pub(super) fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     lower_open(code, rules).finish()
 }
 
-/// As [`lower`]; more can be added.
+/// As [`lower`], but the caller can add to the table.
 pub(super) fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
     let Code { context, header, flow, body, .. } = code;
     let numbering = Numbering::new(header);
@@ -79,7 +79,7 @@ pub(super) fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableB
     table
 }
 
-/// States the definition of an instruction that is no phi; what it reads.
+/// States the definition of an instruction that is no phi; returns what it reads.
 #[inline(always)]
 fn define<R: Rules>(
     table: &mut ValueTableBuilder,
@@ -97,8 +97,8 @@ fn define<R: Rules>(
     rule.reads
 }
 
-/// Definitions of instructions in blocks that are not listed in the order. Nobody executes them, so
-/// uses do not count.
+/// Definitions of instructions in blocks that are not listed in the order. These blocks are never
+/// executed, so uses do not count.
 #[cold]
 fn define_unlisted<R: Rules>(table: &mut ValueTableBuilder, rules: &mut R, code: Code<'_>) {
     let Code { header, flow, body, .. } = code;

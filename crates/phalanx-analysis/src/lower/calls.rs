@@ -1,5 +1,5 @@
-//! Calls of functions of the module, and arguments of functions whose callers are known, by
-//! [summaries](crate::summary).
+//! Rules for calls of functions of the module, from [summaries](crate::summary), and for arguments
+//! of functions whose callers are known.
 
 use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::InstId;
@@ -12,11 +12,11 @@ use crate::{
     memory::Looked,
 };
 
-/// The rule of a call of a function, or of a member of what it returns. None when nothing is known
-/// of it.
+/// The rule of a call of a function, or of a member of what it returns. None if nothing is known of
+/// the callee.
 ///
-/// Of what is read of private `memory` the rule says what becomes of its sources; who reads what is
-/// stated with the versions.
+/// If the result depends on private `memory`, the rule says what becomes of the sources of that
+/// memory. The memory that is read is stated later, with its versions.
 pub(super) fn rule(
     code: Code<'_>,
     facts: &dyn CallFacts,
@@ -57,7 +57,7 @@ pub(super) fn rule(
             }
         }
     }
-    // Operands from there on are read whatever is said here.
+    // Operands from 64 on always count as read.
     if body.operands(call).len() > 64 {
         all = all.union(Dependence::PLAIN);
         reads = u64::MAX;
@@ -78,8 +78,8 @@ pub(super) fn rule(
     })
 }
 
-/// Whether all of the structure that a call returns tells more of a member than what is known of
-/// that by itself, which can be made of private `memory`.
+/// Whether the outcome of the whole structure that a call returns tells more about a member than
+/// the member's own outcome, which may depend on private `memory`.
 pub(super) fn is_known_as_whole(
     code: Code<'_>,
     facts: &dyn CallFacts,
@@ -96,13 +96,15 @@ pub(super) fn is_known_as_whole(
     })
 }
 
-/// A rule that knows of all uses that matter.
+/// Adds reads to a rule, so that the table has all uses of operands that may be temporally
+/// divergent.
 ///
-/// Operands that the result does not depend on are not read. But threads may have left a cycle with
-/// values of different rounds, so what they read of another block is not what was computed there,
-/// and that is known of uses only. Such an operand, unless it is computed in the entry, which is in
-/// no cycle, is read after all, as if it mattered as much as the others; where none matters, it is
-/// read without effect, unless more is read than operands.
+/// By itself a rule does not read operands that the result does not depend on. But threads that
+/// left a cycle in different rounds have values of different rounds of an operand from another
+/// block. The analysis finds such differences at uses only. So an operand from another block is
+/// read after all, with the same effect as the other operands, unless it is computed in the entry,
+/// which is in no cycle. If the result depends on no operand, such operands are read without
+/// effect, unless the rule also reads memory.
 pub(super) fn with_uses(code: Code<'_>, call: InstId, mut rule: Rule, reads_more: bool) -> Rule {
     let Reads::Some(reads) = rule.reads else { return rule };
     let body = code.body;
@@ -124,8 +126,8 @@ pub(super) fn with_uses(code: Code<'_>, call: InstId, mut rule: Rule, reads_more
     rule
 }
 
-/// The sources of an argument of a function that is called. A scalar register holds one value per
-/// wave.
+/// The sources of an argument of a function that is called. An argument in a scalar register has
+/// one value per wave.
 pub(super) fn argument(
     facts: &dyn CallFacts,
     position: u32,

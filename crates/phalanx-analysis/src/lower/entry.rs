@@ -1,4 +1,5 @@
-//! The tables that there are: by our rules and by LLVM's, with and without private memory.
+//! The functions that lower a whole function: by our rules or by LLVM's, with or without private
+//! memory.
 
 use phalanx_core::{affect::Value, divergence::ValueTable};
 use phalanx_ir::{InstId, flow::node_of};
@@ -12,14 +13,14 @@ use crate::code::{Code, Numbering, Surroundings};
 use crate::memory::{Looked, PrivateMemory};
 use crate::shape::Shapes;
 
-/// Tables for what we hold to be true.
+/// Tables by our own rules, which hold for every execution.
 #[must_use]
 pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut FullRules::new(code, around))
 }
 
-/// As [`full`], with what loads from private memory give. The values that stand for versions of
-/// memory come after so many numbers that are left out.
+/// As [`full`], with the contents of private memory for its loads. The values that stand for
+/// versions of memory are numbered after `unused` numbers that are left out.
 #[must_use]
 pub fn full_with(
     code: Code<'_>,
@@ -30,7 +31,7 @@ pub fn full_with(
     with_rows(code, around, (memory, None), unused).0
 }
 
-/// The same without something that loads depend on: a negative control.
+/// The same without something that loads depend on. Tests use it to see that they find the error.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn full_without(
@@ -42,8 +43,8 @@ pub fn full_without(
     with_rows(code, around, (memory, Some(omitted)), 0).0
 }
 
-/// The same, with what is needed to bring it up to date: what the versions of memory are, and the
-/// shapes that were looked at.
+/// The same, with what is needed to bring the table up to date: which values stand for versions of
+/// memory, and the shapes that rules used.
 pub(crate) fn full_and_rows(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -55,8 +56,8 @@ pub(crate) fn full_and_rows(
     (table, rows, rules.into_shapes())
 }
 
-/// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of
-/// versions of memory as of other values.
+/// As [`full_with`], for memory [with pointees](PrivateMemory::with_pointees). In answers, versions
+/// of memory have sources as other values do.
 pub(crate) fn full_through(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -67,8 +68,8 @@ pub(crate) fn full_through(
     (table.with_memory_reported(), rows.pointees(first))
 }
 
-/// As [`full_through`], and what the values are that stand for versions of memory, in the order of
-/// their numbers.
+/// As [`full_through`], with the versions of memory that values stand for, in the order of their
+/// numbers.
 pub(crate) fn full_through_and_versions(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -79,8 +80,8 @@ pub(crate) fn full_through_and_versions(
     (table.with_memory_reported(), rows.pointees(first), rows.versions(first))
 }
 
-/// What the values are, in the order of their numbers, that stand for versions of memory in a table
-/// made by [`full_with`] with no unused numbers. O(one lowering).
+/// The versions of memory that values stand for, in the order of their numbers, in a table made by
+/// [`full_with`] with no unused numbers. O(one lowering).
 #[must_use]
 pub fn memory_versions(
     code: Code<'_>,
@@ -91,9 +92,9 @@ pub fn memory_versions(
     table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
 }
 
-/// As [`full_with`] with no unused numbers, with a value more for each of these arguments of calls:
-/// what is in the private object that it is an address of. None where that is not known. Answers
-/// tell of versions of memory as of other values.
+/// As [`full_with`] with no unused numbers, and with one more value for each argument in `passed`:
+/// the content of the private object that the argument is the address of. None if that is not
+/// known. In answers, versions of memory have sources as other values do.
 pub(crate) fn full_with_contents(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -139,14 +140,14 @@ pub(super) fn with_rules(
     (table.finish(), rows)
 }
 
-/// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
+/// Tables by the rules of LLVM 22: its sources, its always-uniform values.
 #[must_use]
 pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut LlvmRules::new(code, around, false))
 }
 
-/// As [`as_llvm`], with what LLVM forgets: results of `invoke`, which it takes for a source but
-/// whose users it does not look at.
+/// As [`as_llvm`], and with an omission of LLVM: it takes results of `invoke` for sources, but does
+/// not look at their users.
 #[must_use]
 pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut LlvmRules::new(code, around, true))

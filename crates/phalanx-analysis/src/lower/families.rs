@@ -1,8 +1,8 @@
-//! Rules by family, to see what each gains.
+//! Leaves out families of rules, to measure what each of them gains.
 //!
-//! A table without a family holds what the others say: what the family knows is unknown, or is what
-//! the operands give. Only the function itself is seen so; what is known of its callees was found
-//! with all rules.
+//! In a table without a family, other rules apply to what the family is about: the value is
+//! unknown, or depends on its operands. Only the function itself is lowered in this way; the
+//! summaries of its callees were found with all rules.
 //!
 //! O(one lowering).
 
@@ -20,7 +20,8 @@ use crate::{
     memory::{Looked, PrivateMemory},
 };
 
-/// As [`full_with`](super::full_with), without a part of what shapes say: a negative control.
+/// As [`full_with`](super::full_with), without a part of what shapes say. Tests use it to see that
+/// they find the error.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn full_without_part(

@@ -1,15 +1,15 @@
-//! What we hold to be true of each instruction: sound first, then as precise as one antecedent
-//! allows.
+//! Our rules for each instruction: sound in every execution, and as precise as a rule can be that
+//! looks at one operand at a time.
 //!
 //! Intrinsics follow the tables of `phalanx-target`. Besides them:
 //!
-//! - arguments of kernels are launch constants; of other functions they are unknown, except that
-//!   AMDGPU passes `inreg` arguments in scalar registers, one value per wave;
-//! - a plain load gives a converged group one value when its address is uniform and the memory is
-//!   not private to the thread, and another wave may read another value at another time;
-//! - a call whose convergence token comes from a cycle that it is outside of gives anything
-//!   ([`escape`]);
-//! - atomics, unknown calls, and whatever has no rule give anything.
+//! - arguments of kernels are launch constants. Arguments of other functions are unknown, except
+//!   that AMDGPU passes `inreg` arguments in scalar registers, one value per wave;
+//! - a plain load gives a converged group one value if its address is uniform and the memory is not
+//!   private to the thread. Another wave may read another value at another time;
+//! - the result of a call is unknown if its convergence token comes from a cycle that the call is
+//!   outside of ([`escape`]);
+//! - results of atomics and unknown calls, and of whatever has no rule, are unknown.
 
 mod loads;
 
@@ -46,27 +46,28 @@ use crate::{
 pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
-    /// Boxed, as is what they are kept in: they are handed over with every edit.
+    /// Boxed, as in the state that retains it, which is passed on with every edit.
     shapes: Box<Shapes>,
-    /// What intrinsics are evaluated in, once one was met.
+    /// The context in which intrinsics are evaluated, once the rules have met one.
     context: OnceCell<TransferContext>,
     entry: Entry,
-    /// Callees met so far, by the low bits of their numbers; empty until one was met.
+    /// Callees that the rules have met, by the low bits of their numbers; empty until they have met
+    /// one.
     intrinsics: Vec<Option<(Const, Option<Intrinsic>)>>,
-    /// Private memory, if loads from it are looked into.
+    /// Private memory, if the contents of its loads are used.
     memory: Option<Looked<'a>>,
     /// Rules that are left out.
     without: Option<Family>,
     /// A part of what shapes say that is left out.
     without_part: Option<OmittedPart>,
-    /// Of what controls convergence, once a call was met.
+    /// Convergence tokens, once the rules have met a call.
     tokens: OnceCell<Tokens>,
-    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was
-    /// met.
+    /// Calls whose token comes from a cycle that they are outside of, once the rules have met a
+    /// call with a token.
     escaping: OnceCell<FxHashSet<InstId>>,
 }
 
-/// How many callees are remembered. A power of two.
+/// How many callees are cached. A power of two.
 const KNOWN: usize = 16;
 
 impl<'a> FullRules<'a> {
@@ -76,7 +77,7 @@ impl<'a> FullRules<'a> {
         Self::with_shapes(code, around, Box::new(Shapes::new(code, around, Trust::Nothing)))
     }
 
-    /// The same, where some shapes have been found before, with [`Trust::Nothing`].
+    /// The same rules, with shapes that were found before, with [`Trust::Nothing`].
     pub(super) fn with_shapes(
         code: Code<'a>,
         around: Surroundings<'a>,
@@ -105,17 +106,17 @@ impl<'a> FullRules<'a> {
             && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
     }
 
-    /// The same, with private memory looked into.
+    /// The same rules, with the contents of private memory.
     pub(super) fn with_memory(self, memory: Looked<'a>) -> Self {
         FullRules { memory: Some(memory), ..self }
     }
 
-    /// The same, with some rules left out.
+    /// The same rules, without a family.
     pub(super) fn without(self, family: Family) -> Self {
         FullRules { without: Some(family), ..self }
     }
 
-    /// The same, wrong by a part of what shapes say.
+    /// The same rules, made unsound: without a part of what shapes say.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn without_part(self, part: OmittedPart) -> Self {
         let trust = match part {
@@ -126,7 +127,7 @@ impl<'a> FullRules<'a> {
         FullRules { shapes, without_part: Some(part), ..self }
     }
 
-    /// What is known of functions that are called.
+    /// Summaries of callees.
     pub(super) fn calls(&self) -> &'a dyn CallFacts {
         self.around.calls
     }
@@ -164,8 +165,8 @@ impl<'a> FullRules<'a> {
         intrinsic
     }
 
-    /// What is known of the operands of a call. Whether they point to private memory matters if it
-    /// loads.
+    /// Facts about the operands of a call. Whether an operand may point to private memory is found
+    /// only if the call loads.
     fn operand_facts(&self, operands: &[Value], loads: bool) -> SmallVec<[OperandFacts; 8]> {
         operands
             .iter()
@@ -228,7 +229,7 @@ impl<'a> FullRules<'a> {
             None => member(0),
         };
         let rule = match rule.reads {
-            // Bundle operands and the callee are no arguments of the transfer.
+            // The transfer has no bundle operands and no callee.
             Reads::Some(mask) if facts.len() < 64 => {
                 Rule { reads: Reads::Some(mask & ((1 << facts.len()) - 1)), ..rule }
             }
@@ -240,8 +241,8 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// The rule of a call that may unwind. Its result is there for threads that return, and is what
-    /// a call would give.
+    /// The rule of a call that may unwind. Only threads for which the call returns have the result,
+    /// which is that of an ordinary call.
     fn invoke(&mut self, invoke: InstId) -> Rule {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         match self.code.body.const_callee(invoke) {
@@ -252,7 +253,8 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// What the text says of a result; a scalar register is one value per wave whatever it says.
+    /// The rule of a result of assembly. A scalar register has one value per wave, whatever the
+    /// text says.
     fn inline_asm(&self, asm: &InlineAsm, call: InstId, result: Option<u32>) -> Rule {
         let target = self.around.target;
         let architecture = target.architecture();
@@ -281,7 +283,7 @@ impl<'a> FullRules<'a> {
         }
     }
 
-    /// The generic address of private memory where that is another address in each lane.
+    /// The rule of the generic address of private memory, on targets where it differs in each lane.
     fn scratch_address() -> Rule {
         let source = Definition::source(SourceSet::LANE | SourceSet::OPAQUE_WAVE);
         Rule::new(Definition { is_pure: true, ..source })
@@ -297,8 +299,8 @@ impl<'a> FullRules<'a> {
                 .first()
                 .is_some_and(|count| count.as_const().is_some())
             && !data.flags.contains(InstFlags::IN_ALLOCA);
-        // The frame of a kernel is at one place for all threads, that of a function where its
-        // callers left the stack.
+        // The frame of a kernel is at one address for all threads. The frame of a function depends
+        // on where its callers left the stack.
         let seed = match (is_static, self.is_kernel()) {
             (true, true) => SourceSet::EMPTY,
             (true, false) if self.around.lockstep => SourceSet::OPAQUE_WAVE,
@@ -353,11 +355,11 @@ impl<'a> FullRules<'a> {
         false
     }
 
-    /// A member of a call's result has the rule of that member; of anything else it is a pure
-    /// function.
+    /// The rule of a member that is taken out of a structure. If the structure is the result of a
+    /// call, the member has a rule of its own; otherwise it is a pure function of the structure.
     ///
-    /// Only in the block of the call: further on threads may hold the results of different
-    /// executions, and the use of the call's result is what tells that.
+    /// The call has to be in the same block. In other blocks threads may hold the results of
+    /// different executions, which the analysis finds at the use of the call's result.
     fn extract_value(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
@@ -382,13 +384,13 @@ impl<'a> FullRules<'a> {
     }
 }
 
-/// Whether what is known of an argument of a function that is called is about the content.
+/// Whether facts about an argument of a function that is called are about what it points to.
 fn is_by_content(attributes: &AttrSetData) -> bool {
     attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef)
 }
 
-/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them
-/// are pure functions of their operands. A phi has a rule of its own elsewhere.
+/// Whether some instruction with this opcode, which is no terminator's, has another rule than a
+/// pure function of its operands. Phis have a rule elsewhere.
 #[inline]
 const fn has_rule(opcode: Opcode) -> bool {
     matches!(
@@ -449,14 +451,14 @@ impl Rules for FullRules<'_> {
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
         let (architecture, inreg) =
             (self.around.target.architecture(), attributes.has(AttrKind::InReg));
-        // A kernel that is called is passed what its callers have.
+        // A kernel that functions call gets arguments from its callers.
         let is_called_kernel = self.code.library.is_called_kernel(self.code.header.name);
         let convention = self.code.header.call_conv;
         let is_uniform =
             !is_called_kernel && argument_is_wave_uniform(architecture, convention, inreg);
         let seed = match is_uniform {
             true if self.is_kernel() => SourceSet::EMPTY,
-            // What is known of the argument is about the content.
+            // What is known of the argument is about what it points to.
             _ if self.entry == Entry::Call && is_by_content(attributes) => SourceSet::OPAQUE_THREAD,
             is_scalar if self.entry == Entry::Call => {
                 calls::argument(self.around.calls, position, is_scalar, self.context().wave)
@@ -502,7 +504,7 @@ impl Rules for FullRules<'_> {
     }
 
     fn representative(&mut self, phi: InstId, position: usize) -> usize {
-        /// Phis with more entries are compared as they are.
+        /// Phis with more entries are not searched for equal values.
         const FEW: usize = 8;
         let values = self.code.body.phi_values(phi);
         if values.len() > FEW || self.without == Some(Family::Shapes) {
@@ -516,7 +518,7 @@ impl Rules for FullRules<'_> {
 
     fn terminator(&mut self, inst: InstId) -> TerminatorRule {
         match self.code.body.inst(inst).opcode {
-            // Who unwinds, or jumps out of assembly, is each thread's own affair.
+            // Each thread unwinds, or jumps out of assembly, on its own.
             Opcode::Invoke | Opcode::CallBr | Opcode::CatchSwitch => {
                 TerminatorRule::Source(SourceSet::OPAQUE_THREAD)
             }

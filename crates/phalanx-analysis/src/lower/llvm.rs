@@ -1,10 +1,10 @@
-//! What LLVM 22 takes for granted of each instruction, so that our answers can be compared with
-//! its, value by value.
+//! The rules of LLVM 22 for each instruction, so that our answers can be compared with LLVM's,
+//! value by value.
 //!
 //! LLVM knows three classes: a source of divergence, always uniform, and as uniform as the
-//! operands. Sources are lumped into [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in
-//! [`phalanx_target::llvm_rules`]; here instructions are matched to them. None of this is a claim
-//! about what is true.
+//! operands. All its sources become [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in
+//! [`phalanx_target::llvm_rules`]; this module matches instructions to them. The rules are LLVM's,
+//! and may be wrong about an execution.
 
 use phalanx_core::divergence::{self, Definition};
 use phalanx_ir::{
@@ -32,24 +32,24 @@ pub struct LlvmRules<'a> {
     workgroup: AmdgpuWorkgroup,
     /// Nothing diverges: one thread, or a target without divergence.
     all_uniform: bool,
-    /// Forget what LLVM forgets.
+    /// Leave out what LLVM leaves out; see [`as_exact_llvm`](super::as_exact_llvm).
     exact: bool,
     known: [Option<Known>; KNOWN],
 }
 
-/// What the name of a callee and the attributes of a call say, whatever its operands are.
+/// What the name of a callee and the attributes of a call say, independent of the operands.
 #[derive(Copy, Clone)]
 struct Known {
     callee: Const,
     attributes: AttrList,
-    /// None where operands have a say.
+    /// None if the operands matter.
     uniformity: Option<LlvmUniformity>,
     /// See [`Definition::is_pure`].
     is_pure: bool,
     is_workitem_id_x: bool,
 }
 
-/// How many callees are remembered, by the low bits of their numbers. A power of two.
+/// How many callees are cached, by the low bits of their numbers. A power of two.
 const KNOWN: usize = 16;
 
 impl<'a> LlvmRules<'a> {
@@ -61,7 +61,7 @@ impl<'a> LlvmRules<'a> {
             Extent::Exactly(n) => Some(n),
             _ => None,
         });
-        // LLVM takes a function that says nothing for one of the processor of the command line.
+        // If a function names no processor, LLVM takes that of the command line.
         let waves = around.launch.wave_width.or_else(|| around.target.wave_width("", ""));
         let workgroup = AmdgpuWorkgroup {
             required: match sizes {
@@ -88,7 +88,7 @@ impl<'a> LlvmRules<'a> {
         self.code.body.const_callee(call)
     }
 
-    /// The name of the function called; none for pointers and assembly.
+    /// The name of the called function; none for pointers and assembly.
     fn callee_name(&self, call: InstId) -> Option<&'a str> {
         match self.code.context.const_data(self.callee(call)?).kind {
             ConstKind::Global(GlobalName::Named(symbol)) => {
@@ -105,7 +105,7 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    /// `nodivergencesource` on the call or on the function.
+    /// Whether `nodivergencesource` is on the call or on the callee.
     fn is_no_source(&self, call: InstId) -> bool {
         let context = self.code.context;
         let at_site = self.code.body.call_info(call).attributes;
@@ -164,7 +164,7 @@ impl<'a> LlvmRules<'a> {
             && let Some(asm) = self.assembly(call)
         {
             return match self.code.body.inst(call).opcode {
-                // LLVM asks about assembly in plain calls only.
+                // LLVM looks at assembly in plain calls only.
                 Opcode::CallBr => LlvmUniformity::Default,
                 _ => llvm_call(&self.assembly_outputs(asm, self.code.body.inst(call).ty)),
             };
@@ -283,7 +283,8 @@ impl<'a> LlvmRules<'a> {
         })
     }
 
-    /// Zero bits at the end of a value, as far as a glance tells.
+    /// A lower bound of the number of zero bits at the end of a value, from a look at one
+    /// instruction.
     fn trailing_zeros(&self, value: Value) -> u32 {
         if let Some(constant) = self.integer(value) {
             return constant.trailing_zeros();
@@ -303,8 +304,7 @@ impl<'a> LlvmRules<'a> {
                 let known = self.known(inst).and_then(|known| known.uniformity);
                 known.unwrap_or_else(|| self.call(inst))
             }
-            // Where scratch memory has global addresses, one offset is another address in each
-            // lane.
+            // If scratch memory has global addresses, one offset has another address in each lane.
             Opcode::AddrSpaceCast
                 if is_amdgpu
                     && self.around.scratch_is_global
@@ -343,8 +343,9 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    /// A member of a call's result, in the block of the call. LLVM does not look at the block, and
-    /// is wrong where the member is taken after a cycle that threads left in different iterations.
+    /// The class of a member of a call's result, in the block of the call. LLVM does not compare
+    /// the blocks, and is wrong if the member is taken after a cycle that threads left in different
+    /// iterations.
     fn extracted(&self, inst: InstId) -> LlvmUniformity {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
@@ -370,8 +371,7 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    /// Whether the result is a function of the operands alone, which makes it invariant where they
-    /// are.
+    /// Whether the result is a function of the operands alone: it is then invariant if they are.
     #[inline(always)]
     fn is_pure(&mut self, inst: InstId, opcode: Opcode) -> bool {
         match opcode {
@@ -394,8 +394,8 @@ impl<'a> LlvmRules<'a> {
     }
 }
 
-/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them
-/// are as uniform as their operands, or not all are pure. A phi has a rule of its own elsewhere.
+/// Whether some instruction with this opcode, which is no terminator's, is neither as uniform as
+/// its operands nor pure. Phis have a rule elsewhere.
 #[inline]
 const fn has_rule(opcode: Opcode) -> bool {
     matches!(
@@ -444,7 +444,7 @@ impl Rules for LlvmRules<'_> {
     #[inline(always)]
     fn inst(&mut self, inst: InstId) -> Rule {
         let data = self.code.body.inst(inst);
-        // A terminator without a result is a value to nobody.
+        // The result of a terminator that has none is not used.
         let no_value = data.opcode.is_terminator() && (self.exact || data.ty == Type::VOID);
         let uniformity = match self.all_uniform || no_value {
             true => LlvmUniformity::AlwaysUniform,
@@ -476,7 +476,7 @@ impl Rules for LlvmRules<'_> {
             return TerminatorRule::Fixed;
         }
         let is_source = match self.code.body.inst(inst).opcode {
-            // On NVPTX, LLVM looks at plain calls only; nobody unwinds there.
+            // On NVPTX, LLVM looks at plain calls only, and threads do not unwind.
             Opcode::Invoke if self.architecture == Architecture::Nvptx => !self.exact,
             Opcode::Invoke => self.call(inst) == LlvmUniformity::NeverUniform,
             _ => false,

@@ -1,25 +1,25 @@
 //! From a function of the IR to the [`ValueTable`](phalanx_core::divergence::ValueTable) that the
 //! divergence analysis reads.
 //!
-//! The analysis knows no IR. It reads a table: for each value where its sources come from, which
-//! values it is computed from, and which block it is in. [`full()`] makes the table of a function.
+//! The analysis knows no IR. It reads a table: for each value its own sources, the values that it
+//! is computed from, and the block that it is in. [`full()`] makes the table of a function.
 //!
 //! ```text
 //! %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()   ; seed: thread x
 //! %a = add i32 %t, %n                              ; operands: %t, %n
-//! %c = icmp ult i32 %a, 32                         ; operands: %a, or less where a shape says so
+//! %c = icmp ult i32 %a, 32                         ; operands: %a, or none if its shape decides
 //! br i1 %c, label %then, label %done               ; terminator: %c
 //! ```
 //!
 //! | module | what |
 //! |---|---|
 //! | `entry` | the functions to call |
-//! | `rule`, `build` | what a set of rules says of an instruction; one pass that asks it and builds the table |
-//! | `full` | what we hold to be true |
-//! | `llvm` | what LLVM 22 takes for granted |
+//! | `rule`, `build` | the trait that a set of rules implements; the pass that asks it about each instruction and builds the table |
+//! | `full` | our rules, which hold for every execution |
+//! | `llvm` | the rules of LLVM 22 |
 //! | `families`, `omitted` | rules left out, for tests and measurements |
 //! | `calls`, `results`, `assembly` | calls of functions, of intrinsics, of inline assembly |
-//! | `private` | what is read from and written to private memory |
+//! | `private` | loads from and stores to private memory |
 //! | `single`, `update` | one instruction alone; an edited function |
 //!
 //! Numbering, phis, uses and terminators are the same for all rules, and are in `build`.

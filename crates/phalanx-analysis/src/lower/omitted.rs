@@ -1,11 +1,12 @@
-//! What can be left out of lowering, to see what it gains or that it is needed.
+//! Parts of lowering that can be left out, to measure what they gain or to see that they are
+//! needed.
 
 /// Rules that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// What loads give from private memory, and where pointers come from.
+    /// Contents of private memory for loads, and origins of pointers.
     Memory,
-    /// Summaries of callees, sources of arguments.
+    /// Summaries of callees, and sources of arguments.
     Calls,
     /// Operations among the threads of a wave: votes, broadcasts, shuffles, reductions.
     Subgroups,
@@ -33,10 +34,10 @@ impl Family {
     }
 }
 
-/// A part of what shapes say.
+/// A part of what shapes say. Without it answers are unsound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmittedPart {
-    /// What the thread's indices leave.
+    /// The sources that remain of the thread's indices.
     Indices,
     /// The values that a shape is made of.
     Atoms,
@@ -44,13 +45,13 @@ pub enum OmittedPart {
     Poison,
 }
 
-/// What a test leaves out, to see that it is needed.
+/// A read that a test leaves out, to see that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmittedRead {
-    /// What a slot held before something was written to a part of it.
+    /// What a slot held before part of it was written.
     OldContent,
-    /// Where in an object is accessed.
+    /// Which part of an object is accessed.
     Place,
-    /// All that comes into a memory phi but the first.
+    /// All entries of a memory phi but the first.
     OtherWays,
 }

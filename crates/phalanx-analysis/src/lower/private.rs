@@ -1,24 +1,32 @@
 //! Versions of private memory as values of the analyses.
 //!
-//! What a load of a private slot gives is what the version that reaches it holds. A version is one
-//! of
+//! A load of a private slot gives the content of the version that reaches it. A version is one of
 //!
 //! | version | value |
 //! |---|---|
 //! | content on entry | undef |
 //! | a store that replaces the slot | the value stored, itself: as if the slot were a register |
-//! | another definition | a value that reads what is written, where, and the version before |
+//! | another definition | a value that reads what is written, the place in the object, and the version before |
 //! | a memory phi | a phi of versions |
 //!
-//! so the rules for values, joins and cycles apply as they are (Kong, *Variance Analysis on
-//! SSA-based IR*, 2009: content travels over chi and memory phi to the loads). Where in an object
-//! is accessed counts as an operand unless it is a constant: of the address only the indices that
-//! are no constants, since where the object itself is does not matter.
+//! So the rules for values, joins and cycles apply unchanged (Kong, *Variance Analysis on SSA-based
+//! IR*, 2009: content travels over chi and memory phi to the loads).
 //!
-//! A row is made for each of the last two kinds. Rows are named by what they stand for
-//! ([`RowKey`]), so that those of an edited function can be matched with what they were.
+//! ```text
+//! store i32 %a, ptr %s                        ; version 1: %a itself
+//! %p = getelementptr i8, ptr %s, i32 %i
+//! store i8 %b, ptr %p                         ; version 2, a row: reads %b, %i and version 1
+//! %v = load i32, ptr %s                       ; reads version 2
+//! ```
 //!
-//! What is done by functions that are called is in [`calls`].
+//! The place of an access counts as an operand unless it is a constant. Of the address, only the
+//! indices that are no constants count, since the place of the object itself does not matter.
+//!
+//! A *row* of the table is made for each of the last two kinds of versions. Rows have names that
+//! say what they stand for ([`RowKey`]), so that after an edit they can be matched with the rows
+//! before.
+//!
+//! The effects of called functions are in [`calls`].
 //!
 //! **Complexity.** O(touches + entries of memory phis + steps of address chains, at most [`CHAIN`]
 //! per touch).
@@ -58,22 +66,22 @@ use crate::memory::{
     ssa::{EventKind, MemoryPhi, Version},
 };
 
-/// How many steps from an address to its object are looked at for indices; beyond that the address
-/// itself counts.
+/// How many steps from an address to its object are searched for indices; beyond that the address
+/// itself counts as an operand.
 const CHAIN: usize = 16;
 
-/// All rows of a function, and what loads read.
+/// All rows of a function, and what its loads read.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryRows {
     rows: Vec<Row>,
     entries: Vec<Entry>,
-    /// Also calls of functions that read private memory.
+    /// Loads, and calls of functions that read private memory.
     loads: Vec<(InstId, SmallVec<[Read; 4]>)>,
     pointees: PointeeRows,
 }
 
 impl MemoryRows {
-    /// Those about what arguments point to, as values numbered from `first` on.
+    /// The rows about memory that arguments point to, as values numbered from `first` on.
     pub(super) fn pointees(&self, first: usize) -> PointeeValues {
         let value = |row: u32| Value::new(first + row as usize);
         let PointeeRows { entries, loaded, exits } = &self.pointees;
@@ -84,7 +92,7 @@ impl MemoryRows {
         }
     }
 
-    /// What the rows are, numbered from `first` on.
+    /// The versions that the rows stand for, numbered from `first` on.
     pub(super) fn versions(&self, first: usize) -> Vec<MemoryVersion> {
         let version = |(number, row): (usize, &Row)| MemoryVersion {
             value: Value::new(first + number),
@@ -98,7 +106,7 @@ impl MemoryRows {
         self.rows.iter().enumerate().map(version).collect()
     }
 
-    /// Those of a function with private memory.
+    /// The rows of a function with this private memory.
     pub(super) fn new(
         code: Code<'_>,
         rules: &FullRules<'_>,
@@ -110,7 +118,7 @@ impl MemoryRows {
         make.all()
     }
 
-    /// Adds the rows to a table, as values after so many unused numbers.
+    /// Adds the rows to a table, as values after `unused` numbers that are left out.
     pub(super) fn add_to(
         &self,
         table: &mut ValueTableBuilder,
@@ -158,21 +166,22 @@ struct Make<'a, 'b> {
     memory: &'b PrivateMemory,
     rules: &'b FullRules<'a>,
     omitted: Option<OmittedRead>,
-    /// By event that defines something: its row; `u32::MAX` if it has none.
+    /// The row of each event that defines something; `u32::MAX` if it has none.
     row_of: Vec<u32>,
-    /// How many rows are definitions; those of phis follow.
+    /// How many rows are definitions; the rows of phis follow.
     definitions: u32,
     pointees: Pointees,
 }
 
-/// Numbers of the rows about what arguments point to; those of phis and definitions come before.
+/// Numbers of the rows about memory that arguments point to; they follow the rows of definitions
+/// and phis.
 #[derive(Debug, Default)]
 struct Pointees {
-    /// By argument, for those whose pointees are objects.
+    /// By argument: the row that loads through it read, for arguments whose memory is tracked.
     loaded: Vec<(u32, u32)>,
-    /// By slot: of what it holds when the function is entered.
+    /// By slot: the row of its content at the entry of the function.
     entry: FxHashMap<u32, u32>,
-    /// What they stand for, in order.
+    /// What these rows stand for, in order.
     keys: Vec<RowKey>,
 }
 
@@ -183,7 +192,7 @@ impl Pointees {
         let mut last = None;
         for (slot, number) in memory.slots().iter().zip(0..) {
             let Some(position) = parameter_of(slot.alloca) else { continue };
-            // Slots of an object stand together.
+            // Slots of an object are adjacent.
             if last.replace(position) != Some(position) {
                 found.loaded.push((position, first + found.keys.len() as u32));
                 found.keys.push(loaded_key(slot.alloca));
@@ -194,7 +203,7 @@ impl Pointees {
         found
     }
 
-    /// The row that whoever loads from an object reads.
+    /// The row that all loads from an object read.
     fn loaded(&self, object: InstId) -> Option<Read> {
         let position = parameter_of(object)?;
         let known = self.loaded.iter().find(|(of, _)| *of == position);
@@ -203,7 +212,7 @@ impl Pointees {
 }
 
 impl<'a, 'b> Make<'a, 'b> {
-    /// Without what arguments point to.
+    /// Without the rows of memory that arguments point to.
     fn new(
         code: Code<'a>,
         rules: &'b FullRules<'a>,
@@ -240,7 +249,7 @@ impl Make<'_, '_> {
         self.memory.events().event(touch.event).kind == EventKind::MustDef
     }
 
-    /// The value that a store puts in the place of all that the slot held.
+    /// The value that a store puts into the slot, if it replaces all of the slot.
     fn stored(&self, touch: &Touch) -> Option<IrValue> {
         let is_whole = touch.effect == Effect::Store && self.is_must(touch);
         is_whole.then(|| self.code.body.operands(touch.inst)[0])
@@ -278,7 +287,7 @@ impl Make<'_, '_> {
         });
     }
 
-    /// Adds what a load reads, or a call. Touches of an instruction come one after another.
+    /// Adds what a load or call reads. Touches of an instruction are adjacent.
     fn read(&self, touch: &Touch, made: &mut MemoryRows) {
         if !matches!(touch.effect, Effect::Load | Effect::ReadByCall) {
             return;
@@ -290,7 +299,7 @@ impl Make<'_, '_> {
                     let address = self.code.body.operands(touch.inst)[0];
                     self.place(touch, address, &mut reads);
                 }
-                // All that it reads of all slots.
+                // A call reads all its slots at once.
                 _ => calls::result(self, touch.inst, &mut reads),
             }
             made.loads.push((touch.inst, reads));
@@ -300,21 +309,21 @@ impl Make<'_, '_> {
         }
     }
 
-    /// What a slot holds before something reads it.
+    /// Adds what a slot holds before something reads it.
     fn content(&self, touch: &Touch, reads: &mut SmallVec<[Read; 4]>) {
         reads.extend(self.version(touch.slot, self.memory.reaching(touch)));
         reads.extend(self.pointees.loaded(self.memory.object(touch)));
     }
 
-    /// Rows about what arguments point to: what is there at the entry, what stands for it wherever
-    /// it is loaded, what is there at the returns.
+    /// Adds the rows about memory that arguments point to: contents at the entry, contents for
+    /// loads anywhere, and contents at the returns.
     fn add_pointees(&self, made: &mut MemoryRows) {
         let Some(entry) = self.code.flow.entry().map(node_of) else { return };
         let mut known: Vec<(u32, u32)> =
             self.pointees.entry.iter().map(|(&slot, &row)| (slot, row)).collect();
         known.sort_unstable();
         for &key in &self.pointees.keys {
-            // They read nothing.
+            // These rows read nothing.
             let what = What::Definition(Definition::PURE, SmallVec::new());
             made.rows.push(Row { key, block: entry, what });
         }
@@ -328,7 +337,7 @@ impl Make<'_, '_> {
         }
     }
 
-    /// The row of what is there at a return.
+    /// The row of what a slot holds at a return.
     fn exit(&self, touch: &Touch) -> Option<Row> {
         let block = self.code.body.block_of(touch.inst).map(node_of)?;
         let key = exit_key(&self.memory.slots()[touch.slot as usize], touch.inst);
@@ -341,7 +350,7 @@ impl Make<'_, '_> {
         RowKey { at, is_phi, ..slot_key(&self.memory.slots()[slot as usize]) }
     }
 
-    /// What is read where a version is; nothing for undef and constants.
+    /// What a read of a version reads; nothing for undef and constants.
     fn version(&self, slot: u32, version: Version) -> Option<Read> {
         match version {
             Version::Entry => self.pointees.entry.get(&slot).map(|&row| Read::Row(row)),
@@ -362,7 +371,7 @@ impl Make<'_, '_> {
         if let (None, Version::Def(event)) = (read, version)
             && let Some(stored) = self.stored(self.memory.touch_of(event))
         {
-            // A number that no constant has keeps apart what is no constant either.
+            // A number that no constant has keeps entries that are no constants apart.
             key = match stored.as_const() {
                 Some(constant) => constant_key(self.code.context, constant),
                 None => PhiKey::constant((1 << 30) + event % (1 << 29)),
@@ -371,14 +380,14 @@ impl Make<'_, '_> {
         Entry { pred, read, key }
     }
 
-    /// What decides which part of an object is accessed.
+    /// Adds the values that decide which part of an object a touch accesses.
     fn place(&self, touch: &Touch, address: IrValue, reads: &mut SmallVec<[Read; 4]>) {
         if touch.is_at_variable_offset {
             self.indices(address, reads);
         }
     }
 
-    /// What decides which part of an object an address is of.
+    /// Adds the values that decide which part of an object an address points to.
     fn indices(&self, address: IrValue, reads: &mut SmallVec<[Read; 4]>) {
         if self.omitted == Some(OmittedRead::Place) {
             return;
@@ -456,7 +465,7 @@ impl Make<'_, '_> {
         Some(Row { key, block, what: What::Definition(definition, reads) })
     }
 
-    /// What a copy brings.
+    /// Adds what a copy reads.
     fn copied(&self, to: &Touch, reads: &mut SmallVec<[Read; 4]>) -> Definition {
         let operands = self.code.body.operands(to.inst);
         let own = self.memory.of(to.inst);
@@ -481,7 +490,7 @@ impl Make<'_, '_> {
         Definition { seed, transfer: Transfer::Propagate, is_pure: seed.is_empty() }
     }
 
-    /// Whether a copy takes something from one slot to another.
+    /// Whether a copy takes bytes from one slot to another.
     fn meets(&self, to: &Touch, from: &Touch) -> bool {
         let range = |touch: &Touch| self.memory.slots()[touch.slot as usize].range;
         let (Some(to_at), Some(from_at)) = (to.at, from.at) else { return true };

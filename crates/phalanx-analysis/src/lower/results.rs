@@ -1,10 +1,10 @@
-//! From a [`phalanx_target::Transfer`], which looks at all operands at once, to a rule with one
-//! antecedent.
+//! Turns a [`phalanx_target::Transfer`], which looks at all operands at once, into a rule that
+//! looks at one operand at a time.
 //!
 //! The analysis is reachability: a value gets a source because *one* operand has one. A transfer
 //! that distributes over operands and sources is turned into that form exactly, by evaluating it on
 //! single sources. One transfer does not distribute: the result of a shuffle is uniform if its data
-//! *or* its lane number is. It is evaluated for the sources of the lane number, under the
+//! *or* its lane number is. Its rule is found for the sources of the lane number, under the
 //! assumption that the data differ between lanes. That loses little precision: programs rarely
 //! shuffle uniform data, while a loop over lanes that broadcasts the value of each has a uniform
 //! lane number.
@@ -17,7 +17,7 @@ use phalanx_target::{
 
 use super::rule::{Reads, Rule};
 
-/// An operand as a transfer sees it: constant or not, private or not; its sources are varied here.
+/// An operand as a transfer sees it. [`Probe`] adds the sources.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct OperandFacts {
     /// An integer constant.
@@ -30,9 +30,9 @@ pub(crate) struct OperandFacts {
 
 struct Probe<'a> {
     operands: &'a [OperandFacts],
-    /// This operand has these sources.
+    /// The operand that has sources, and its sources.
     set: Option<(usize, SourceSet)>,
-    /// This operand differs between the lanes of a wave.
+    /// The operand that differs between the lanes of a wave.
     mixed: Option<usize>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn rule_of(
     }
 }
 
-/// The rule where it can be read off, which is most of the time.
+/// The rule, if it can be read off the transfer, as is usual.
 fn plain_rule(transfer: &Transfer, operands: &[OperandFacts], is_pure: bool) -> Option<Rule> {
     if operands.len() > 64 {
         return None;
@@ -93,15 +93,15 @@ fn plain_rule(transfer: &Transfer, operands: &[OperandFacts], is_pure: bool) -> 
     Some(Rule { definition, image: None, reads: Reads::Some(reads) })
 }
 
-/// The rule of any transfer, by what it makes of each source of each operand.
+/// The rule of any transfer, found by evaluating it for each source of each operand.
 fn rule_by_evaluation(
     transfer: &Transfer,
     operands: &[OperandFacts],
     context: &TransferContext,
     is_pure: bool,
 ) -> Rule {
-    // Of a shuffle by a number the data are not read: threads of a wave with one number have one
-    // result, whatever the data are.
+    // A shuffle with a lane number does not read its data: threads of a wave with the same number
+    // have the same result.
     let varies = |at: u8| operands.get(usize::from(at)).is_some_and(|operand| operand.varies);
     let mixed = match *transfer {
         Transfer::Shuffle { data, lane: Some(lane), .. } if varies(data) && varies(lane) => {
@@ -112,8 +112,8 @@ fn rule_by_evaluation(
     let evaluate = |set: Option<(usize, SourceSet)>, mixed: Option<usize>| {
         transfer.evaluate(&Probe { operands, set, mixed }, context)
     };
-    // Where one number is another lane for each, or for each quad, as in segments, the data are
-    // read instead, and the number is taken to differ.
+    // If one number means another lane for each lane or quad, as in segments, the rule reads the
+    // data instead, and takes the number to differ.
     let of_number = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_QUAD;
     let mixed = match (mixed, transfer) {
         (Some(_), Transfer::Shuffle { lane: Some(lane), .. })
@@ -147,9 +147,9 @@ fn rule_by_evaluation(
         let source = SourceSet::from_bits(1 << bit);
         identity &= seed.contains(source) || *gained == source;
     }
-    // What is read at a moment (memory, a clock) is one value for those who read it together, and
-    // who does is not known in a cycle that is assumed divergent: only what has no moment, or is
-    // made by the group itself, is fixed.
+    // What is read at a moment (memory, a clock) is one value for the threads that read it
+    // together. In a cycle that is assumed to be divergent, it is not known which threads these
+    // are. So only a result that has no moment, or that the group makes itself, is fixed.
     let has_no_moment = transfer.is_timeless()
         || matches!(
             transfer,
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// What a rule makes of operands with these sources.
+    /// The sources that a rule gives to the result, for operands with these sources.
     fn applied(rule: &Rule, operands: &[SourceSet]) -> SourceSet {
         let reads = |at: usize| match rule.reads {
             Reads::Some(mask) => mask >> at & 1 == 1,
@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    /// A rule looks at one operand at a time, and never says "uniform" where all operands together
-    /// do not.
+    /// A rule looks at one operand at a time, and never says "uniform" if the transfer of all
+    /// operands does not.
     #[test]
     fn rules_say_no_more_than_transfers() {
         let mut rng = SmallRng::seed_from_u64(2);

@@ -1,4 +1,4 @@
-//! What a set of rules says of single instructions, and how it is asked.
+//! The interface between a set of rules and the pass that asks it about single instructions.
 
 use phalanx_core::{
     affect::Value,
@@ -13,14 +13,14 @@ use phalanx_target::SourceSet;
 use crate::code::Numbering;
 use crate::shape;
 
-/// What the definition of a value is to the analysis.
+/// How the definition of a value enters the table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rule {
-    /// Sources, transfer and purity. The transfer of an image is in `image`.
+    /// Sources, transfer and purity. If the transfer is an image, it is in `image`.
     pub(super) definition: divergence::Definition,
-    /// What each source of an operand becomes, by bit number, where that is not itself.
+    /// What each source of an operand becomes, by bit number, if it does not stay as it is.
     pub(super) image: Option<[SourceSet; SourceSet::COUNT]>,
-    /// Which operands count.
+    /// Which operands are read.
     pub(super) reads: Reads,
 }
 
@@ -29,27 +29,27 @@ impl Rule {
         Rule { definition, image: None, reads: Reads::All }
     }
 
-    /// A pure function of its operands.
+    /// The rule of a pure function of the operands.
     pub(super) const PURE: Rule = Rule::new(divergence::Definition::PURE);
-    /// Depends on its operands; may give another result each time.
+    /// The rule of a function of the operands that may give another result each time.
     pub(super) const IMPURE: Rule = Rule::new(divergence::Definition::IMPURE);
 }
 
 /// Which operands of which instruction a definition depends on.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reads {
-    /// All of its own.
+    /// Its own, all of them.
     All,
-    /// Its own whose bit is set; operands from 64 on count always.
+    /// Those of its own whose bit is set; operands from 64 on are always read.
     Some(u64),
     /// As `Some`, of another instruction: a member of a call's result depends on the call's
     /// operands.
     Of(InstId, u64),
-    /// These values, whatever the operands are.
+    /// These values, which need not be operands.
     Values([Option<Value>; shape::ATOMS]),
 }
 
-/// What a terminator is to the analysis, its operands aside.
+/// How a terminator enters the table, apart from its operands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TerminatorRule {
     /// Goes where its operands say.
@@ -60,40 +60,39 @@ pub(crate) enum TerminatorRule {
     Source(SourceSet),
 }
 
-/// What instructions and arguments contribute.
+/// A set of rules: what instructions and arguments contribute to the table.
 pub(crate) trait Rules {
-    /// Whether every instruction with this opcode is [`Rule::PURE`], here at least. Most are, and
-    /// are not asked about further.
+    /// Whether every instruction with this opcode is [`Rule::PURE`]. Most opcodes are, and the
+    /// rules are not asked about their instructions. Some other opcodes may be pure as well.
     fn is_plain(&self, opcode: Opcode) -> bool;
-    /// Of an argument.
+    /// The definition of an argument.
     fn argument(&mut self, position: u32) -> divergence::Definition;
-    /// Of an instruction other than a phi.
+    /// The rule of an instruction other than a phi.
     fn inst(&mut self, inst: InstId) -> Rule;
     /// The first incoming value of a phi that is known to be equal to the one at this position.
     fn representative(&mut self, _phi: InstId, position: usize) -> usize {
         position
     }
-    /// Of the terminator of a block.
+    /// The rule of the terminator of a block.
     fn terminator(&mut self, inst: InstId) -> TerminatorRule;
 }
 
-/// What the definition of an instruction is that is no phi. The transfer of an image is in `image`.
+/// The rule of an instruction that is no phi. If the transfer is an image, it is in `image`.
 #[inline(always)]
 pub(super) fn rule_of<R: Rules + ?Sized>(body: &Body, rules: &mut R, inst: InstId) -> Rule {
     let rule = match body.inst(inst).opcode {
         opcode if !has_operands(opcode) => Rule::IMPURE,
         _ => rules.inst(inst),
     };
-    // What is fixed ignores its operands, but they are uses all the same, and can be temporally
-    // divergent.
+    // A fixed result ignores its operands, but they are uses, and can be temporally divergent.
     match rule.definition.transfer {
         Transfer::Fixed => Rule { reads: Reads::All, image: None, ..rule },
         _ => rule,
     }
 }
 
-/// Whether operands of an instruction are operands of a value: those of a terminator decide where
-/// it goes.
+/// Whether operands of an instruction are operands of its result: those of a terminator decide
+/// where it goes.
 #[inline]
 pub(super) fn has_operands(opcode: Opcode) -> bool {
     !opcode.is_terminator() || opcode.is_call()
@@ -133,7 +132,7 @@ pub(super) fn operands(
     }
 }
 
-/// Values in metadata that is an operand.
+/// The values in metadata that is an operand.
 #[cold]
 fn local_values(
     body: &Body,
@@ -166,8 +165,7 @@ pub(super) fn incoming<R: Rules + ?Sized>(
                 }
             },
             (None, Some(constant)) => constant_key(context, constant),
-            // Blocks and metadata are no incoming values; a number that no constant has keeps them
-            // apart.
+            // Blocks and metadata are no values; a number that no constant has keeps them apart.
             (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
         };
         give(Incoming { pred: node_of(block), value, key });

@@ -1,8 +1,7 @@
-//! What single instructions contribute, where nobody wants the tables of the whole function.
+//! The rules for single instructions, for callers that need no table of the whole function.
 //!
-//! The same rules as in [`full`](super::full), without private memory: what is read there is not
-//! looked into. O(1) for each instruction, and its [shape](crate::shape) where a rule asks for
-//! that.
+//! The rules are those of [`full`](super::full) without private memory: the content of private
+//! memory is unknown. O(1) for each instruction, and its [shape](crate::shape) if a rule needs it.
 
 use phalanx_core::{
     affect::Value,
@@ -15,21 +14,22 @@ use super::full::FullRules;
 use super::rule::{Rules, has_operands, incoming, operands, rule_of};
 use crate::code::{Code, Numbering, Surroundings};
 
-/// Looks at one instruction after another.
+/// Answers for one instruction after another.
 pub(crate) struct Single<'a> {
     code: Code<'a>,
     numbering: Numbering,
     rules: FullRules<'a>,
 }
 
-/// What a definition is by itself.
+/// What a definition contributes by itself.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contribution {
     /// The sources that it introduces.
     pub(crate) seed: SourceSet,
-    /// Whether the result is a function of the operands alone; true for a phi that selects nothing.
+    /// Whether the result is a function of the operands alone; true for a phi whose entries
+    /// cannot differ.
     pub(crate) is_pure: bool,
-    /// Whether the operands do not matter.
+    /// Whether the result ignores the operands.
     pub(crate) is_fixed: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Single<'a> {
     }
 
     /// The values that an instruction's definition reads. None for a terminator that is no call:
-    /// what it reads decides where it goes.
+    /// its operands decide where it goes.
     pub(crate) fn reads(&mut self, inst: InstId, mut call: impl FnMut(Value)) {
         let Code { context, body, .. } = self.code;
         match body.inst(inst).opcode {
@@ -72,7 +72,7 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// Whether a phi has values that may differ from each other.
+    /// Whether a phi has entries that may differ from each other.
     fn selects(&mut self, phi: InstId) -> bool {
         let Code { context, body, .. } = self.code;
         let mut keys = Vec::new();

@@ -1,14 +1,19 @@
-//! Lowering of the instructions that changed.
+//! Lowers again the instructions that changed.
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few
-//! rules also look at the instruction that defines an operand. A member of a call's result looks at
-//! the call. LLVM's rule for shifts and masks looks at whether they drop the lane's part of the
-//! thread index, ours at [shapes](crate::shape). A call looks at the blocks its arguments come
-//! from. So an instruction is lowered again if it looks at a changed instruction or at one whose
+//! rules also look at the instruction that defines an operand:
+//!
+//! - the rule of a member of a call's result looks at the call;
+//! - LLVM's rule for shifts and masks looks at whether they drop the lane's part of the thread
+//!   index;
+//! - our rules look at [shapes](crate::shape);
+//! - the rule of a call looks at the blocks of its arguments.
+//!
+//! So an instruction is lowered again if its rule looks at an instruction that changed or whose
 //! shape changed; def-use lists give these users. An instruction that no longer looks at a changed
 //! one has itself changed.
 //!
-//! O(changed instructions, their operands, and who looks at them).
+//! O(changed instructions, their operands, and the instructions whose rules look at them).
 
 use phalanx_core::{
     affect::Value,
@@ -34,30 +39,30 @@ use crate::{
     shape::{Place, Shapes},
 };
 
-/// A few instructions.
+/// A short list of instructions.
 type Insts = SmallVec<[InstId; 16]>;
 
-/// What is kept of a lowering to bring its tables up to date.
+/// The state that is retained to bring the tables of a lowering up to date.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
-    /// The shapes that rules have looked at, if they do.
+    /// The shapes that rules have used; none for LLVM's rules.
     shapes: Option<Box<Shapes>>,
 }
 
 /// Versions of private memory in a table, and what they are made from.
 pub(crate) struct Restated<'a> {
-    /// Which values they are.
+    /// Which values stand for which rows.
     pub(crate) rows: &'a mut RowNumbers,
-    /// Private memory as it is.
+    /// Private memory as it is now.
     pub(crate) memory: &'a mut SlotFollower,
-    /// The graph.
+    /// The graph as it is now.
     pub(crate) graph: Numbered<'a>,
-    /// The patches that tell of what has become another, and parts of others; none if all of it may
-    /// have.
+    /// The patches of private memory that have changed, and parts of other patches; none if all of
+    /// it may have changed.
     pub(crate) patches: Option<(Patches, Vec<Part>)>,
 }
 
-/// Whether rules for such an instruction look at what its operands are.
+/// Whether rules for instructions with this opcode look at the definitions of the operands.
 fn looks(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -71,7 +76,7 @@ fn looks(opcode: Opcode) -> bool {
     )
 }
 
-/// The changed instructions and those that look at them, in order.
+/// The changed instructions and those whose rules look at them, in order.
 fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
     let mut all = Insts::from_slice(changed);
     for &inst in changed {
@@ -87,14 +92,14 @@ fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
 }
 
 impl Neighbours {
-    /// Those of a function whose tables were made by [`as_llvm`](super::as_llvm), whose rules look
-    /// at nothing else.
+    /// For a function whose tables were made by [`as_llvm`](super::as_llvm), whose rules use no
+    /// shapes.
     #[must_use]
     pub fn of_llvm() -> Self {
         Self::default()
     }
 
-    /// Those of a function whose tables were made by [`full`](super::full). O(one lowering).
+    /// For a function whose tables were made by [`full`](super::full). O(one lowering).
     #[must_use]
     pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let mut rules = FullRules::new(code, around);
@@ -102,14 +107,14 @@ impl Neighbours {
         Self::with_shapes(rules.into_shapes())
     }
 
-    /// Those of a function whose tables were made from these shapes.
+    /// For a function whose tables were made from these shapes.
     pub(crate) fn with_shapes(mut shapes: Box<Shapes>) -> Self {
         shapes.settle();
         Self { shapes: Some(shapes) }
     }
 
-    /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was
-    /// done: if not, they are to be made anew.
+    /// Brings tables made by [`full`](super::full) up to date. Returns false if that failed: the
+    /// tables then have to be made anew.
     #[must_use]
     pub fn update_full(
         &mut self,
@@ -126,8 +131,8 @@ impl Neighbours {
         true
     }
 
-    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. Whether
-    /// that was done.
+    /// Brings tables made by [`full_with`](super::full_with) up to date. Returns false if that
+    /// failed.
     #[must_use]
     pub(crate) fn update_full_with(
         &mut self,
@@ -143,11 +148,11 @@ impl Neighbours {
         let looked = Looked::Followed(memory);
         let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
         let mut calls = Self::update(code, &mut rules, &followed.rules, table);
-        // Calls that read private memory have operands that are stated with its versions, and what
-        // they leave depends on the rules.
+        // The operands of calls that read private memory are stated with its versions, and the
+        // contents after such a call depend on its rule.
         let is_reader =
             |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
-        // Of a split block many are in parts.
+        // After a split of a block, parts contain many of these instructions.
         let in_parts: FxHashSet<InstId> = match &patches {
             Some((_, parts)) => parts.iter().flat_map(|part| part.insts.iter().copied()).collect(),
             None => FxHashSet::default(),
@@ -196,7 +201,7 @@ impl Neighbours {
         true
     }
 
-    /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.
+    /// Brings tables made by [`as_llvm`](super::as_llvm) up to date.
     pub fn update_as_llvm(
         &self,
         code: Code<'_>,
@@ -207,7 +212,7 @@ impl Neighbours {
         Self::update(code, &mut LlvmRules::new(code, around, false), changed, table);
     }
 
-    /// The instructions that were lowered.
+    /// Lowers the changed instructions and those whose rules look at them; returns them.
     fn update(
         code: Code<'_>,
         rules: &mut dyn Rules,
@@ -248,8 +253,8 @@ impl Neighbours {
     }
 
     /// Instructions that are in another block than a table says, and phis that may have other
-    /// entries, in order: after blocks were split or merged. O(instructions), or those of the
-    /// blocks in question and the phis behind them.
+    /// entries, in order: after blocks were split or merged. O(instructions), or O(instructions of
+    /// `blocks` and phis of their successors).
     #[must_use]
     pub fn moved(code: Code<'_>, blocks: Option<&[BlockId]>, table: &EditableTable) -> Vec<InstId> {
         let Code { body, flow, .. } = code;
@@ -275,8 +280,8 @@ impl Neighbours {
         found
     }
 
-    /// Brings terminators up to date, those of all blocks or of these: after edges or blocks have
-    /// changed.
+    /// Restates terminators after edges or blocks have changed: those of all blocks, or of
+    /// `blocks`.
     pub fn update_terminators(
         code: Code<'_>,
         around: Surroundings<'_>,

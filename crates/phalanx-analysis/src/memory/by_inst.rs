@@ -1,12 +1,13 @@
-//! Tables by instruction that do not tell how many instructions there are.
+//! Tables indexed by instruction that do not depend on the number of instructions.
 //!
-//! Facts about memory are kept while instructions that have nothing to do with memory come and go,
-//! and must equal those from scratch, which know of more instructions. So what is said of nothing
-//! is not stored: a set may end early, and a table ends with its last entry that says something.
+//! Retained facts about memory stay valid while an edit adds instructions that do not touch memory.
+//! They must equal the facts from scratch, which are computed over more instructions. So equality
+//! ignores empty entries at the end: a set may end early, and a table ends with its last
+//! non-default entry.
 
 use phalanx_ir::InstId;
 
-/// Instructions, by number. Equal if they are the same, however long the tables are.
+/// A set of instructions. Equality ignores the length of the tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InstSet(Vec<u64>);
 
@@ -26,7 +27,7 @@ impl InstSet {
         }
     }
 
-    /// Adds those of another set.
+    /// Adds the members of another set.
     pub(crate) fn extend(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -50,7 +51,7 @@ impl PartialEq for InstSet {
 
 impl Eq for InstSet {}
 
-/// A number for each of some instructions.
+/// Maps some instructions to numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InstNumbers(Vec<u32>);
 
@@ -74,7 +75,7 @@ impl InstNumbers {
     }
 }
 
-/// Drops what a table says of nothing at its end.
+/// Drops default entries at the end of a table.
 pub(crate) fn trim<T: Default + PartialEq>(table: &mut Vec<T>) {
     let nothing = T::default();
     while table.last() == Some(&nothing) {

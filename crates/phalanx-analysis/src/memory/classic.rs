@@ -4,17 +4,18 @@
 //!
 //! Every instruction that may write is a *MemoryDef*, every other one that reads a *MemoryUse*, and
 //! where definitions meet there is a *MemoryPhi*. Each names the definition before it; the first
-//! one is `liveOnEntry`, which is also that of loads of memory that never changes. Other uses are
-//! not optimised: they name the definition before them, not the one that they may read from. That
-//! is what the walker is for ([`ClassicMemorySsa::clobber`]), which needs to know what aliases.
+//! one is `liveOnEntry`. Loads of memory that never changes name `liveOnEntry`, too. Other uses are
+//! not optimised: they name the definition directly before them, even if it cannot write what they
+//! read. The walker ([`ClassicMemorySsa::clobber`]) finds the definition that may write it; its
+//! caller says what aliases.
 //!
 //! # How
 //!
 //! A [form](super::form) of two variables, with all phis at iterated dominance frontiers, used or
-//! not. The one is memory; the other is memory that never changes, which has no definitions.
-//! Definitions are known by their instructions; the numbers that LLVM gives them are only made in
-//! order to be printed ([`ClassicMemorySsa::numbers`]). Instructions in blocks that cannot be
-//! reached have `liveOnEntry` before them.
+//! not. One variable is memory; the other is memory that never changes, which has no definitions.
+//! Definitions are named by their instructions. The numbers that LLVM gives them are computed only
+//! for printing ([`ClassicMemorySsa::numbers`]). Instructions in unreachable blocks have
+//! `liveOnEntry` before them.
 //!
 //! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it
 //! passes.
@@ -32,29 +33,29 @@ use crate::code::{Code, Surroundings};
 
 pub use super::form::Version;
 
-/// The number of the variable that memory is.
+/// The number of the variable for memory.
 const MEMORY: u8 = 0;
-/// That of memory that never changes.
+/// The number of the variable for memory that never changes.
 const CONSTANT: u8 = 1;
 
-/// What an instruction is.
+/// The kind of access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassicAccess {
-    /// A definition, after another.
+    /// A definition, with the version before it.
     Def(Version),
-    /// A use of a definition.
+    /// A use, with the version that it names.
     Use(Version),
 }
 
-/// The form of one function.
+/// The MemorySSA form of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicMemorySsa {
     form: Form,
 }
 
 impl ClassicMemorySsa {
-    /// That of a function. `never_changes` says of a load that what it reads is the same whenever
-    /// it is read; such a use names `liveOnEntry`.
+    /// The form of a function. `never_changes` says whether a load reads memory that never changes;
+    /// such a use names `liveOnEntry`.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -70,7 +71,7 @@ impl ClassicMemorySsa {
         self.form.of(inst).next()
     }
 
-    /// What an instruction is; nothing if it touches no memory.
+    /// The access of an instruction. `None` if it touches no memory.
     #[must_use]
     pub fn access(&self, inst: InstId) -> Option<ClassicAccess> {
         let touch = self.touch(inst)?;
@@ -80,13 +81,14 @@ impl ClassicMemorySsa {
         })
     }
 
-    /// What comes into the phi of a block from each distinct predecessor, if the block has one.
+    /// The versions that come into the phi of a block, one from each distinct predecessor. `None`
+    /// if the block has no phi.
     #[must_use]
     pub fn phi(&self, block: Node) -> Option<impl ExactSizeIterator<Item = (Node, Version)> + '_> {
         self.form.incoming(MEMORY, block)
     }
 
-    /// How many definitions, uses and phis there are. O(accesses).
+    /// The numbers of definitions, uses and phis. O(accesses).
     #[must_use]
     pub fn counts(&self) -> (usize, usize, usize) {
         let all = self.form.touches().count();
@@ -104,13 +106,12 @@ impl ClassicMemorySsa {
         definitions.chain(self.form.phis(MEMORY).map(Version::Phi)).zip(1..).collect()
     }
 
-    /// The nearest definition before an instruction that may write what it is asked about: the
-    /// walker.
+    /// The walker: the nearest definition before an instruction that may write what it accesses.
     ///
-    /// `may_clobber` says so of a definition. The walk goes up over definitions that do not, and
-    /// over a phi if all ways into it come to one and the same definition; else the answer is the
-    /// phi. At most `limit` definitions are passed, beyond that the answer is the one that was
-    /// reached: further down than need be, never wrong.
+    /// `may_clobber` says whether a definition may write it. The walk goes up over definitions that
+    /// do not, and over a phi if all ways into it lead to the same definition. Otherwise the answer
+    /// is the phi. The walk passes at most `limit` definitions; then it returns the version that it
+    /// has reached. That version is correct, but may be later than necessary.
     pub fn clobber(
         &self,
         inst: InstId,
@@ -123,7 +124,7 @@ impl ClassicMemorySsa {
         loop {
             at = self.up(at, &mut left, &mut may_clobber);
             let Version::Phi(phi) = at else { break };
-            // Everything that comes into the phi, phis that were passed on the way aside.
+            // All versions that come into the phi, directly or over other phis.
             let mut single: Option<Version> = None;
             let mut stack = vec![phi];
             seen.clear();
@@ -146,8 +147,8 @@ impl ClassicMemorySsa {
                 }
             }
             match single {
-                // What stopped for want of steps is no clobber, and must not be taken for the only
-                // way in.
+                // If the budget is used up, a version may be no clobber, so it does not count as
+                // the only one.
                 Some(version) if is_one && left > 0 => at = version,
                 _ => break,
             }
@@ -197,16 +198,16 @@ fn does(
     }
 }
 
-/// How many phis a walk goes through at once.
+/// The largest number of phis that a walk passes at once.
 const PHIS: usize = 64;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clobber {
-    /// Nothing in the function writes it before.
+    /// No instruction of the function writes it before.
     Entry,
     /// This instruction may.
     Def(InstId),
-    /// Different ones may, on different ways to this block.
+    /// Different instructions may, on different paths to this block.
     Phi(Node),
 }

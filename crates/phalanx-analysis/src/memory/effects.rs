@@ -1,10 +1,10 @@
 //! Which instructions read and write memory.
 //!
-//! What a call does follows from the attributes of the call and of the function that it names
-//! (`memory(..)`, `readonly` and the like are one attribute by now) and, for intrinsics, from the
-//! tables of `phalanx-target`. Whatever has no promise may read and write anything. A volatile or
-//! ordered access counts as a write: nothing may be moved across it (LLVM's MemorySSA does the
-//! same). O(1) per instruction.
+//! What a call does follows from the attributes of the call and of the callee (`memory(..)`; older
+//! attributes such as `readonly` are read as one) and, for intrinsics, from the tables of
+//! `phalanx-target`. A call without such attributes may read and write anything. A volatile or
+//! ordered access counts as a write, since nothing may be moved across it (LLVM's MemorySSA does
+//! the same). O(1) per instruction.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode,
@@ -27,7 +27,7 @@ pub enum MemoryAccess {
     Write,
 }
 
-/// Intrinsics that are said to write memory so that nothing moves them, and touch none.
+/// Intrinsics that touch no memory. LLVM declares that they write some, so that no pass moves them.
 const MARKERS: [&[u8]; 7] = [
     b"llvm.assume",
     b"llvm.experimental.noalias.scope.decl",
@@ -66,7 +66,7 @@ pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> 
     }
 }
 
-/// What the tables of intrinsics say, in the words of the attribute.
+/// Converts an entry of the intrinsic tables to the form of the `memory` attribute.
 #[must_use]
 pub fn of_table(effect: MemoryEffect) -> MemoryEffects {
     let access = match (effect.reads, effect.writes) {
@@ -100,7 +100,7 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
     let Some(callee) = body.const_callee(call) else { return effects };
     let name = match &context.const_data(callee).kind {
         ConstKind::Global(name) => *name,
-        // Memory is seen in another order behind a barrier, whatever the call promises.
+        // A barrier in the assembly orders memory accesses, whatever the call promises.
         ConstKind::InlineAsm(asm)
             if read_assembly(code, asm, around.target.architecture()).has_barrier() =>
         {
@@ -117,7 +117,7 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
             effects = effects.intersect(of_table(intrinsic.info.memory));
         }
     }
-    // Operands of a bundle may be read and written whatever the callee promises.
+    // Operands of an operand bundle may be read and written, whatever the callee promises.
     if !has_bundles && let Some(attributes) = (around.callee)(name) {
         let declared = context.function_attrs(attributes);
         if let Some(promised) = declared.memory() {

@@ -1,34 +1,36 @@
-//! SSA form of a few variables that stand for much memory, so that an edit costs what it touches.
+//! SSA form of a few variables that stand for much memory, with cheap incremental updates.
 //!
 //! # What
 //!
-//! Instructions use and define such variables, and no definition replaces all of one: each is a
-//! may-definition, which reads what was there before. Otherwise it is the form of
-//! [`ssa`](super::ssa) with other names for versions. There a version is a number, and an inserted
-//! access renumbers all versions after it. Here a version is named by the place that makes it
-//! ([`Version`]): an instruction, or the phi of a block.
+//! Instructions use and define such variables. No definition replaces all of a variable: each is a
+//! may-definition, which also reads the version before it. Otherwise the form is that of
+//! [`ssa`](super::ssa), with other names for versions. There a version is a number, and an inserted
+//! access renumbers all versions after it. Here a version is named by what makes it ([`Version`]):
+//! an instruction, or the phi of a block.
 //!
 //! # How
 //!
-//! On two levels.
+//! The form has two levels.
 //!
-//! - The [row](rows) of a block has its touches in order. Which definition is before a touch is
-//!   known within the row, or is that with which the block begins.
-//! - With which version a block begins ([`joins`]) is the phi of a block, or *the end of* a block,
-//!   whichever definition that is. So it changes for a variable only when a block comes to use or
-//!   define it or ceases to, and is found again from the blocks alone.
+//! - The [row](rows) of a block lists its touches in order. The version before a touch is a
+//!   definition in the same row or, if there is none, the version with which the block begins.
+//! - The version with which a block begins ([`joins`]) is the phi of a block, or *the end of* a
+//!   block, whichever definition is the last one there. So this level changes for a variable only
+//!   when a block begins or ceases to use or define it. It is computed from facts about blocks
+//!   alone.
 //!
-//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is
-//! followed, of instructions or of the graph.
+//! All tables share unchanged parts with their copies. [`follow`] is the incremental update after
+//! edits of instructions or of the graph.
 //!
-//! **Invariants.** Two forms are equal if and only if all instructions touch the same, in the same
-//! order, and the graph is the same; so a form that has followed edits equals the one from scratch.
+//! **Invariants.** Two forms are equal if and only if all instructions touch the same variables in
+//! the same order and the graphs are equal. So a form after incremental updates equals the one from
+//! scratch.
 //!
 //! # Complexity
 //!
-//! From scratch: O(instructions + blocks + edges). The version before a touch, the last definition
-//! of a block: O(1). What comes into a phi: O(predecessors). Who reads a version: O(touches of the
-//! blocks in which it is read), and O(blocks + edges) the first time.
+//! From scratch: O(instructions + blocks + edges). The version before a touch, and the last
+//! definition of a block: O(1). The versions that come into a phi: O(predecessors). The readers of
+//! a version: O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
 
 mod change;
 mod follow;
@@ -51,15 +53,15 @@ use self::{
 };
 use super::{pages::Pages, ssa::Pruning};
 
-/// How many variables there can be.
+/// The largest number of variables.
 pub(super) const VARIABLES: usize = 8;
 
-/// What an instruction does, by variable.
+/// What an instruction does, as sets of variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Does {
-    /// The set of those that it may read.
+    /// The variables that it may read.
     pub(super) uses: u8,
-    /// The set of those of which it may change something.
+    /// The variables that it may change.
     pub(super) defines: u8,
 }
 
@@ -74,11 +76,11 @@ impl Does {
 /// A version of a variable, by what makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// What it is when the function is entered: `liveOnEntry`.
+    /// The content at function entry: `liveOnEntry`.
     Entry,
-    /// What an instruction makes it.
+    /// Made by an instruction.
     Def(InstId),
-    /// What the phi of a block selects.
+    /// Made by the phi of a block.
     Phi(Node),
 }
 
@@ -93,20 +95,20 @@ pub(super) struct Touch {
     pub(super) before: Version,
 }
 
-/// Who reads a version.
+/// A reader of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
-    /// This does.
+    /// An instruction, and whether it also defines the variable.
     Touch(InstId, bool),
-    /// It comes into the phi of a block.
+    /// The phi of a block: the version comes in over an edge.
     Phi(Node),
 }
 
-/// Where the entries of an instruction are.
+/// Where the entries of an instruction are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Place {
     block: u32,
-    /// The position of the first one in the row of the block, plus one; zero: it has none.
+    /// The position of its first entry in the row of the block, plus one. Zero if it has no entry.
     first: u32,
 }
 
@@ -121,9 +123,9 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// That of the instructions of a function, of which `does` says what they do. With
-    /// [`Pruning::None`] nothing can be asked of [readers](Form::readers); with [`Pruning::Live`]
-    /// nothing is touched in blocks that cannot be reached.
+    /// The form of a function; `does` gives what each instruction does. With [`Pruning::None`],
+    /// [`Form::readers`] may not be called. With [`Pruning::Live`], instructions in unreachable
+    /// blocks have no touches.
     pub(super) fn new(
         body: &Body,
         graph: (&Cfg, &DomTree),
@@ -153,7 +155,8 @@ impl Form {
         self.places.get(number(inst)).copied().filter(|place| place.first > 0)
     }
 
-    /// The entries of the block of an instruction, and where its own begin.
+    /// The block of an instruction, the entries of that block, and the position of the first one
+    /// that is of the instruction.
     #[inline]
     fn entries(&self, inst: InstId) -> Option<(Node, &[Entry], usize)> {
         let place = self.place(inst)?;
@@ -170,7 +173,7 @@ impl Form {
         Touch { inst, variable, uses, defines, before }
     }
 
-    /// What an instruction does, each variable once and in order.
+    /// The touches of an instruction, one per variable, in the order of variables.
     pub(super) fn of(&self, inst: InstId) -> impl Iterator<Item = Touch> + Clone + '_ {
         let found = self.entries(inst);
         found.into_iter().flat_map(move |(block, entries, first)| {
@@ -179,12 +182,12 @@ impl Form {
         })
     }
 
-    /// What an instruction does to one variable.
+    /// The touch of one variable by an instruction.
     pub(super) fn of_variable(&self, inst: InstId, variable: u8) -> Option<Touch> {
         self.of(inst).find(|touch| touch.variable == variable)
     }
 
-    /// What an instruction does, to all variables together.
+    /// What an instruction does to all variables.
     pub(super) fn does(&self, inst: InstId) -> Does {
         let Some((_, entries, first)) = self.entries(inst) else { return Does::NOTHING };
         let own = entries[first..].iter().take_while(|entry| entry.inst == inst);
@@ -194,15 +197,14 @@ impl Form {
         })
     }
 
-    /// All touches: blocks in order of their numbers, instructions in order in each, those of an
-    /// instruction together.
+    /// All touches: blocks in order of their numbers, and the order of instructions within each.
     pub(super) fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
         self.rows.iter().flat_map(move |(block, row)| {
             row.entries.iter().map(move |entry| self.touch(block, row.entries, entry))
         })
     }
 
-    /// How many blocks there are, with and without touches.
+    /// The number of blocks, with and without touches.
     pub(super) fn block_count(&self) -> usize {
         self.rows.len()
     }
@@ -228,8 +230,8 @@ impl Form {
         self.joins[usize::from(variable)].phis()
     }
 
-    /// What comes into the phi of a block from each distinct predecessor, in their order. From
-    /// those that cannot be reached it is [`Version::Entry`].
+    /// The versions that come into the phi of a block: one from each distinct predecessor, sorted
+    /// by predecessor. From an unreachable one it is [`Version::Entry`].
     pub(super) fn incoming(
         &self,
         variable: u8,
@@ -240,10 +242,10 @@ impl Form {
         Some(preds.map(move |&pred| (pred, self.version(variable, joins.end(pred)))))
     }
 
-    /// Calls for all that reads a version which is not [`Version::Entry`].
+    /// Calls `call` for each reader of a version. [`Version::Entry`] has no listed readers.
     pub(super) fn readers(&self, variable: u8, version: Version, mut call: impl FnMut(Reader)) {
         debug_assert!(self.is_pruned, "who touches a variable is not known");
-        // Those up to the next definition, and whether there is one.
+        // Reports the entries up to the next definition, and returns whether there is one.
         let mut read = |entries: &[Entry]| {
             let mut own = entries.iter().filter(|entry| entry.variable == variable);
             own.any(|entry| {

@@ -2,26 +2,32 @@
 //!
 //! # What
 //!
-//! What [`private`](super::private) cannot take apart falls into classes by who shares it
-//! ([`MemoryClass`]). An access touches every class that its address may lead to, by the type of
-//! the address and by what is known of where it leads ([`Reach`], for which
-//! [`MemoryKinds`](crate::spaces::MemoryKinds) are made): a generic pointer to memory of the
-//! workgroup touches that class alone. A call touches every class that its promises and what is
-//! known of its code leave open. A fence or barrier defines the classes that other threads write:
-//! what is read after it may be another.
+//! Memory that [`private`](super::private) cannot divide into slots falls into classes by who
+//! shares it ([`MemoryClass`]). An access touches every class that its address may lead to. Two
+//! facts narrow these classes: the type of the address, and the memories that the pointer may lead
+//! to ([`Reach`], from [`MemoryKinds`](crate::spaces::MemoryKinds)). For example, a generic pointer
+//! that is known to lead to workgroup memory touches that class alone. A call touches every class
+//! that its attributes and the summary of its callee do not exclude. A fence or barrier defines the
+//! classes that other threads can write, since a later read may see their writes.
 //!
 //! Each touch of a class is a mu (a use) or a chi (a may-definition) of its variable; no class is
-//! ever defined as a whole. Constant memory has no definitions. Instructions that access private
-//! slots alone touch no class.
+//! ever defined as a whole. Constant memory has no definitions. Instructions that access only
+//! private slots touch no class.
 //!
-//! **Why that is sound.** Two accesses that touch a common byte have a class in common, unless it
-//! is of memory that nobody writes: the class of the memory that the byte is in is among those of
-//! each address, whichever of type and kinds says so.
+//! ```text
+//! %v = load i32, ptr addrspace(1) %p      ; mu(global)
+//! store i32 %v, ptr addrspace(3) %q       ; chi(workgroup)
+//! fence seq_cst                           ; chi(workgroup), chi(global), chi(other)
+//! ```
+//!
+//! **Why that is sound.** Let two accesses touch the same byte, and let some thread write it. Then
+//! the classes of each access include the class of the memory that the byte is in, since both the
+//! type and the kinds are upper bounds. So the two accesses have a class in common.
 //!
 //! # How
 //!
-//! A [form](super::form) of five variables, pruned. O(instructions + blocks + edges); after an edit
-//! what [`follow`] says.
+//! A pruned [form](super::form) with five variables. O(instructions + blocks + edges). For the cost
+//! of an incremental update see [`follow`].
 
 mod follow;
 
@@ -49,11 +55,12 @@ use crate::code::{
 
 pub use super::form::Version;
 
-/// Memory that is told apart, besides private slots. The number is that of its variable.
+/// A class of memory, besides private slots. Its number is that of its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum MemoryClass {
-    /// Private memory that others may reach, or that is not looked into.
+    /// Private memory without slots: other code may have its address, or the analysis does not
+    /// divide it.
     Private,
     /// Memory of a workgroup or cluster.
     Workgroup,
@@ -66,11 +73,11 @@ pub enum MemoryClass {
 }
 
 impl MemoryClass {
-    /// All classes by number.
+    /// All classes, by number.
     pub const ALL: [MemoryClass; 5] =
         [Self::Private, Self::Workgroup, Self::Global, Self::Constant, Self::Other];
 
-    /// Its name in texts.
+    /// Its name in printed output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,12 +90,12 @@ impl MemoryClass {
     }
 }
 
-/// What is known of where memory is accessed, besides the types of addresses.
+/// Facts about where instructions access memory, besides the types of addresses.
 #[derive(Clone, Copy)]
 pub struct Reach<'a> {
     /// Where an operand of an instruction may lead.
     pub leads_to: &'a dyn Fn(InstId, u32) -> SpaceSet,
-    /// What a call itself, or what it calls, may write; none if that is not known.
+    /// What a call may write, including its callees. `None` if that is not known.
     pub written_by: &'a dyn Fn(InstId) -> Option<SpaceSet>,
 }
 
@@ -97,11 +104,11 @@ pub struct Reach<'a> {
 pub struct Classes(u8);
 
 impl Classes {
-    /// No class.
+    /// The empty set.
     pub const NONE: Classes = Classes(0);
-    /// All.
+    /// All classes.
     pub const ALL: Classes = Classes(0b1_1111);
-    /// Those that other threads can write.
+    /// The classes that other threads can write.
     pub const SHARED: Classes = Classes(0b1_0110);
 
     const fn one(class: MemoryClass) -> Self {
@@ -127,13 +134,13 @@ impl Classes {
         }
     }
 
-    /// The classes of some memories.
+    /// The classes of a set of memories.
     #[must_use]
     pub fn of_memories(memories: SpaceSet) -> Self {
         const DEVICE: SpaceSet =
             SpaceSet::GLOBAL.or(SpaceSet::BUFFER).or(SpaceSet::RESOURCE).or(SpaceSet::STRIDED);
         const OTHER: SpaceSet = SpaceSet::PARAMETER.or(SpaceSet::REGION).or(SpaceSet::INPUT);
-        // A space without a meaning may have addresses of anything.
+        // A space without a known meaning may have addresses of any memory.
         if memories.contains(SpaceSet::OTHER) {
             return Self::ALL;
         }
@@ -165,7 +172,7 @@ impl Classes {
         kinds.fold(Self::NONE, |all, kind| all.union(Self::of_kind(kind)))
     }
 
-    /// Whether a class is among them.
+    /// Whether the set contains a class.
     #[must_use]
     pub const fn contains(self, class: MemoryClass) -> bool {
         self.0 >> class as u8 & 1 != 0
@@ -191,13 +198,14 @@ pub struct ClassTouch {
     pub inst: InstId,
     /// The class.
     pub class: MemoryClass,
-    /// A mu or a chi. The version that a chi makes is [`Version::Def`] of the instruction.
+    /// Whether it is a chi; otherwise it is a mu. The version that a chi makes is [`Version::Def`]
+    /// of the instruction.
     pub is_chi: bool,
     /// The version before it.
     pub before: Version,
 }
 
-/// Who reads a version of a class.
+/// A reader of a version of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassReader {
     /// An instruction, with a mu or a chi or both.
@@ -211,7 +219,7 @@ pub enum ClassReader {
     Phi(Node),
 }
 
-/// The memory of a function in HSSA form.
+/// The memory of a function in HSSA form. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySsa {
     private: Arc<PrivateMemory>,
@@ -219,7 +227,7 @@ pub struct MemorySsa {
 }
 
 impl MemorySsa {
-    /// That of a function with these private slots.
+    /// The form of a function with these private slots.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -240,7 +248,7 @@ impl MemorySsa {
         &self.private
     }
 
-    /// Mus, then chis of an instruction.
+    /// The touches of an instruction: for each class, its mu before its chi.
     pub fn of(&self, inst: InstId) -> impl Iterator<Item = ClassTouch> + '_ {
         let touches = self.form.of(inst);
         let mus = touches.clone().filter(|touch| touch.uses).map(|touch| class_touch(touch, false));
@@ -262,7 +270,7 @@ impl MemorySsa {
         self.form.of_variable(inst, class as u8).is_some_and(|touch| touch.defines)
     }
 
-    /// How many blocks the function has: those of phis are below this.
+    /// The number of blocks of the function. Blocks of phis have smaller numbers.
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.form.block_count()
@@ -273,8 +281,8 @@ impl MemorySsa {
         self.form.phis(class as u8)
     }
 
-    /// What comes into the phi of a class of a block from each distinct predecessor, in their
-    /// order; none if the block has none.
+    /// The versions that come into the phi of a class in a block: one from each distinct
+    /// predecessor, sorted by predecessor. `None` if the block has no such phi.
     #[must_use]
     pub fn phi(
         &self,
@@ -284,8 +292,9 @@ impl MemorySsa {
         self.form.incoming(class as u8, block)
     }
 
-    /// Calls for all that reads a version of a class. Nobody is named for [`Version::Entry`].
-    /// O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
+    /// Calls `call` for each reader of a version of a class. Readers of [`Version::Entry`] are not
+    /// reported. O(touches of the blocks in which it is read), and O(blocks + edges) the first
+    /// time.
     pub fn readers(&self, class: MemoryClass, version: Version, mut call: impl FnMut(ClassReader)) {
         self.form.readers(class as u8, version, |reader| {
             call(match reader {
@@ -323,7 +332,7 @@ impl Scan<'_> {
     fn classes(&self, inst: InstId, access: MemoryAccess) -> (Classes, Classes) {
         let data = self.code.body.inst(inst);
         let is_ordered = || data.mem().ordering() > Ordering::Monotonic;
-        // What is ordered makes writes of others visible.
+        // An ordered access makes writes of other threads visible.
         let ordered = |classes: Classes, is_ordered: bool| match is_ordered {
             true => classes.union(Classes::SHARED),
             false => classes,
@@ -355,7 +364,7 @@ impl Scan<'_> {
     fn of_call(&self, call: InstId) -> (Classes, Classes) {
         let effects = call_effects(self.code, self.around, call);
         let (reads, writes) = self.of_effects(call, effects);
-        // A copy is made of what it points to, whatever the callee does.
+        // The call copies what a `byval` argument points to, whatever the callee does.
         let copied = self.pointers(call).filter(|&at| self.is_copied(call, at));
         let copied = copied.fold(Classes::NONE, |all, at| all.union(self.at(call, at as u32)));
         let Some(known) = self.summary(call) else { return (reads.union(copied), writes) };
@@ -370,7 +379,7 @@ impl Scan<'_> {
         )
     }
 
-    /// What is known of the code that a call runs, with what it calls.
+    /// The summarized effects of the callee, including functions that it calls.
     fn summary(&self, call: InstId) -> Option<Effects> {
         let Code { context, body, .. } = self.code;
         let info = body.call_info(call);
@@ -390,8 +399,8 @@ impl Scan<'_> {
         self.code.context.param_attrs(attributes, position).has(AttrKind::ByVal)
     }
 
-    /// Positions of the arguments of a call that are addresses, but for private slots: these are
-    /// touches of their own.
+    /// Positions of the arguments of a call that are addresses, except addresses of private slots:
+    /// the private memory has touches for these.
     fn pointers(&self, call: InstId) -> impl Iterator<Item = usize> {
         let Code { context, body, .. } = self.code;
         let touched = self.private.of(call);
@@ -410,7 +419,7 @@ impl Scan<'_> {
         (0..body.call_args(call).len()).filter(is_wanted)
     }
 
-    /// The classes that a call reads and writes that does such things to memory.
+    /// The classes that a call with these effects reads and writes.
     fn of_effects(&self, call: InstId, effects: MemoryEffects) -> (Classes, Classes) {
         let elsewhere = |wanted: fn(Access) -> bool| {
             MemoryLocation::ALL.iter().any(|&location| {
@@ -441,8 +450,8 @@ impl Scan<'_> {
     }
 
     /// The classes that an address may lead to: by its type, and by what is known of the operand.
-    /// Both are right, so what one leaves out is not touched; where they have nothing in common,
-    /// the kinds know that global memory is constant.
+    /// Both are upper bounds, so the result is their intersection. The intersection is empty if the
+    /// kinds know that memory of a global type is constant; then the kinds decide.
     fn at(&self, inst: InstId, position: u32) -> Classes {
         let by_type = match self.code.body.operands(inst).get(position as usize) {
             Some(&address) => self.of_type(address).unwrap_or(Classes::ALL),
@@ -453,7 +462,7 @@ impl Scan<'_> {
         }
         let known = Classes::of_memories((self.reach.leads_to)(inst, position).memories());
         match (by_type.and(known), known) {
-            // Nothing is there, or nobody comes here: nothing is made of that.
+            // The pointer leads nowhere, or the code is not executed. The type decides.
             (_, Classes::NONE) => by_type,
             (Classes::NONE, known) => known,
             (both, _) => both,

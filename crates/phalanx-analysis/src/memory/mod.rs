@@ -1,15 +1,15 @@
-//! Memory: which accesses touch the same, and in which version.
+//! Memory: which accesses touch the same bytes, and which version of them each access sees.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`effects`] | which instructions read and write |
 //! | [`origins`] | which addresses may lead to private memory |
 //! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
-//! | [`form`] | the same of a few variables that stand for much, such that an edit costs little |
-//! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
-//! | [`hssa`] | these, and one variable per class of memory for the rest |
-//! | [`order`] | which instructions make visible what other threads wrote |
-//! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
+//! | [`form`] | SSA form of a few variables for much memory, with cheap incremental updates |
+//! | [`private`] | stack objects that only this function can access, as memory variables |
+//! | [`hssa`] | private objects, and one variable per class of memory for the rest |
+//! | [`order`] | which instructions make writes of other threads visible |
+//! | [`classic`] | one variable for all of memory, as in LLVM; the walker |
 
 pub(crate) mod by_inst;
 pub mod classic;
@@ -36,21 +36,21 @@ use phalanx_ir::{InstId, Opcode, Type, TypeKind};
 
 use crate::code::{Code, value_type};
 
-/// What became of an answer after an edit.
+/// Result of an incremental update after an edit.
 #[derive(Clone, Debug)]
 pub enum Followed<T> {
-    /// It is what it was.
+    /// The answer is unchanged.
     Same,
-    /// It is this.
+    /// The answer changed; this is the new one.
     Other(T),
-    /// That is not known.
+    /// The update gave up. The answer has to be computed from scratch.
     Unknown,
 }
 
 /// Whether an instruction gives something that is a pointer or may hold one, or reads one.
 pub(crate) fn has_pointers(code: Code<'_>, inst: InstId) -> bool {
     let may_be = |ty: Type| match ty.raw() {
-        // Those with fixed numbers, which most are: scalars, then pointers.
+        // Most types have fixed numbers: scalars first, then pointers.
         raw if raw < Type::PTR.raw() => false,
         raw if raw <= Type::PTR9.raw() => true,
         _ => may_hold_pointers(code, ty),

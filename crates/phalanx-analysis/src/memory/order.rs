@@ -7,8 +7,9 @@
 //! call that may contain one of these. A thread that has executed none reads, wherever there is no
 //! race, what memory was when the launch began, or what it wrote itself.
 //!
-//! Everything that is not known not to be one counts as an acquire. Volatile accesses are none:
-//! they order nothing (LLVM Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
+//! An operation counts as an acquire unless it is known not to be one. Volatile accesses are not
+//! acquires: they order nothing (LLVM Language Reference, *Volatile Memory Accesses*). O(1) per
+//! instruction.
 
 use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering};
@@ -56,13 +57,13 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
     let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
     let name = match callee {
         Some(&ConstKind::Global(name)) => name,
-        // Code that is not seen, assembly for one; what it promises of memory says nothing of
+        // Code that is not visible, such as assembly. Its memory attributes say nothing about
         // barriers.
         _ => return true,
     };
     if let Some(intrinsic) = code.called_intrinsic(call) {
         let info = intrinsic.info;
-        // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
+        // `nosync` in LLVM's own tables proves nothing: LLVM gives it to barriers and fences, too.
         let is_plain = || {
             let effects = call_effects(code, around, call);
             effects.only_reads() && !info.convergent || effects == MemoryEffects::NONE
@@ -77,7 +78,7 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
     }
 }
 
-/// Blocks that some of these reach by an edge or more. O(blocks + edges).
+/// Blocks that can be reached from any of `work` over at least one edge. O(blocks + edges).
 pub(crate) fn blocks_behind(cfg: &Cfg, mut work: Vec<Node>) -> BitSet {
     let mut behind = BitSet::new(cfg.node_count());
     while let Some(block) = work.pop() {

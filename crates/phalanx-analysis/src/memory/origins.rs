@@ -2,36 +2,38 @@
 //!
 //! # What
 //!
-//! A generic pointer may lead anywhere, and private memory is another memory in each thread at
-//! equal addresses. So what is loaded through a generic pointer can differ between threads even if
-//! the address does not, unless it is known where the pointer comes from. An address *may be
-//! private* when its space can be and one of these holds:
+//! A generic pointer may lead anywhere. In private memory, equal addresses name a different
+//! location in each thread. So a value loaded through a generic pointer can differ between threads
+//! even if the address does not, unless it is known where the pointer comes from. An address *may
+//! be private* if its address space allows that and one of these holds:
 //!
-//! - it comes from a stack slot, from memory, from an integer, from a call, or is an argument of a
-//!   function that is called;
-//! - it is made from such an address by steps, casts, phis or selections, or by way of a stack slot
-//!   in which nothing but addresses is put ([`slots`]).
+//! - it comes from a stack slot, from memory, from an integer or from a call, or it is an argument
+//!   of a function that is not a kernel;
+//! - it is computed from such an address by steps, casts, phis or selections, or by way of a stack
+//!   slot that holds only addresses ([`slots`]).
 //!
-//! Arguments of a kernel are not: they come from the host, which has no addresses of private
-//! memory. Only a `byval` argument is excepted, of which each thread may have a copy, unless it is
-//! only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast
-//! from a space that is shared is not either.
+//! Arguments of a kernel are not private: they come from the host, which has no addresses of
+//! private memory. The exception is a `byval` argument that the kernel may write, since each thread
+//! may have its own copy. If the kernel only reads it (`readonly`, or as `copies` finds), all
+//! copies hold what the host passed. A cast from a shared space does not give a private address,
+//! either.
 //!
 //! In SPIR-V, variables such as `__spirv_BuiltInLocalInvocationId` hold another value in each
-//! thread at one address, in a space that is shared (1, by translators) or an input (7). Where a
-//! module declares some, any address of their spaces may be one of theirs, unless it is made from
-//! arguments of a kernel, since the host has no addresses of them, or from other variables.
+//! thread at one address, in a space that is shared (1, by translators) or an input (7). If a
+//! module declares such variables, any address in their spaces may be the address of one.
+//! Exceptions are addresses computed from kernel arguments, since the host has no addresses of
+//! these variables, or from other variables.
 //!
-//! An address is *passed* if it is made from such copies that are only read and nothing else: what
-//! is there is the same in the whole launch. In a function that is called, and of which it is known
-//! what callers pass, copies that are only read are passed as well: what is there depends on what
-//! the argument does.
+//! An address is *passed* if it is computed only from `byval` arguments of a kernel that are only
+//! read: the memory there has the same content in the whole launch. In other functions, a copy that
+//! is only read is passed as well if it is known what the callers pass: then the content depends
+//! only on the argument.
 //!
 //! # How
 //!
-//! Reachability from the addresses of the first kind, along operands ([`addresses`]); the rest is
-//! what is left. Loops of phis need no care. Passed addresses are found in the same way, from what
-//! is not passed, in kernels that have such arguments. O(instructions + operands).
+//! Reachability along def-use edges, from the addresses in the first item ([`addresses`]); all
+//! other addresses are not private. Cycles of phis need no special case. Passed addresses are found
+//! in the same way: the search marks those that are not passed. O(instructions + operands).
 
 mod addresses;
 pub(crate) mod copies;
@@ -61,21 +63,22 @@ use crate::code::{Code, Surroundings};
 /// What is known of the addresses of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// Which are not private although their space can be.
+    /// Addresses that are not private although their space can be.
     shared: Known,
-    /// Which lead to what a launch passes.
+    /// Addresses that are *passed*.
     passed: Known,
-    /// Who uses stack slots in which addresses are put.
+    /// The users of stack slots that hold only addresses.
     users: Users,
 }
 
-/// Of which addresses something holds.
+/// The addresses that have a property: not private, or passed.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// By instruction. Ends with the last of which it does.
+    /// By instruction. Ends with the last one that has the property.
     insts: Vec<bool>,
     arguments: Vec<bool>,
-    /// Of which it does not: the same as facts, once it has been followed.
+    /// The addresses without the property, as a repairable fixpoint. Built at the first incremental
+    /// update.
     others: Option<Fixpoint<u32, bool>>,
 }
 
@@ -129,30 +132,30 @@ impl Known {
 }
 
 impl Origins {
-    /// Those of a function.
+    /// The origins of the addresses of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let of = |kind| Known::new(Scan::new(code, around, kind));
         Self { shared: of(Kind::Shared), passed: of(Kind::Passed), users: Users::new(code) }
     }
 
-    /// Whether an address whose space can be private is known not to be. Of constants,
-    /// [`is_shared_constant`] says that.
+    /// Whether an address is known not to be private although its space can be. For constants use
+    /// [`is_shared_constant`].
     #[must_use]
     pub fn is_shared(&self, address: Value) -> bool {
         self.shared.holds(address)
     }
 
-    /// Whether what is at an address is a structure that was passed by value: by the host, so that
-    /// it depends on nothing but what the address does, or by callers, so that it depends on
-    /// nothing but the arguments.
+    /// Whether an address leads into a structure that was passed by value. If the host passed it,
+    /// what is there depends on nothing but the address. If callers passed it, what is there
+    /// depends on nothing but the argument.
     #[must_use]
     pub fn is_passed(&self, address: Value) -> bool {
         self.passed.holds(address)
     }
 
-    /// Instructions with an operand about which this says something else than `old`, or which leads
-    /// to something that is passed, where that is something else.
+    /// Instructions with an operand for which this answer differs from `old`. If the set of passed
+    /// arguments has changed, also all users of passed addresses.
     #[must_use]
     pub fn users_of_others(&self, code: Code<'_>, old: &Self) -> Vec<InstId> {
         let body = code.body;
@@ -182,22 +185,22 @@ pub(crate) fn is_pointer(code: Code<'_>, ty: Type) -> bool {
     }
 }
 
-/// What an address is made from.
+/// An address or value from which an address is computed.
 enum From {
     /// The address that an instruction gives.
     Inst(InstId),
-    /// Something of which it does not hold.
+    /// A value without the property.
     Other,
-    /// Something of which it does.
+    /// A value with the property.
     Known,
 }
 
-/// What is asked of addresses.
+/// The property of addresses that a scan computes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Whether they are not private.
+    /// Not private.
     Shared,
-    /// Whether they lead to what a launch passes.
+    /// *Passed*.
     Passed,
 }
 
@@ -206,10 +209,10 @@ struct Scan<'a> {
     around: Surroundings<'a>,
     is_kernel: bool,
     kind: Kind,
-    /// Arguments that are copies which are only read; in a function that is called, where that is
-    /// asked.
+    /// Arguments passed by value that are only read. Outside kernels, filled only for
+    /// [`Kind::Passed`].
     only_read: SmallVec<[u32; 2]>,
-    /// Slots that were looked at.
+    /// A cache of examined slots.
     slots: RefCell<FxHashMap<InstId, Rc<Slot>>>,
 }
 
@@ -222,7 +225,7 @@ impl<'a> Scan<'a> {
             attributes.has(AttrKind::ByVal)
                 && (attributes.has(AttrKind::ReadOnly) || copies::is_only_read(code, position))
         };
-        // Of what callers pass it is known what it depends on.
+        // It is known what the content that callers pass depends on.
         let is_known = |&position: &u32| {
             copies::is_only_content(code, position) && around.calls.argument(position).is_some()
         };
@@ -235,7 +238,7 @@ impl<'a> Scan<'a> {
         Scan { code, around, is_kernel, kind, only_read, slots: RefCell::default() }
     }
 
-    /// What is done with the stack slot that an address is, if nothing but addresses is put there.
+    /// The uses of the stack slot at an address, if only addresses are stored in it.
     fn slot(&self, address: Value) -> Option<Rc<Slot>> {
         let slot = slots::of_address(self.code, address).filter(|_| self.kind == Kind::Shared)?;
         let mut known = self.slots.borrow_mut();
@@ -243,8 +246,7 @@ impl<'a> Scan<'a> {
         found.stored.is_some().then(|| Rc::clone(found))
     }
 
-    /// Whether addresses of a type can be private as far as their space goes. False for what is no
-    /// address.
+    /// Whether the address space of a type can have private addresses. False for other types.
     fn can_be_private(&self, ty: Type) -> bool {
         let context = self.code.context;
         let space = match context.type_kind(ty) {
@@ -257,13 +259,13 @@ impl<'a> Scan<'a> {
         space.is_some_and(|number| library.may_be_private(of(number), self.is_kernel))
     }
 
-    /// Whether an instruction is an address about which something is to be said.
+    /// Whether an instruction gives an address in a space that can be private.
     fn is_address(&self, inst: InstId) -> bool {
         let body = self.code.body;
         body.block_of(inst).is_some() && self.can_be_private(body.inst(inst).ty)
     }
 
-    /// Whether it can hold of any address, if it holds of these arguments.
+    /// Whether any address can have the property, given the arguments that have it.
     fn can_hold(&self, arguments: &[bool]) -> bool {
         self.kind == Kind::Shared || arguments.contains(&true)
     }
@@ -284,14 +286,13 @@ impl<'a> Scan<'a> {
             || attributes.has(AttrKind::StructRet);
         let is_known = (self.is_kernel || is_passed)
             && is_pointer(self.code, ty)
-            // A caller's structure is known wherever it is.
+            // The content of a caller's structure is known, in whatever space it is.
             && (!self.is_kernel || !self.is_private_only(ty))
             && !is_elsewhere;
         is_known && (self.kind == Kind::Shared || is_passed)
     }
 
-    /// Whether addresses of a type lead to private memory and nowhere else, wherever they come
-    /// from.
+    /// Whether all addresses of a type lead to private memory.
     fn is_private_only(&self, ty: Type) -> bool {
         let context = self.code.context;
         let space = match context.type_kind(ty) {
@@ -306,8 +307,8 @@ impl<'a> Scan<'a> {
     fn made_from(&self, inst: InstId, mut call: impl FnMut(From)) {
         let body = self.code.body;
         let operands = body.operands(inst);
-        // What is read from a copy that is passed on depends on nothing but the argument, so
-        // nothing else may choose the place.
+        // What is read from a copy that a caller passed must depend on nothing but the argument. So
+        // no variable offset may choose the place.
         if self.kind == Kind::Passed && !self.is_kernel {
             return call(match body.inst(inst).opcode {
                 Opcode::GetElementPtr if operands[1..].iter().any(|by| by.as_const().is_none()) => {
@@ -363,7 +364,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A constant of a shared space, or one that a cast makes from such.
+    /// Whether a constant is an address in a shared space, or a cast of one.
     fn is_shared_constant(&self, mut constant: Const) -> bool {
         for _ in 0..STEPS {
             let data = self.code.context.const_data(constant);
@@ -374,9 +375,9 @@ impl<'a> Scan<'a> {
                 return true;
             }
             match &data.kind {
-                // A variable of a shared space that is none of SPIR-V's for each thread.
+                // A variable in a shared space that is not one of SPIR-V's per-thread variables.
                 ConstKind::Global(name) => return self.is_shared_variable(*name, data.ty),
-                // Nothing can be loaded through these.
+                // No value can be loaded through these.
                 ConstKind::Null | ConstKind::Undef | ConstKind::Poison => return true,
                 ConstKind::Expr(expr)
                     if matches!(
@@ -405,7 +406,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many steps of a constant address are looked at.
+/// The largest number of nested constant expressions that are examined.
 const STEPS: usize = 64;
 
 /// Whether a constant address is known not to be private.

@@ -1,15 +1,14 @@
-//! Tables by number of which a copy shares all that is not changed.
+//! Persistent tables: a copy shares all pages that it does not change.
 //!
-//! A table consists of groups of pages. A copy takes the groups as they are, a change copies the
-//! group and the page that it touches, and two tables that share a group or a page are compared
-//! without looking into it.
+//! A table consists of groups of pages. Copying a table copies references to its groups. A change
+//! copies the group and the page that it touches. A comparison of two tables skips groups and pages
+//! that both share.
 //!
-//! What is not there has the default value, and two tables are equal if they say the same, however
-//! far they reach: a table by instruction does not tell how many instructions there are
-//! ([`by_inst`](super::by_inst)).
+//! A missing entry has the default value. Equality ignores default entries at the end, as in
+//! [`by_inst`](super::by_inst).
 //!
-//! **Complexity.** Reading: O(1). Changing an entry: O(page + group), and nothing if it is what it
-//! was. Copying: O(groups), one for 8192 entries.
+//! **Complexity.** Reading: O(1). Changing an entry: O(page + group), or O(1) if the value is the
+//! same. Copying: O(groups), one for 8192 entries.
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ type Page<T> = Option<Arc<[T; PAGE]>>;
 /// At most [`GROUP`] pages.
 type Group<T> = Arc<Vec<Page<T>>>;
 
-/// Values by number.
+/// Values by index.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<T> {
     groups: Vec<Group<T>>,
@@ -36,7 +35,7 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T: Clone + Default + PartialEq> Pages<T> {
-    /// A table of these values, the first of which has the number 0.
+    /// A table of `values`; the first one has index 0.
     pub(crate) fn new(values: &[T]) -> Self {
         let nothing = T::default();
         let page = |values: &[T]| {
@@ -48,14 +47,14 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
         Pages { groups: values.chunks(PAGE * GROUP).map(group).collect() }
     }
 
-    /// The value of a number, if a page has it; else it is the default.
+    /// The value at an index if a page is stored for it. `None` stands for the default value.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> Option<&T> {
         let page = self.groups.get(number / PAGE / GROUP)?.get(number / PAGE % GROUP)?;
         Some(&page.as_ref()?[number % PAGE])
     }
 
-    /// Sets the value of a number.
+    /// Sets the value at an index.
     pub(crate) fn set(&mut self, number: usize, value: T) {
         if self.get(number).map_or(value == T::default(), |old| *old == value) {
             return;
@@ -74,8 +73,8 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
 }
 
 impl<T: Default> Pages<T> {
-    /// Whether `is_same` holds of the values of each number of which either table tells; what one
-    /// does not tell of has the default value there.
+    /// Whether `is_same` holds for the two values at each index that either table stores. A missing
+    /// value counts as the default.
     pub(crate) fn agrees(&self, other: &Self, is_same: impl Fn(&T, &T) -> bool) -> bool {
         let nothing = T::default();
         (0..self.groups.len().max(other.groups.len())).all(|number| {
@@ -121,7 +120,7 @@ mod tests {
             );
             assert_eq!(table, table.clone());
             assert_eq!(table == Pages::default(), n <= 1);
-            // Set one by one, and made longer by what says nothing.
+            // Filled entry by entry, and extended with default values.
             let mut other = Pages::default();
             plain.iter().enumerate().rev().for_each(|(i, value)| other.set(i, *value));
             assert_eq!(table, other);
@@ -145,7 +144,7 @@ mod tests {
         other.set(PAGE + 1, 2);
         assert!(!table.agrees(&other, is_same) && !other.agrees(&table, is_same));
         assert!(Pages::default().agrees(&other, is_same));
-        // What is not told counts as the default value.
+        // A missing entry counts as the default value.
         assert!(!Pages::default().agrees(&other, |a, b| a == b));
     }
 

@@ -1,24 +1,24 @@
-//! Whether an instruction is where it was among those that do anything to memory.
+//! Whether an instruction still stands between the same two memory accesses.
 //!
 //! # What
 //!
-//! What is in SSA form follows from the order of accesses within each block, and not from what
-//! stands between them. An edit that moves an access, or changes it and leaves it where it is, is
-//! told from the accesses next to it: the instructions that were not changed are in the order in
-//! which they were, so if every changed access has the same neighbours as before, all of them have.
+//! The SSA form of memory depends on the order of the accesses within each block, not on the other
+//! instructions between them. Comparing the neighbours of an access before and after an edit tells
+//! whether the edit moved it. Unchanged instructions keep their order. So if every changed access
+//! has the same neighbours as before, the order of all accesses is the same.
 //!
 //! # How
 //!
-//! Instructions that do nothing are stepped over, a bounded number of them; beyond that nothing is
-//! known. O(1).
+//! The search steps over a bounded number of instructions that touch no memory. Beyond the bound
+//! the answer is "unknown". O(1).
 
 use phalanx_ir::{Body, InstId};
 
 /// How many instructions that touch nothing are stepped over.
 const NEIGHBOURS: usize = 256;
 
-/// The next instructions before and behind one in its block that touch something; none if they are
-/// too far away.
+/// The nearest instructions before and behind `inst` in its block that touch something. `None` if
+/// they are too far away.
 pub(super) fn neighbours(
     body: &Body,
     inst: InstId,

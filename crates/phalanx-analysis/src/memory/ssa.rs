@@ -2,10 +2,17 @@
 //!
 //! # What
 //!
-//! A *memory variable* stands for a set of locations. Instructions *use* it (may read it), *may
-//! define* it (some of it may be another afterwards) or *must define* it (all of it is). Each
-//! definition makes a new *version*; where different versions meet there is a *memory phi*. For
-//! every use and definition, [`Ssa::reaching`] is the version before it.
+//! A *memory variable* stands for a set of locations. An instruction *uses* it (may read it), *may
+//! define* it (may change some of it) or *must define* it (replaces all of it). Each definition
+//! makes a new *version*; where different versions meet there is a *memory phi*. For every use and
+//! definition, [`Ssa::reaching`] is the version before it.
+//!
+//! ```text
+//! then:  store i32 1, ptr %x    ; must define x: version 1
+//! else:  call void @f(ptr %x)   ; may define x: version 2, after liveOnEntry
+//! join:                         ; memory phi of x: version 1 from then, version 2 from else
+//!        %v = load i32, ptr %x  ; use of x: reaching version is the phi
+//! ```
 //!
 //! This is the form of Chow and others, *Effective Representation of Aliases and Indirect Memory
 //! Operations in SSA Form* (HSSA, 1996): a may-use is a mu, a may-definition a chi, whose second
@@ -16,15 +23,16 @@
 //! Phis are placed at the iterated dominance frontiers of the definitions (Cytron and others,
 //! 1991), and versions are named in one walk down the dominator tree. Variables of which every use
 //! has a definition before it in its block get no phi at all (semi-pruned form: Briggs and others,
-//! 1998). With [`Pruning::Live`] phis are dropped afterwards from which no use is reached over phis
-//! and may-definitions: what is left is the pruned form.
+//! 1998). With [`Pruning::Live`] a last pass drops dead phis: those from which no use is reached
+//! over phis and may-definitions. The result is the pruned form.
 //!
 //! **Invariants.** Phis are sorted by block and variable, and dense. A phi has an entry for each
-//! distinct predecessor, sorted; those that cannot be reached give [`Version::Entry`]. Events in
-//! blocks that cannot be reached have [`Version::Entry`] before them.
+//! distinct predecessor, sorted; the entry of an unreachable predecessor is [`Version::Entry`].
+//! Events in unreachable blocks have [`Version::Entry`] before them.
 //!
-//! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for
-//! each variable the part of the dominance frontiers that is looked at, at most O(blocks + edges).
+//! **Complexity.** O(blocks + edges + events + entries of all phis, dropped ones included). For
+//! each variable, the visited part of the dominance frontiers comes on top, at most O(blocks +
+//! edges).
 
 mod disturbed;
 mod divide;
@@ -63,17 +71,18 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// The events of a function by block, in their order.
+/// The events of a function: by block, in the order of execution within each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// First event by block, up to the last block with one; and the end.
+    /// The first event of each block, up to the last block with events, and then the number of
+    /// events.
     start: Vec<u32>,
     list: Vec<Event>,
 }
 
 impl Events {
-    /// Events of blocks; each list in the order of execution. `by_block` may give blocks in any
-    /// order.
+    /// The events, and the number that each event of `by_block` got. `by_block` may list the blocks
+    /// in any order; the events of one block are in the order of execution.
     #[must_use]
     pub fn new(blocks: usize, by_block: &[(Node, Event)]) -> (Self, Vec<u32>) {
         let mut start = vec![0u32; blocks + 1];
@@ -111,21 +120,21 @@ impl Events {
         self.list[number as usize]
     }
 
-    /// How many there are.
+    /// The number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 }
 
-/// Drops the blocks behind the last one with events: so the rest does not tell how many blocks
-/// there are.
+/// Drops the blocks behind the last one with events, so that equality does not depend on the number
+/// of blocks.
 fn trim(start: &mut Vec<u32>) {
     while let [.., last, end] = start.as_slice()
         && last == end
@@ -137,18 +146,18 @@ fn trim(start: &mut Vec<u32>) {
 /// A version of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// What it is when the function is entered: `liveOnEntry`.
+    /// The content at function entry: `liveOnEntry`.
     Entry,
-    /// What the event with this number makes it.
+    /// Made by the event with this number.
     Def(u32),
-    /// What the phi with this number selects.
+    /// Made by the phi with this number.
     Phi(u32),
 }
 
-/// A meeting of versions.
+/// A memory phi: different versions of a variable meet at the start of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPhi {
-    /// Where they meet.
+    /// The block at whose start they meet.
     pub block: Node,
     /// The variable.
     pub variable: u32,
@@ -159,9 +168,9 @@ pub struct MemoryPhi {
 /// Which phis are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruning {
-    /// All at iterated frontiers of definitions, used or not.
+    /// All phis at the iterated frontiers of definitions, used or not.
     None,
-    /// Those from which some use is reached.
+    /// Only phis from which some use is reached.
     Live,
 }
 
@@ -174,7 +183,7 @@ pub struct Ssa {
 }
 
 impl Ssa {
-    /// Names the versions of all variables.
+    /// Computes the SSA form of variables `0..variables`.
     #[must_use]
     pub fn new(
         cfg: &Cfg,
@@ -208,7 +217,7 @@ impl Ssa {
         &self.phis
     }
 
-    /// What comes in from each distinct predecessor, in their order.
+    /// The version that comes in from each distinct predecessor, sorted by predecessor.
     #[must_use]
     pub fn incoming(&self, phi: &MemoryPhi) -> &[(Node, Version)] {
         &self.incoming[phi.first as usize..phi.end as usize]
@@ -222,8 +231,8 @@ impl Ssa {
         first..first + count
     }
 
-    /// Lets phis of a block take from a new predecessor what they take from an old one: their
-    /// numbers.
+    /// Replaces a predecessor in all phis of `join`; each phi keeps the version that came from it.
+    /// Returns the numbers of these phis.
     pub(in crate::memory) fn come_from(
         &mut self,
         join: Node,
@@ -238,8 +247,9 @@ impl Ssa {
         phis
     }
 
-    /// Forgets which version comes before what replaces all of a variable: nobody reads it. It
-    /// would tell in which blocks events stand, since phis that nobody reads are dropped.
+    /// Sets the version before each must-definition to [`Version::Entry`]. No event reads that
+    /// version. It would also make the form depend on the block of the event, since dead phis are
+    /// dropped.
     pub(in crate::memory) fn forget_replaced(&mut self, events: &Events) {
         for (version, event) in self.reaching.iter_mut().zip(&events.list) {
             if event.kind == EventKind::MustDef {
@@ -248,7 +258,7 @@ impl Ssa {
         }
     }
 
-    /// Places phis, with entries from all predecessors.
+    /// Places phis with one entry per predecessor.
     fn place(
         &mut self,
         cfg: &Cfg,
@@ -266,8 +276,8 @@ impl Ssa {
         }
     }
 
-    /// Which blocks define variables that may need phis, by variable. Blocks with their events come
-    /// in the tree's preorder.
+    /// The defining blocks of each variable that may need phis, grouped by variable. `blocks` is in
+    /// the preorder of the dominator tree.
     fn definitions(
         dom: &DomTree,
         events: &Events,
@@ -293,13 +303,14 @@ impl Ssa {
                 }
             }
         }
-        // What the entry defines meets nothing: no edge leads to the entry.
+        // A definition in the entry block has the entry's (empty) frontier, since no edge leads
+        // there: it needs no phi.
         definitions
             .retain(|(variable, block)| is_global[*variable as usize] && *block != dom.root());
         by_variable(&definitions, count)
     }
 
-    /// Puts phis where definitions meet, sorted by block and variable.
+    /// Places phis at the iterated frontiers of the definitions, sorted by block and variable.
     fn put_phis(
         &mut self,
         cfg: &Cfg,
@@ -341,8 +352,8 @@ impl Ssa {
         self.rename(cfg, dom, events, variables, blocks, phis_of);
     }
 
-    /// Names versions in a walk over the blocks in which something happens, with their events, in
-    /// the tree's preorder.
+    /// The renaming walk. `blocks` are the blocks with events or phis and the predecessors of phis,
+    /// with their events, in the preorder of the dominator tree.
     fn rename(
         &mut self,
         cfg: &Cfg,
@@ -354,8 +365,8 @@ impl Ssa {
     ) {
         let mut current = vec![Version::Entry; variables as usize];
         let mut undo: Vec<(u32, Version)> = Vec::new();
-        // Where the subtrees end that the walk is in, and how much had been recorded when they were
-        // entered.
+        // For each subtree that the walk is in: where it ends, and the length of `undo` when the
+        // walk entered it.
         let mut open: Vec<(u32, usize)> = Vec::new();
         for (block, numbers) in blocks {
             let (Some(at), Some(end)) = (dom.tin(block), dom.tout(block)) else { continue };
@@ -434,7 +445,8 @@ impl Ssa {
                 })
             })
             .collect();
-        // Only definitions that nobody reads, and dropped phis, have a dropped phi before them.
+        // A dropped phi reaches only dead definitions and other dropped phis, so `Entry` can
+        // replace it.
         let renumber = |version: Version| match version {
             Version::Phi(phi) => new_number[phi as usize].map_or(Version::Entry, Version::Phi),
             other => other,
@@ -453,7 +465,7 @@ impl Ssa {
     }
 }
 
-/// Definitions of each variable together, in the order in which they come.
+/// Groups definitions by variable. The order within each group stays the same (a counting sort).
 fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)> {
     let mut next = vec![0u32; variables + 1];
     for (variable, _) in definitions {
@@ -471,17 +483,17 @@ fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)
     sorted
 }
 
-/// Iterated frontiers, one after another.
+/// Computes iterated dominance frontiers, one per variable, with shared scratch space.
 pub(super) struct Search {
     met: Met,
     round: u32,
 }
 
-/// Which nodes a search has met.
+/// The nodes that a search has met.
 enum Met {
-    /// By node: the number of the last search that met it.
+    /// Dense: by node, the number of the last search that met it.
     All(Vec<u32>),
-    /// With the number of the search.
+    /// Sparse: pairs of a search and a node that it met.
     Some(FxHashSet<(u32, Node)>),
 }
 
@@ -505,9 +517,9 @@ impl Search {
 
     /// The iterated frontier of some nodes, in no order.
     ///
-    /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be
-    /// quadratic; then the search that is linear in the graph takes over, once what it costs has
-    /// been spent.
+    /// Frontiers of single nodes overlap. In deeply nested loops, walking them one by one would be
+    /// quadratic. Once the walk has cost as much as a search that is linear in the graph, that
+    /// search takes over.
     pub(super) fn iterated(
         &mut self,
         frontier: &DominanceFrontier,

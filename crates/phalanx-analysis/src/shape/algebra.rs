@@ -1,8 +1,7 @@
-//! The algebra of forms: what an operation makes of two of them.
+//! The algebra of forms: the form of a result from those of two operands.
 //!
-//! A form is a function of the thread plus a rest that all threads have in common ([`Form`]). Each
-//! function here gives the form of a result, or `None` where the sum of the two parts does not
-//! survive the operation.
+//! A form is a function of the thread plus a function of other values ([`Form`]). Each function
+//! here gives the form of a result, or `None` if the result cannot be written as such a sum.
 
 use phalanx_ir::{Opcode, inst::IntPredicate};
 
@@ -16,7 +15,7 @@ pub(super) fn zeros_of_rest(form: &Form, width: u8) -> u8 {
     if form.rest.is_none() { width } else { form.rest.zeros }
 }
 
-/// A form whose parts are apart, or that has one only, is one of integers as well.
+/// Marks a form as one of integers if its parts have no common bits, or if it has only one part.
 pub(super) fn exact(shapes: &Shapes, form: Form, width: u8) -> Form {
     let is_exact = form.rest.is_none() || form.rest.zeros < width && shapes.is_apart(&form);
     Form { is_signed: is_exact, is_unsigned: is_exact, ..form }
@@ -45,7 +44,7 @@ pub(super) fn pure(thread: super::expr::Expr) -> Form {
     Form { thread, rest: Rest::default(), is_signed: true, is_unsigned: true }
 }
 
-/// The number that a form is, if it is one.
+/// The value of a form that is a constant.
 pub(super) fn number(shapes: &Shapes, form: &Form) -> Option<u64> {
     form.rest.is_none().then(|| shapes.exprs.constant_value(form.thread)).flatten()
 }
@@ -62,7 +61,7 @@ pub(super) fn binary(
         let value = super::expr::binary(opcode, x, y, width)?;
         return Some(constant(shapes, value & ones, width));
     }
-    // What a constant makes of anything.
+    // Constants that decide the result.
     for (this, other) in [(a, b), (b, a)] {
         match (opcode, number(shapes, other)) {
             (Opcode::And | Opcode::Mul, Some(0)) => return Some(constant(shapes, 0, width)),
@@ -97,7 +96,7 @@ pub(super) fn binary(
             let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
             shifted(shapes, a, by as u8, width)
         }
-        // The sign is a bit of the rest, and goes with it: the thread's part is below.
+        // The sign is a bit of the rest and is shifted with it: the thread's part is below.
         Opcode::AShr if a.rest.zeros < width => {
             let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
             shifted(shapes, a, by as u8, width).or_else(|| narrowed(shapes, a, by as u8, width))
@@ -110,7 +109,7 @@ pub(super) fn binary(
     }
 }
 
-/// Whether no bit can be one in both.
+/// Whether no bit can be set in both.
 pub(super) fn are_apart(shapes: &Shapes, a: &Form, b: &Form, width: u8) -> bool {
     let apart = |low: &Form, high: &Form| {
         let zeros = shapes.exprs.zeros(high.thread).min(zeros_of_rest(high, width));
@@ -130,7 +129,7 @@ pub(super) fn sum(
         true => (Opcode::Sub, u64::MAX),
         false => (Opcode::Add, 1),
     };
-    // A function that is no sum is only itself as a value of its own.
+    // If one rest is no sum, the sum of the two is an unknown function.
     let thread = shapes.exprs.binary(opcode, a.thread, b.thread)?;
     let rest = a.rest.plus(&b.rest, factor, mask(width))?;
     Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
@@ -164,7 +163,7 @@ pub(super) fn product(
 pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Option<Form> {
     let constant = shapes.exprs.constant(bits, width);
     if bits <= mask(a.rest.zeros) {
-        // Only bits of the thread's part are left, whatever is carried out of them.
+        // Only bits of the thread's part remain; carries out of them do not matter.
         return shapes.exprs.binary(Opcode::And, a.thread, constant).map(pure);
     }
     if !shapes.is_apart(a) {
@@ -177,8 +176,8 @@ pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Opt
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a >> by`, of which a form tells nothing but how the rest begins: zeros or copies of its sign
-/// come in.
+/// The thread's and the rest's part of `a >> by`, without the bits that are shifted in (zeros or
+/// copies of the sign).
 pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
     if !shapes.is_apart(a) {
         return None;
@@ -189,7 +188,7 @@ pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Optio
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a & 0xffffffff`, an index of 32 bits that is made from one of 64, if it does not wrap.
+/// `a & 0xffffffff`: a 64-bit index cut to 32 bits, under the assumption that it does not wrap.
 fn of_index(shapes: &mut Shapes, a: &Form) -> Option<Form> {
     let thread = shapes.exprs.cast(Opcode::Trunc, a.thread, 32)?;
     let thread = shapes.exprs.cast(Opcode::SExt, thread, 64)?;
@@ -197,8 +196,8 @@ fn of_index(shapes: &mut Shapes, a: &Form) -> Option<Form> {
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a >> by`, with copies of the sign, of what was shifted to the left before: `(i << 32) >> 30` is
-/// an index of 32 bits times four, if it does not wrap.
+/// `ashr a, by` of a value that was shifted to the left before: `(i << 32) >> 30` is a 32-bit index
+/// times four, under the assumption that it does not wrap.
 fn narrowed(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
     let zeros = shapes.exprs.zeros(a.thread).min(a.rest.zeros);
     if shapes.trust != Trust::Indices || width != 64 || zeros < by {
@@ -240,7 +239,7 @@ pub(super) fn compare(
         return shapes.exprs.compare(predicate, a.thread, b.thread).map(pure);
     }
     if matches!(predicate, P::Eq | P::Ne) {
-        // The same added to both changes nothing.
+        // Adding the same number to both sides does not change the result.
         let difference = sum(shapes, a, b, true, width)?;
         if difference.rest.is_none() {
             let zero = shapes.exprs.constant(0, width);
@@ -257,9 +256,9 @@ pub(super) fn compare(
     by_high_bits(shapes, predicate, a, b, width)
 }
 
-/// Where the low bits of one side are the thread's and its high bits are the atoms', and the other
-/// side has the same low bits in all threads: the low bits matter only where the high ones are
-/// equal.
+/// A comparison with one side whose low bits are of the thread's part and whose high bits are of
+/// the atoms, if the other side has the same low bits in all threads. The low bits matter only if
+/// the high ones are equal.
 pub(super) fn by_high_bits(
     shapes: &mut Shapes,
     predicate: IntPredicate,
@@ -274,7 +273,7 @@ pub(super) fn by_high_bits(
         (Some(other), None) => (b, (a, other), false),
         _ => return None,
     };
-    // Of a thread's part alone the high bits are zero.
+    // A form without a rest has no high bits.
     let zeros = if low.rest.is_none() { other.0.rest.zeros } else { low.rest.zeros };
     // The sign is a high bit.
     let is_split = zeros > 0 && zeros < width;
@@ -282,7 +281,8 @@ pub(super) fn by_high_bits(
     if !is_split || !is_aligned {
         return None;
     }
-    // High bits that are the same in all threads go with those of the atoms.
+    // High bits of the thread's part that are the same in all threads count with those of the
+    // atoms.
     let mut of_thread = low.thread;
     if shapes.exprs.range(of_thread).1 > mask(zeros) {
         let [high, low] = [mask(width) & !mask(zeros), mask(zeros)]
@@ -291,7 +291,7 @@ pub(super) fn by_high_bits(
         shapes.exprs.constant_value(high?)?;
         of_thread = low?;
     }
-    // Compared as unsigned numbers, where the high bits are equal.
+    // If the high bits are equal, the low ones are compared as unsigned numbers.
     let predicate = predicate.unsigned();
     let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
     let (left, right) = if is_left { (of_thread, bits) } else { (bits, of_thread) };

@@ -1,33 +1,33 @@
 //! Bank conflicts of shared memory.
 //!
 //! Shared memory is divided into [`BANKS`] banks of [`WORD`] bytes, and consecutive words are in
-//! consecutive banks. Lanes are served together, in their order, as long as what they access is not
-//! more than one word per bank: a wave of 32 lanes for words, half of it for 8 bytes, a quarter
-//! for 16. Lanes that read one word are served at once; different words of one bank one after the
-//! other.
+//! consecutive banks. Hardware serves as many consecutive lanes together as access one word per
+//! bank: all of a wave of 32 lanes for words, half of it for 8 bytes, a quarter for 16. Within such
+//! a group, lanes that access the same word are served at once, and different words of one bank one
+//! after the other.
 //!
-//! The *degree* is the largest number of different words of one bank that lanes served together
-//! touch: one if there is no conflict. It holds for the full wave; fewer lanes touch no more.
+//! The *degree* is the largest number of different words of one bank in such a group: one if there
+//! is no conflict. It is computed for the full wave; fewer active lanes touch no more.
 //!
 //! Source: NVIDIA, *CUDA C++ Programming Guide*, shared memory of compute capability 5 and later;
 //! AMD, *RDNA 3 Instruction Set Architecture*, local data share.
 //!
 //! O(lanes) for each place that the base of the address can have in a word.
 
-/// How many banks there are.
+/// The number of banks.
 const BANKS: u64 = 32;
 
 /// Bytes of a bank's word.
 const WORD: u64 = 4;
 
-/// How many lanes are served together that access so many bytes each.
+/// The number of lanes that are served together if each accesses `size` bytes.
 #[must_use]
 pub fn served_together(size: u32) -> u32 {
     (BANKS * WORD / u64::from(size.max(1))).clamp(1, BANKS) as u32
 }
 
-/// The degree of lanes at these offsets, which access so many bytes each, from a base that is a
-/// multiple of `align`.
+/// The degree of lanes at these offsets from a base that is a multiple of `align`. Each lane
+/// accesses `size` bytes.
 #[must_use]
 pub fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
     let together = served_together(size) as usize;
@@ -35,7 +35,7 @@ pub fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
     let word = i128::from(WORD);
     let step = align.clamp(1, WORD);
     let mut most = 0;
-    // Whole words more turn the banks round.
+    // Adding whole words to the base only rotates the banks.
     for base in (0..WORD).step_by(step as usize) {
         for group in lanes.chunks(together) {
             let mut words: Vec<i128> = Vec::with_capacity(group.len());

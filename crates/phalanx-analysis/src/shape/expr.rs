@@ -1,9 +1,9 @@
-//! Functions of the thread's indices: expressions over x, y, z and the lane, without anything else.
+//! Functions of the thread's indices: expressions over x, y, z and the lane only.
 //!
-//! What is linear is kept as coefficients; anything else is a small tree whose leaves are linear.
-//! Expressions are interned: equal numbers are equal functions, and what is known of one (range,
-//! low zero bits, how it varies) is found once. Values are the low bits of the number, `width` of
-//! them, as the IR computes them; arithmetic wraps.
+//! A linear function is stored as coefficients; any other one is a small tree with linear leaves.
+//! Expressions are interned: equal numbers are equal functions, and facts about a function (range,
+//! low zero bits, how it varies) are computed once. Values have `width` bits, as in the IR;
+//! arithmetic wraps.
 //!
 //! A tree has at most [`LARGEST`] nodes, which bounds both the recursion of [`Exprs::value`] and
 //! its cost.
@@ -14,10 +14,10 @@ use rustc_hash::FxHashMap;
 
 use super::geometry::{Geometry, SOURCES, Thread, Variation};
 
-/// A larger tree is no expression.
+/// The largest number of nodes of a tree.
 const LARGEST: u8 = 12;
 
-/// Wider values are not looked into.
+/// The largest width of a value.
 const WIDEST: u8 = 64;
 
 /// An interned expression.
@@ -39,19 +39,19 @@ enum Node {
     Select(Expr, Expr, Expr),
 }
 
-/// What is known of an expression.
+/// Facts about an expression.
 #[derive(Clone, Copy, Debug)]
 struct Info {
     node: Node,
     width: u8,
     size: u8,
-    /// How many low bits are zero.
+    /// The number of low bits that are zero.
     zeros: u8,
-    /// The indices that it is made of.
+    /// The indices that it uses.
     sources: SourceSet,
     /// The least and the largest value, as an unsigned number.
     range: (u64, u64),
-    /// Of a linear one: the same as integers, if nothing wraps.
+    /// The range of a linear expression as integers, if nothing wraps.
     integer: Option<(i128, i128)>,
     variation: Variation,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Exprs {
     geometry: Geometry,
     infos: Vec<Info>,
     numbers: FxHashMap<(Node, u8), Expr>,
-    /// Zero by width, where it was met: the one that is asked for most.
+    /// A cache of the most common expression: zero, by width.
     zeros: Vec<Option<Expr>>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Varying {
 }
 
 impl Exprs {
-    /// None yet.
+    /// An empty table.
     pub(crate) fn new(geometry: Geometry) -> Self {
         Exprs {
             geometry,
@@ -105,7 +105,7 @@ impl Exprs {
         &self.geometry
     }
 
-    /// How many there are.
+    /// The number of expressions.
     pub(crate) fn len(&self) -> usize {
         self.infos.len()
     }
@@ -126,18 +126,18 @@ impl Exprs {
         }
     }
 
-    /// The indices that it is made of.
+    /// The indices that it uses.
     pub(crate) fn indices(&self, expr: Expr) -> SourceSet {
         self.info(expr).sources
     }
 
-    /// What two threads have to agree on to have the same value.
+    /// The sources on which two threads have to agree to have the same value.
     pub(crate) fn sources(&self, expr: Expr, varying: Varying) -> SourceSet {
         let info = self.info(expr);
         match info.variation {
             Variation::Constant(_) => SourceSet::EMPTY,
             Variation::Wave if info.sources.intersects(varying.in_wave) => SourceSet::WAVE,
-            // Quads of one number have the same in all waves where lanes do.
+            // A function of lanes has equal values in quads of the same number, in all waves.
             Variation::Quad if SourceSet::LANE.contains(info.sources) => SourceSet::QUAD,
             Variation::Quad if info.sources.intersects(varying.in_quad) => {
                 SourceSet::QUAD | SourceSet::WAVE
@@ -146,7 +146,7 @@ impl Exprs {
         }
     }
 
-    /// Low bits that are zero; all of the width for zero.
+    /// The number of low bits that are zero. For zero, the width.
     pub(crate) fn zeros(&self, expr: Expr) -> u8 {
         self.info(expr).zeros
     }
@@ -156,7 +156,7 @@ impl Exprs {
         self.info(expr).range
     }
 
-    /// Whether a sum or product is the one of integers, as signed and as unsigned numbers.
+    /// Whether the expression does not wrap, for signed and for unsigned numbers.
     pub(crate) fn fits(&self, expr: Expr) -> [bool; 2] {
         let info = self.info(expr);
         let half = 1i128 << (info.width - 1);
@@ -169,8 +169,8 @@ impl Exprs {
         }
     }
 
-    /// Whether two functions whose difference is a constant in the arithmetic of their width differ
-    /// by one constant as signed integers.
+    /// Whether two functions differ by one constant as signed integers. Their difference has to be
+    /// a constant modulo their width.
     pub(crate) fn differ_as_integers(&self, a: Expr, b: Expr) -> bool {
         let both = [a, b];
         let half = 1u64 << (self.width(a) - 1);
@@ -191,7 +191,7 @@ impl Exprs {
         }
     }
 
-    /// The value in a thread. None where there is none: division by zero, a shift by too much.
+    /// The value in a thread. `None` after a division by zero, or a shift by at least the width.
     pub(crate) fn value(&self, expr: Expr, thread: Thread) -> Option<u64> {
         self.value_of(&self.info(expr).node, self.info(expr).width, thread)
     }
@@ -254,7 +254,7 @@ impl Exprs {
         self.intern(node, width).expect("one node is no large tree")
     }
 
-    /// The result of an operation. None if the tree would be too large.
+    /// The result of an operation. `None` if the tree would be too large.
     pub(crate) fn binary(&mut self, opcode: Opcode, a: Expr, b: Expr) -> Option<Expr> {
         let width = self.width(a);
         if let Some(linear) = self.linear_binary(opcode, a, b, width) {
@@ -268,7 +268,7 @@ impl Exprs {
             Node::Linear { coefs, offset } => Some((coefs, offset)),
             _ => None,
         };
-        // Most sums are of atoms, whose thread's part is zero.
+        // Fast path: most sums are of atoms, whose thread part is zero.
         match opcode {
             Opcode::Add | Opcode::Sub if self.is_zero(b) => return Some(a),
             Opcode::Add if self.is_zero(a) => return Some(b),
@@ -332,7 +332,7 @@ impl Exprs {
             return Some(known);
         }
         let info = self.describe(node, width)?;
-        // What turns out to be a constant is one.
+        // An expression that is constant in all threads becomes a constant.
         let expr = match (info.variation, node) {
             (Variation::Constant(value), node)
                 if node != (Node::Linear { coefs: [0; 4], offset: value }) =>
@@ -382,13 +382,13 @@ impl Exprs {
         Some(Info { node, width, size, zeros, sources, range, integer, variation })
     }
 
-    /// Least and largest of a linear expression as an integer; none if it can leave the width, as
-    /// signed or unsigned numbers.
+    /// The least and the largest value of a linear expression as integers. `None` if it can wrap,
+    /// both as a signed and as an unsigned number.
     fn integer_range(&self, node: Node, width: u8) -> Option<(i128, i128)> {
         let Node::Linear { coefs, offset } = node else { return None };
         let (mut least, mut largest) = (i128::from(signed(offset, width)), 0);
         if coefs == [0; 4] {
-            // As an unsigned number: a constant is in no other's way.
+            // As an unsigned number: a constant cannot wrap.
             least = offset.into();
         }
         largest += least;
@@ -468,7 +468,7 @@ impl Exprs {
     }
 }
 
-/// A comparison of two numbers of which only ranges are known.
+/// The result of a comparison of two numbers with known ranges, if the ranges decide it.
 pub(crate) fn decided(
     predicate: IntPredicate,
     a: (u64, u64),
@@ -510,7 +510,7 @@ fn cast(opcode: Opcode, value: u64, from: u8) -> u64 {
     }
 }
 
-/// The result of an operation, not yet cut to its width. None if it has none.
+/// The result of an operation on numbers, not yet cut to the width. `None` if it has no value.
 pub(crate) fn binary(opcode: Opcode, a: u64, b: u64, width: u8) -> Option<u64> {
     let (sa, sb) = (signed(a, width), signed(b, width));
     let is_shift = matches!(opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);

@@ -1,14 +1,15 @@
-//! Shapes after an edit.
+//! Incremental update of shapes after an edit.
 //!
-//! The form of a value is a function of its operands' forms, and nothing goes round: a changed
-//! instruction is found again, and whoever reads it if it has become another, until nothing does.
-//! The order does not matter to the result. What nobody has asked for yet has been read by nobody.
+//! The form of a value depends only on its operands' forms, without cycles. So the update computes
+//! the fact of each changed instruction again. If the fact has changed, it does the same for the
+//! users, and so on. The order does not matter to the result. A fact that was never computed has no
+//! computed users.
 //!
-//! Whether a value can be poison in some threads only follows from the atoms of its form, which it
-//! may have by way of operands that are no atoms. So where that becomes otherwise of an atom,
-//! whoever has the atom in its form counts as another one.
+//! Whether a value can be poison in some threads only depends on the atoms of its form, which may
+//! be operands of operands. So if this changes for an atom, all values with the atom in their form
+//! count as changed.
 //!
-//! O(values whose form changes and their users). Gives up after as many steps as there are
+//! O(values whose form changes + their users). The update gives up after as many steps as there are
 //! instructions.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -19,21 +20,21 @@ use smallvec::SmallVec;
 
 use super::{Place, Shapes, asks, form::Form, strides};
 
-/// An instruction that is to be found again, in the order of numbers.
+/// An instruction to compute again, ordered by number.
 pub(super) type Queued = Reverse<(u32, InstId)>;
 
-/// What an edit has made of shapes.
+/// The effect of an edit on shapes.
 #[derive(Debug)]
 pub(crate) struct Followed {
-    /// Instructions that changed, and all whose rule may have become another one.
+    /// Instructions that were edited, and those whose rule may have changed.
     pub(crate) rules: SmallVec<[InstId; 16]>,
-    /// Those of which something else is known than before.
+    /// Instructions whose facts have changed.
     pub(crate) others: Vec<InstId>,
 }
 
 impl Shapes {
-    /// Brings the shapes up to date with instructions that changed, were moved, inserted or
-    /// removed. None if it is better to start anew.
+    /// Updates shapes after instructions were changed, moved, inserted or removed. `None` if a new
+    /// start is better.
     pub(crate) fn follow(&mut self, place: Place<'_>, changed: &[InstId]) -> Option<Followed> {
         if self.is_circular {
             return None;
@@ -41,11 +42,11 @@ impl Shapes {
         self.grow(place);
         let body = place.code.body;
         let (mut rules, mut others) = (SmallVec::from_slice(changed), Vec::new());
-        // Atoms that have become poison in some threads only, or are it no more.
+        // Atoms whose `is_defined` has changed.
         let mut turned: SmallVec<[Value; 4]> = SmallVec::new();
         let number = |inst: InstId| inst.into_raw().into_u32();
         let mut edited: SmallVec<[u32; 8]> = SmallVec::new();
-        // Numbers are near the order of the program, in which everything is found again once.
+        // In program order each fact is computed once. The order of numbers is close to it.
         let mut room = std::mem::take(&mut self.room);
         for &inst in changed {
             edited.push(number(inst));
@@ -55,7 +56,7 @@ impl Shapes {
         let mut queue = BinaryHeap::from(room);
         let mut left = body.id_count() + 64;
         while let Some(Reverse((_, inst))) = queue.pop() {
-            // It may wait for several operands.
+            // An instruction may be queued several times.
             while queue.peek().is_some_and(|Reverse((_, next))| *next == inst) {
                 queue.pop();
             }
@@ -75,7 +76,7 @@ impl Shapes {
             if is_other {
                 others.push(inst);
             }
-            // Who looks at the instruction itself and not at its shape only.
+            // Users may depend on the instruction itself, not only on its shape.
             let is_edited = edited.binary_search(&number(inst)).is_ok();
             if !is_other && !is_edited {
                 continue;

@@ -6,18 +6,18 @@ use smallvec::SmallVec;
 
 use super::expr::Expr;
 
-/// Functions of more values are not told apart from anything else.
+/// The largest number of atoms in a form.
 pub(crate) const ATOMS: usize = 4;
 
-/// A function of values that are not looked into, its *atoms*.
+/// A function of some values, its *atoms*, which are not analysed further.
 #[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Rest {
-    /// The atoms in order, each with the number that it is multiplied with where the sum of these
-    /// products is what the function is. Empty: there is no function, that is, zero.
+    /// The atoms in order, each with its factor if the function is a sum of products. Empty: the
+    /// function is zero.
     pub(crate) atoms: SmallVec<[(Value, u64); ATOMS]>,
-    /// Whether it is that sum; else some function of the atoms.
+    /// Whether it is that sum; otherwise an unknown function of the atoms.
     pub(crate) is_sum: bool,
-    /// How many low bits are zero.
+    /// The number of low bits that are zero.
     pub(crate) zeros: u8,
     /// Whether the form holds only if an index does not wrap between two lanes of a wave.
     pub(crate) assumes: bool,
@@ -40,7 +40,7 @@ impl Rest {
         self.atoms.is_empty()
     }
 
-    /// The sum, the second one times `factor`. None if there are too many atoms.
+    /// `self + factor * other`. `None` if there are too many atoms.
     pub(crate) fn plus(&self, other: &Rest, factor: u64, mask: u64) -> Option<Rest> {
         if other.is_none() {
             return Some(self.clone());
@@ -108,12 +108,12 @@ impl Rest {
         rest.normal()
     }
 
-    /// Some function of the same atoms, with so many low bits zero.
+    /// An unknown function of the same atoms, with `zeros` low bits zero.
     pub(crate) fn function(&self, zeros: u8) -> Rest {
         Rest { is_sum: false, zeros, ..self.clone() }.normal()
     }
 
-    /// Some function of the atoms of both. None if there are too many.
+    /// An unknown function of the atoms of both. `None` if there are too many atoms.
     pub(crate) fn with(&self, other: &Rest) -> Option<Rest> {
         let mut both = self.function(0);
         both.zeros = 0;
@@ -126,7 +126,7 @@ impl Rest {
         (both.atoms.len() <= ATOMS).then(|| both.normal())
     }
 
-    /// One way to write each: what is no sum has no factors.
+    /// Normalizes: a function that is no sum has no factors.
     fn normal(mut self) -> Rest {
         if self.atoms.is_empty() {
             return Rest { zeros: 0, ..Rest::default() };
@@ -143,38 +143,38 @@ impl Rest {
     }
 }
 
-/// What a value is: `thread + rest`, in the arithmetic of its width.
+/// The form of a value: `thread + rest`, in arithmetic modulo its width.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub(crate) thread: Expr,
     pub(crate) rest: Rest,
-    /// The equation holds for the numbers as signed integers: it survives a sign extension.
+    /// Whether the equation holds for signed integers, so that it survives a sign extension.
     pub(crate) is_signed: bool,
-    /// The same for unsigned ones.
+    /// Whether it holds for unsigned integers, so that it survives a zero extension.
     pub(crate) is_unsigned: bool,
 }
 
-/// Whether what is known of a value has been found.
+/// The state of the computation of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     New,
-    /// It waits for what it is made of.
+    /// It waits for its operands.
     Entered,
     Known,
 }
 
-/// What is known of one value.
+/// The facts about one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fact {
     /// Number of its form plus one; zero for an atom.
     pub(crate) form: u32,
-    /// How many low bits are zero.
+    /// The number of low bits that are zero.
     pub(crate) zeros: u8,
-    /// How many bits there are up to the highest that can be one; 255 if that is not known.
+    /// The number of bits up to the highest one that can be set; 255 if unknown.
     pub(crate) bits: u8,
-    /// It is never poison in some threads only.
+    /// Whether it is never poison in some threads only.
     pub(crate) is_defined: bool,
-    /// Whether it has been found.
+    /// Whether it has been computed.
     pub(crate) progress: Progress,
 }
 
@@ -185,7 +185,7 @@ impl Default for Fact {
 }
 
 impl Fact {
-    /// An atom of which nothing is known.
+    /// An atom without further facts.
     pub(crate) const UNKNOWN: Fact =
         Fact { form: 0, zeros: 0, bits: 255, is_defined: false, progress: Progress::Known };
 

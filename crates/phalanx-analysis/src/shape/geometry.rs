@@ -1,53 +1,53 @@
 //! The threads of a workgroup, one by one.
 //!
-//! A function of thread indices is judged by looking at all threads: it is equal in a wave when it
-//! is in each wave of the workgroup. That is exact, needs no theory of carries and borrows, and
-//! costs at most as many steps as a workgroup has threads; most functions that vary do so in the
-//! first two lanes.
+//! To see how a function of thread indices varies, it is evaluated for all threads: it is uniform
+//! in waves if it is equal in each wave of the workgroup. That is exact and needs no theory of
+//! carries and borrows. It costs at most one step per thread of a workgroup; most functions that
+//! vary do so in the first two lanes.
 //!
-//! **Which threads.** All extents known: these. All but the last known, and that bounded: those of
-//! the largest workgroup, since the waves of a smaller one are the first of them, the last perhaps
-//! cut short. Rows of whole waves: one row is enough for functions of x. Otherwise nothing is
-//! looked at.
+//! **Which threads.** If all extents are known: those of one workgroup. If the last extent is only
+//! bounded: those of the largest workgroup, since a smaller one has the first of its waves, the
+//! last one perhaps cut short. If rows are whole waves: one row, which is enough for functions of
+//! x. Otherwise the function counts as varying.
 //!
 //! Threads are numbered `x + dx * (y + dy * z)` and cut into waves of consecutive numbers.
 
 use phalanx_target::{Extent, LaunchFacts, SourceSet, target::Architecture};
 
-/// Workgroups with more threads are not looked at.
+/// The largest number of threads that are enumerated.
 const THREADS: u64 = 2048;
 
-/// Threads of a workgroup along one dimension at most, on devices that have a bound.
+/// The largest extent of a workgroup, on devices that have a bound.
 const HARDWARE: u32 = 1024;
 
-/// What is known of the threads of a workgroup.
+/// Known facts about the threads of a workgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Largest indices, by dimension; then of lanes.
+    /// The largest index by dimension, and the largest lane.
     last: [u64; 4],
-    /// Exact extents, where they are known.
+    /// The exact extent by dimension, if known.
     exact: [Option<u32>; 3],
     wave: Option<u32>,
-    /// Extents to enumerate.
+    /// The extents to enumerate for any function.
     all: Option<[u32; 3]>,
-    /// The extent of rows of whole waves.
+    /// The extent of rows, if they are whole waves.
     row: Option<u32>,
 }
 
 /// A thread: x, y, z, lane.
 pub(crate) type Thread = [u32; 4];
 
-/// Waves in which the threads follow each other in the same way.
+/// A class of waves with the same differences between the indices of their threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waves {
-    /// By how much the thread of each lane differs from that of the first one.
+    /// For each lane, the difference of its indices from those of the first lane.
     pub(crate) steps: Vec<[i32; 4]>,
     /// The thread of the first lane of each wave.
     pub(crate) firsts: Vec<Thread>,
 }
 
 impl Waves {
-    /// The threads of the wave that begins with this one.
+    /// The threads of the wave whose first thread is `first`.
     pub(crate) fn threads(&self, first: Thread) -> impl Iterator<Item = Thread> {
         self.steps
             .iter()
@@ -60,11 +60,11 @@ impl Waves {
 pub(crate) enum Variation {
     /// One value in all threads of all workgroups.
     Constant(u64),
-    /// One value in each wave; waves of the same number have the same in all workgroups.
+    /// One value in each wave, equal in waves of the same number in all workgroups.
     Wave,
-    /// One value in each quad; quads of one number in waves of one number have the same.
+    /// One value in each quad, equal in quads of the same number in waves of the same number.
     Quad,
-    /// Any.
+    /// Any variation.
     Any,
 }
 
@@ -73,7 +73,7 @@ pub(crate) const SOURCES: [SourceSet; 4] =
     [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE];
 
 impl Geometry {
-    /// What launch facts say.
+    /// The geometry that follows from launch facts.
     #[must_use]
     pub fn new(launch: &LaunchFacts, architecture: Architecture) -> Geometry {
         let limit = match architecture {
@@ -115,7 +115,7 @@ impl Geometry {
         self.last[dim]
     }
 
-    /// The extent along a dimension, where it is the same in all workgroups.
+    /// The extent along a dimension, if it is the same in all workgroups.
     pub(crate) fn exact(&self, dim: usize) -> Option<u32> {
         self.exact[dim]
     }
@@ -125,7 +125,7 @@ impl Geometry {
         self.wave
     }
 
-    /// Extents that stand for all workgroups, as far as functions of these sources are concerned.
+    /// Extents whose threads represent all workgroups, for functions of these sources.
     fn extents(&self, sources: SourceSet) -> Option<[u32; 3]> {
         if sources.intersects(SourceSet::LANE) && self.wave.is_none() {
             return None;
@@ -141,9 +141,8 @@ impl Geometry {
         }
     }
 
-    /// The waves whose lanes stand for all that there are, as far as functions of these sources are
-    /// concerned, those together in which the threads follow each other in the same way. None if
-    /// they are not known.
+    /// The waves that represent all workgroups, for functions of these sources, grouped into
+    /// classes. `None` if they are not known.
     pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Waves>> {
         let extents = self.extents(sources)?;
         let width = self.wave? as usize;
@@ -163,8 +162,8 @@ impl Geometry {
         Some(found)
     }
 
-    /// How a function varies that has these sources. `value` gives nothing where the function has
-    /// no value.
+    /// How a function of these sources varies. `value` gives `None` for a thread in which the
+    /// function has no value.
     pub(crate) fn variation(
         &self,
         sources: SourceSet,

@@ -1,11 +1,11 @@
-//! What reads the indices of a thread, and which values are never poison in some threads only.
+//! Recognizes reads of thread indices, and values that are never poison in some threads only.
 
 use phalanx_ir::{Const, InstId, attributes::AttrKind, constant::ConstKind};
 use phalanx_target::{Intrinsic, Transfer, calling_convention::Entry, transfer::Coordinate};
 
 use super::Place;
 
-/// A call that gives something known.
+/// A call whose result has a known meaning.
 pub(crate) enum Known {
     /// The index along x, y, z, or the lane.
     Index(usize),
@@ -13,14 +13,14 @@ pub(crate) enum Known {
     Extent(usize),
     /// Lanes in a wave.
     WaveSize,
-    /// How many lanes below this one are among the first 32 lanes, or behind these.
+    /// The number of lanes below this one: among the first 32 lanes, or among the others.
     LanesBelow {
-        /// Behind the first 32.
+        /// Whether it counts lanes behind the first 32.
         high: bool,
     },
     /// The smaller or the larger of two numbers: signed, smaller.
     Extremum(bool, bool),
-    /// Never poison: another special register.
+    /// Another special register: never poison.
     Defined,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
     place.code.intrinsic(name)
 }
 
-/// What a call of an intrinsic gives.
+/// The known meaning of a call of an intrinsic.
 pub(crate) fn known(place: Place<'_>, call: InstId, found: Intrinsic) -> Option<Known> {
     let body = place.code.body;
     let is_all_ones = |at: usize| {

@@ -1,15 +1,22 @@
-//! Shapes: what a value is as a function of the thread, and of other values.
+//! Shapes: values as functions of the thread and of other values.
 //!
 //! # What
 //!
-//! `value = thread(x, y, z, lane) + rest(atoms)` in the arithmetic of its width, where `thread` is
-//! a function of the thread's indices alone, held as an expression that can be evaluated for each
-//! thread, and `rest` is a function of at most four other values, a sum of multiples of them if
-//! that is known, with a number of low bits that are zero. Values that have no such form are
-//! *atoms*: phis, loads, calls, and whatever does not depend on the thread's indices.
+//! `value = thread(x, y, z, lane) + rest(atoms)`, in arithmetic modulo the width. `thread` is a
+//! function of the thread's indices alone: an expression that can be evaluated for each thread.
+//! `rest` is a function of at most four other values, with a number of low bits that are zero; if
+//! possible, a sum of multiples of these values. Values without such a form are *atoms*: phis,
+//! loads, calls, and all values that do not depend on the thread's indices.
 //!
-//! Beside it: zero bits at both ends of a value, and whether it can be poison in some threads and
-//! not in others.
+//! ```text
+//! %t = tid.x                 ; thread: x              rest: 0
+//! %i = add i32 %t, %n        ; thread: x              rest: %n
+//! %j = mul i32 %i, 4         ; thread: 4 * x          rest: 4 * %n, two low bits are zero
+//! %w = lshr i32 %t, 5        ; thread: x >> 5         rest: 0, equal in each wave of 32 lanes
+//! ```
+//!
+//! Besides the form, a shape has the known zero bits at both ends of a value, and whether it can be
+//! poison in some threads and not in others.
 //!
 //! This is the affine shape of Karrenberg and Hack (*Improving Performance of OpenCL on CPUs*,
 //! CC 2012) and of RV (Moll and Hack, *Partial Control-Flow Linearization*, PLDI 2018), with exact
@@ -17,39 +24,39 @@
 //!
 //! # What for
 //!
-//! - [`dependence`](Shapes::dependence): what a value depends on, where that is less than its
-//!   operands do: `tid >> 5`, `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. How a
-//!   function of the indices varies is decided by looking at all threads ([`geometry`]), so it is
-//!   right for rows that are not whole waves.
+//! - [`dependence`](Shapes::dependence): the sources of a value, if it depends on less than its
+//!   operands do: `tid >> 5`, `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. To
+//!   decide how a function of the indices varies, it is evaluated for all threads ([`geometry`]).
+//!   So the answer is right even if rows are not whole waves.
 //! - [`are_congruent`](Shapes::are_congruent): incoming values of a phi, arms of a select.
 //! - [`access`]: what the lanes of a wave touch.
 //!
 //! # Why it is right
 //!
-//! An atom of a value dominates it, and no atom is executed again between the value and who reads
-//! it without the value being so too (else there were a way around the value). So at each execution
-//! of `v`, in each thread, the equation holds with the atoms as they are then. What `v` depends on
-//! beside the indices is what its atoms depend on *where `v` is*: they are read there, so threads
-//! that left a cycle of an atom in different iterations are seen to.
+//! An atom of a value dominates it. Between a value and its users, no atom is executed again unless
+//! the value is, too (else there would be a path around the value). So at each execution of `v`, in
+//! each thread, the equation holds with the current values of the atoms. Besides the indices, `v`
+//! depends on what its atoms depend on *at `v`*. Since the atoms are read there, threads that left
+//! a cycle around an atom in different iterations are accounted for.
 //!
-//! **Poison.** `v` may be poison where the right side is not. A value in some threads and poison in
-//! others are the same to everybody but `freeze`. So nothing is dropped that may be poison: in
-//! [`Trust::Nothing`] an operation whose flags can be violated, as far as ranges tell, makes an
-//! atom, and an atom is dropped only if it is never poison in some threads only. [`Trust::Flags`]
-//! takes flags for granted: for addresses, which must not be poison where they are used. What
-//! somebody freezes need not be used so.
+//! **Poison.** `v` may be poison if the right side is not. If a value is poison in some threads and
+//! equal in all others, it counts as uniform, since only `freeze` can tell the difference. So a
+//! form must not hide possible poison. With [`Trust::Nothing`], an operation is an atom if its
+//! flags may be violated according to known ranges. An atom may cancel out only if it is never
+//! poison in some threads only. [`Trust::Flags`] assumes that flags hold: it is for addresses,
+//! which must not be poison when they are used. A frozen value has no such use.
 //!
 //! # Invariants
 //!
-//! - The form of a value depends on the definitions of its operands only, and these are defined
-//!   before it: no fixpoint. Phis are atoms. In code that is not reached values can depend on
-//!   themselves; there anything is right.
+//! - The form of a value depends only on the definitions of its operands, which come before it. So
+//!   no fixpoint is needed: phis are atoms. In unreachable code a value can depend on itself; there
+//!   any form is right.
 //! - Expressions are interned: equal numbers are equal functions. Each value has a form of its own.
 //!
 //! # Cost
 //!
-//! O(1) for each instruction; a function of the indices that has not been met is evaluated for the
-//! threads of a workgroup, until it is seen to vary.
+//! O(1) for each instruction. A new function of the indices is evaluated for the threads of a
+//! workgroup, until it is seen to vary.
 
 pub mod access;
 mod algebra;
@@ -76,16 +83,16 @@ use form::{Fact, Form, Progress};
 pub use geometry::Geometry;
 pub(crate) use rule::{Dependence, asks};
 
-/// What may be taken for granted.
+/// What shapes may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nothing: what is said holds even where poison is frozen later.
+    /// Nothing: facts hold even for values that are poison and frozen later.
     Nothing,
-    /// The flags of operations: what is said holds of values that are not poison.
+    /// The flags of operations hold: facts are about values that are not poison.
     Flags,
-    /// The flags, and that indices do not wrap: the lanes of a wave that execute an operation
-    /// together differ by as much before a 32-bit number is extended as behind it. What rests on
-    /// that is [marked](form::Rest::assumes).
+    /// The flags hold, and indices do not wrap: the lanes that execute an operation together differ
+    /// by the same amount before and after the extension of a 32-bit number. Forms that use this
+    /// assumption are [marked](form::Rest::assumes).
     Indices,
 }
 
@@ -93,24 +100,24 @@ pub enum Trust {
 #[derive(Clone, Debug)]
 pub struct Shapes {
     trust: Trust,
-    /// What varies within a wave, and within a quad.
+    /// The sources that vary within a wave, and within a quad.
     varying: Varying,
     facts: Vec<Fact>,
     exprs: Exprs,
     forms: Vec<Form>,
-    /// Forms that phis are taken to have. Empty unless somebody has shown them to.
+    /// Assumed forms of phis. Empty unless the caller has proven them, or is about to.
     phis: FxHashMap<InstId, Form>,
-    /// Callees met so far.
+    /// A cache: the intrinsic of each callee.
     callees: FxHashMap<Const, Option<Intrinsic>>,
-    /// How many forms and expressions there were before the first edit.
+    /// The number of forms and expressions before the first edit.
     initial: usize,
     /// Some value depends on itself other than through a phi.
     is_circular: bool,
-    /// Room for what is to be found again.
+    /// A buffer for the queue of incremental updates.
     room: Vec<follow::Queued>,
 }
 
-/// Where shapes are found: the code, and the numbers of its values.
+/// The context of a computation: the code, the numbers of its values, and its surroundings.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) code: Code<'a>,
@@ -139,7 +146,7 @@ impl<'a> Place<'a> {
 }
 
 impl Shapes {
-    /// None yet, for a function in its surroundings.
+    /// An empty table for a function.
     fn empty(place: Place<'_>, trust: Trust) -> Shapes {
         let launch = place.around.launch;
         let geometry = Geometry::new(launch, place.around.target.architecture());
@@ -160,7 +167,7 @@ impl Shapes {
         }
     }
 
-    /// Shapes that will be found when they are asked for.
+    /// Shapes that are computed lazily.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, trust: Trust) -> Shapes {
         Self::with_phis(Place::new(code, around), trust, FxHashMap::default())
@@ -182,34 +189,34 @@ impl Shapes {
         }
     }
 
-    /// Whether more forms are kept than are worth it, after edits.
+    /// Whether edits have left so many unused forms that a new start is better.
     fn is_crowded(&self) -> bool {
         self.forms.len() + self.exprs.len() > 4 * self.initial + 4096
     }
 
-    /// Whether they can be brought up to date with the next edit, and it is worth it.
+    /// Whether the next edit can be an incremental update, and that is worthwhile.
     pub(crate) fn can_be_followed(&self) -> bool {
         !self.is_crowded() && !self.is_circular
     }
 
-    /// Values that have been asked for.
+    /// Values whose facts have been computed.
     fn known(&self) -> impl Iterator<Item = Value> + '_ {
         let known = self.facts.iter().enumerate().filter(|(_, fact)| fact.is_known());
         known.map(|(number, _)| Value::new(number))
     }
 
-    /// From now on edits are followed.
+    /// Marks the end of the computation from scratch; incremental updates may follow.
     pub(crate) fn settle(&mut self) {
         self.initial = self.forms.len() + self.exprs.len();
     }
 
-    /// What is known of a value, which has been found.
+    /// The fact of a value that has been computed before.
     #[inline]
     pub(crate) fn fact(&self, value: Value) -> Fact {
         self.facts.get(value.index()).copied().unwrap_or_default()
     }
 
-    /// Finds the fact of an instruction, and those of its operands before it.
+    /// Computes the fact of an instruction, and first those of its operands.
     #[inline]
     pub(crate) fn find(&mut self, place: Place<'_>, inst: InstId) -> Fact {
         let at = place.numbering.inst(inst).index();
@@ -218,7 +225,7 @@ impl Shapes {
             Some(_) => {}
             None => self.grow(place),
         }
-        // Most instructions are none that is looked into.
+        // Most instructions are always atoms.
         if !ops::is_looked_into(place.code.body.inst(inst).opcode) {
             self.facts[at] = Fact::UNKNOWN;
             return Fact::UNKNOWN;
@@ -251,7 +258,7 @@ impl Shapes {
         None
     }
 
-    /// Goes back to what is not known, without recursion.
+    /// Computes missing facts of operands, and then that of the instruction, without recursion.
     #[cold]
     fn find_behind(&mut self, place: Place<'_>, inst: InstId) {
         let mut stack: SmallVec<[InstId; 16]> = smallvec![inst];
@@ -266,8 +273,8 @@ impl Shapes {
                         fact.progress = Progress::Entered;
                         stack.push(next);
                     }
-                    // In code that nobody executes values can depend on themselves. Then the order
-                    // matters.
+                    // In unreachable code a value can depend on itself. Then the result depends on
+                    // the order.
                     _ => {
                         *fact = Fact::UNKNOWN;
                         self.is_circular = true;
@@ -292,14 +299,14 @@ impl Shapes {
         }
     }
 
-    /// Computes the fact of an instruction anew. Whether it is another one.
+    /// Computes the fact of an instruction again. Returns whether it has changed.
     fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
         let at = place.numbering.inst(inst).index();
         let old = std::mem::take(&mut self.facts[at]);
         let new = self.find(place, inst);
         let is_equal = Fact { form: 0, ..old } == Fact { form: 0, ..new }
             && self.form_of(old) == self.form_of(new);
-        // The form that was kept last is the new one: it takes the place of the old one.
+        // The new form is the last one in the list: move it to the place of the old one.
         if old.form != 0 && new.form as usize == self.forms.len() {
             self.forms.swap_remove(old.form as usize - 1);
             self.facts[at].form = old.form;
@@ -307,7 +314,7 @@ impl Shapes {
         !is_equal
     }
 
-    /// Keeps a form: its number plus one.
+    /// Stores a form, and returns its number plus one.
     fn keep(&mut self, form: Form) -> u32 {
         self.forms.push(form);
         self.forms.len() as u32

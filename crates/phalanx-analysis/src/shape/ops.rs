@@ -13,7 +13,7 @@ use super::{
     ids::{self, Known},
 };
 
-/// Whether the result of such an operation can be anything but an atom without a further fact.
+/// Whether the result of such an operation can be more than an atom without facts.
 #[inline]
 pub(crate) const fn is_looked_into(opcode: Opcode) -> bool {
     opcode.is_binary()
@@ -34,7 +34,7 @@ pub(crate) const fn is_looked_into(opcode: Opcode) -> bool {
         )
 }
 
-/// The fact of an instruction that is looked into, from the facts of its operands.
+/// The fact of an instruction from those of its operands; see [`is_looked_into`].
 #[inline]
 pub(crate) fn fact(shapes: &mut Shapes, place: Place<'_>, inst: InstId) -> Fact {
     let data = place.code.body.inst(inst);
@@ -64,13 +64,14 @@ impl Shapes {
         Fact { form: self.keep(form), zeros, bits, is_defined, progress: Progress::Known }
     }
 
-    /// Whether there is no carry from the thread's part into the rest: their bits are apart.
+    /// Whether the thread's part and the rest have no common bits, so that no carry passes between
+    /// them.
     pub(crate) fn is_apart(&self, form: &Form) -> bool {
         form.rest.is_none() || self.exprs.range(form.thread).1 <= mask(form.rest.zeros)
     }
 }
 
-/// What is known of an operand without its form.
+/// Facts about an operand, without its form.
 #[derive(Clone, Copy)]
 struct Bits {
     has_form: bool,
@@ -114,7 +115,7 @@ fn bits(shapes: &Shapes, place: Place<'_>, operand: Operand, width: u8) -> Bits 
     }
 }
 
-/// Flags of an operation that make poison.
+/// The flags of an operation that can make poison.
 fn flags(data: &InstData) -> InstFlags {
     let all = match data.opcode {
         Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl | Opcode::Trunc => {
@@ -148,7 +149,8 @@ fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstDat
     let has_form =
         first.has_form || second.is_some_and(|b| b.has_form) || third.is_some_and(|c| c.has_form);
     let atom = plain(data, width, first, second, third);
-    // What is no function of the thread is an atom, unless it is one of its operands or a constant.
+    // A result that is no function of the thread is an atom, unless it equals an operand or a
+    // constant.
     let is_special = has_form
         || operands.get(1) == Some(&of)
         || is_select && shapes.are_congruent(place, operands[1], operands[2])
@@ -167,12 +169,12 @@ fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstDat
         return Fact { is_defined: false, ..atom };
     }
     let fact = with_form_from(shapes, place, operands, form, is_sure);
-    // Both are right.
+    // Both facts hold: combine them.
     Fact { zeros: fact.zeros.max(atom.zeros), bits: fact.bits.min(atom.bits), ..fact }
 }
 
-/// The fact of a value with a form that an operation makes of operands. It `is_sure` if it gives no
-/// poison where these are none.
+/// The fact of a result with a form. `is_sure`: the operation gives no poison unless an operand is
+/// poison.
 fn with_form_from(
     shapes: &mut Shapes,
     place: Place<'_>,
@@ -181,8 +183,8 @@ fn with_form_from(
     is_sure: bool,
 ) -> Fact {
     let fact = shapes.with_form(form);
-    // Where flags are taken for granted the atoms do not tell: what is made of them may be poison
-    // nevertheless.
+    // If flags are assumed to hold, the atoms do not decide: the result may be poison although they
+    // are not.
     let is_defined = match shapes.trust {
         Trust::Nothing => fact.is_defined,
         Trust::Flags | Trust::Indices => {
@@ -240,7 +242,7 @@ fn plain(data: &InstData, width: u8, a: Bits, b: Option<Bits>, c: Option<Bits>) 
         Opcode::Freeze if a.is_defined => (a.zeros, a.bits),
         _ => (0, width),
     };
-    // Zero has all bits zero.
+    // In a zero, all bits are zero.
     let is_zero = zeros >= bits.min(width) && data.opcode != Opcode::Freeze;
     let (zeros, bits) = if is_zero { (width, 0) } else { (zeros, bits.min(width)) };
     let is_defined = a.is_defined
@@ -251,7 +253,7 @@ fn plain(data: &InstData, width: u8, a: Bits, b: Option<Bits>, c: Option<Bits>) 
     Fact { form: 0, zeros, bits, is_defined, progress: Progress::Known }
 }
 
-/// Whether an operation is poison only where an operand is, by its looks.
+/// Whether an operation gives poison only if an operand is poison, judging by opcode and flags.
 fn makes_no_poison(data: &InstData, second: Option<Bits>) -> bool {
     let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
     let amount = second.and_then(|b| b.constant);
@@ -259,7 +261,7 @@ fn makes_no_poison(data: &InstData, second: Option<Bits>) -> bool {
     flags(data) == InstFlags::NONE && (!is_shift || amount.is_some_and(|by| by < u64::from(width)))
 }
 
-/// Whether what has fallen away is never poison in some threads only.
+/// Whether all atoms that have cancelled out are never poison in some threads only.
 fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form) -> bool {
     let is_left = |atom| form.rest.values().any(|left| left == atom);
     operands.iter().filter_map(|&operand| place.numbering.operand(operand)).all(|value| {
@@ -271,8 +273,8 @@ fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form)
     })
 }
 
-/// The form of a result, and whether the operation gives no poison where its operands are none.
-/// None if it has none.
+/// The form of a result, and whether the operation gives no poison unless an operand is poison.
+/// `None` if the result has no form.
 fn form(
     shapes: &mut Shapes,
     place: Place<'_>,
@@ -323,8 +325,8 @@ fn form(
     }
 }
 
-/// Whether an operation gives no poison, as far as is known: its flags hold, and nothing is shifted
-/// by as much as the width.
+/// Whether an operation is known to give no poison: its flags hold, and shift amounts are less than
+/// the width.
 fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, result: &Form) -> bool {
     let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
     if is_shift && !(b.rest.is_none() && shapes.exprs.range(b.thread).1 < width.into()) {
@@ -357,12 +359,12 @@ fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, resu
                 Opcode::Shl if a[1] < 1 << 60 && b[1] < 60 => (a[0] << b[0], a[1] << b[1]),
                 _ => return false,
             };
-            // As unsigned numbers below the sign bit they are the same as signed ones.
+            // Below the sign bit, unsigned and signed numbers are the same.
             let top = 1i128 << (width - 1);
             if a[1] < top && b[1] < top && least >= 0 && largest < top {
                 return true;
             }
-            // A number below zero that is added.
+            // The addition of a negative number.
             let signed = |of: [i128; 2]| match (of[1] < top, of[0] >= top) {
                 (true, _) => Some(of),
                 (_, true) => Some(of.map(|end| end - 2 * top)),
@@ -376,7 +378,7 @@ fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, resu
             }
         }
         (Opcode::Add, ..) => {
-            // Nothing is carried where the bits are apart.
+            // There is no carry if the operands have no common bits.
             let one = a.rest.is_none() || b.rest.is_none();
             let is_low = |form: &Form| shapes.exprs.range(form.thread).1 < 1 << (width - 1);
             one && result.rest.zeros < width
@@ -390,7 +392,7 @@ fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, resu
     }
 }
 
-/// What flags say of the result, where they may be taken for granted.
+/// Adds the facts that follow from flags, if they may be assumed to hold.
 fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) -> Form {
     let has = |flag| flags(data).contains(flag);
     let keeps = matches!(data.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl);
@@ -408,8 +410,9 @@ fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) 
     }
 }
 
-/// Whether the thread's part of a result is what the operation makes of those of its operands as
-/// integers, signed and unsigned, but for a constant: factors may wrap to others that fit as well.
+/// Whether the thread's part of a result equals the operation on those of the operands as integers
+/// (signed, unsigned), up to a constant. That may fail, since a factor can wrap to another one that
+/// also fits.
 fn is_of_integers(shapes: &Shapes, opcode: Opcode, [a, b, result]: [&Form; 3]) -> [bool; 2] {
     let exprs = &shapes.exprs;
     let width = exprs.width(result.thread);
@@ -455,7 +458,7 @@ fn select(shapes: &mut Shapes, place: Place<'_>, operands: &[Operand], width: u8
     shapes.exprs.select(condition.thread, a.thread, b.thread).map(pure)
 }
 
-/// The form of a conversion, and whether its flags hold for sure.
+/// The form of a conversion, and whether its flags certainly hold.
 fn cast(
     shapes: &mut Shapes,
     data: &InstData,
@@ -491,7 +494,8 @@ fn cast(
             };
             return Some((Form { thread, rest, is_signed: false, is_unsigned: false }, is_sure));
         }
-        // The bits of both are apart, so each is extended by itself; the sign is one of the rest's.
+        // The parts have no common bits, so each is extended by itself; the sign is a bit of the
+        // rest.
         _ if shapes.is_apart(a) && a.rest.zeros < from => {
             shapes.exprs.cast(Opcode::ZExt, a.thread, width)?
         }
@@ -589,7 +593,7 @@ fn lanes_below(
             let beyond = shapes.exprs.binary(Opcode::Sub, lane, half)?;
             let beyond = shapes.exprs.select(is_low, zero, beyond)?;
             let (this, other) = if high { (beyond, below) } else { (below, beyond) };
-            // Both together are the lane, which is simple and can be subtracted from something.
+            // Both together are the lane, which is linear and can be subtracted again.
             match base.thread == other {
                 true => {
                     base.thread = zero;

@@ -1,4 +1,4 @@
-//! What a value depends on, where its shape says less than its operands do.
+//! The rule of a value, if by its shape it depends on less than its operands do.
 
 use phalanx_core::affect::Value;
 use phalanx_ir::{InstId, Opcode, Value as Operand, inst::InstFlags};
@@ -14,17 +14,17 @@ use super::{
     ops::operand_width,
 };
 
-/// The sources of a value: these, and those of its atoms where the value is computed.
+/// The dependence of a value: some sources, and the sources of its atoms at the place of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependence {
     pub(crate) sources: SourceSet,
     pub(crate) atoms: SmallVec<[Value; ATOMS]>,
-    /// Whether it is another one in each round of a loop, whatever it depends on.
+    /// Whether the value can differ between rounds of a loop although its sources and atoms do not.
     pub(crate) is_of_round: bool,
 }
 
 impl Shapes {
-    /// What an instruction depends on, if that is less than what its operands do.
+    /// The dependence of an instruction, if it is less than that of its operands.
     #[inline]
     pub(crate) fn dependence(&mut self, place: Place<'_>, inst: InstId) -> Option<Dependence> {
         let is_worth = match place.code.body.inst(inst).opcode {
@@ -49,7 +49,8 @@ impl Shapes {
         let sources = self.exprs.sources(form.thread, self.varying);
         let operands = place.code.body.operands(inst);
         let reads_none = operands.iter().all(|&operand| place.numbering.operand(operand).is_none());
-        // An index says itself what it is, unless it is a constant.
+        // An instruction without value operands reads an index and has sources of its own. The
+        // shape says less only if its sources are at most the wave and the quad.
         let is_less = match reads_none {
             true => (SourceSet::WAVE | SourceSet::QUAD).contains(sources),
             false => self.is_less(place, operands, sources, form),
@@ -65,12 +66,12 @@ impl Shapes {
         Some(found)
     }
 
-    /// What a comparison depends on that says that both sides have one sign, where all but the
-    /// thread's low bits decide.
+    /// The dependence of a comparison with `samesign`, if all bits except the thread's low bits
+    /// decide it.
     ///
-    /// It is poison where the signs are others, so it has no form: whoever drops its atoms would
-    /// not see that. But signs are high bits. Threads that agree on the atoms agree on them, so
-    /// they have poison together, too.
+    /// The comparison is poison if the signs differ, so it has no form: a form would lose that when
+    /// its atoms cancel out. But signs are high bits. Threads that agree on the atoms agree on the
+    /// signs, so the result is poison in all of them or in none.
     fn of_same_sign(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
         let data = place.code.body.inst(compare);
         if !data.flags.contains(InstFlags::SAME_SIGN) {
@@ -89,7 +90,7 @@ impl Shapes {
         (is_less && self.may_skip(place, compare, operands, &found)).then_some(found)
     }
 
-    /// Whether operands depend on more than these sources and what a form is made of.
+    /// Whether the operands depend on more than these sources and the atoms of this form.
     fn is_less(
         &self,
         place: Place<'_>,
@@ -109,11 +110,11 @@ impl Shapes {
         })
     }
 
-    /// Whether operands need not be read by the analysis although they are by the instruction.
+    /// Whether the rule may leave out the operands of the instruction.
     ///
-    /// An operand from another block can be another one in threads that left a cycle on the way in
-    /// different iterations; that is asked of what is read only. In the same block it is what it
-    /// was.
+    /// An operand from another block can differ in threads that left a cycle in different
+    /// iterations. The solver checks that only for values that the rule reads. An operand from the
+    /// same block cannot differ for this reason.
     fn may_skip(
         &self,
         place: Place<'_>,
@@ -128,7 +129,7 @@ impl Shapes {
         })
     }
 
-    /// Whether an operand is what its form says of atoms that are read where the instruction is.
+    /// Whether the form of an operand holds with the values of its atoms at the instruction.
     pub(super) fn is_same_here(&self, place: Place<'_>, inst: InstId, operand: Operand) -> bool {
         let body = place.code.body;
         let Some(value) = place.numbering.operand(operand) else { return true };
@@ -138,7 +139,7 @@ impl Shapes {
         is_here || is_pure()
     }
 
-    /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their
+    /// Whether two incoming values of a phi, or two arms of a select, are equal whenever their
     /// atoms are.
     pub(crate) fn are_congruent(&mut self, place: Place<'_>, a: Operand, b: Operand) -> bool {
         if a == b {
@@ -165,8 +166,7 @@ impl Shapes {
     }
 }
 
-/// Whether the result is a function of the operands, all of which are in the list, and of the
-/// words.
+/// Whether the result depends only on the listed operands and the words of the instruction.
 pub(crate) const fn is_function(opcode: Opcode) -> bool {
     opcode.is_binary()
         || opcode.is_cast()
@@ -183,7 +183,7 @@ pub(crate) const fn is_function(opcode: Opcode) -> bool {
         )
 }
 
-/// Whether an operand is this constant, which makes a constant of the result.
+/// Whether an operand is this constant, which decides the result.
 fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
     let Some(width) = place.width(place.code.body.inst(inst).ty) else { return false };
     let operands = place.code.body.operands(inst).iter().filter_map(|operand| operand.as_const());
@@ -191,9 +191,9 @@ fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
     values.any(|value| value == constant & mask(width))
 }
 
-/// Whether the rule of such an instruction depends on what its operands are. Others can have less
-/// than their operands only where an operand is the reverse of another, or bits are shifted out:
-/// optimised code has none of these.
+/// Whether the rule of such an instruction may use shapes. Other instructions can depend on less
+/// than their operands only if one operand undoes another, or bits are shifted out. Optimised code
+/// has no such instructions.
 #[inline]
 pub(crate) const fn asks(opcode: Opcode) -> bool {
     matches!(

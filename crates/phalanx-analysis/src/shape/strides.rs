@@ -1,4 +1,4 @@
-//! Comparisons that decide how many rounds a loop over the elements of a workgroup makes.
+//! Exit comparisons of loops in which a workgroup walks over elements in strides.
 //!
 //! ```text
 //! for (i = tid; i < n; i += 256)      // 256 threads, n a multiple of 256
@@ -6,28 +6,29 @@
 //!
 //! # What
 //!
-//! A *stride* is a phi of two entries that begins with a function of the thread and other values,
-//! `thread + rest`, and grows in each round by a step that is the same in all rounds and for all
-//! threads that agree on its atoms. After `k` rounds it is `thread + (rest + k * step)`, in the
-//! arithmetic of its width. If `step` and `rest` are multiples of a power of two and the function
-//! of the thread stays below that, the sum has the bits of both side by side: nothing is carried,
-//! whatever wraps. So has a number that it is compared with, if its own rest is such a multiple.
-//! Then the low bits, the thread's, count only where the high bits are equal, and of the thread's
-//! part what is beyond the power of two counts as well.
+//! A *stride* is a phi of two entries. It begins with `thread + rest`, and each round adds a `step`
+//! that is the same in all rounds, and in all threads that agree on its atoms. After `k` rounds the
+//! phi is `thread + (rest + k * step)`, modulo its width. Let `step` and `rest` be multiples of a
+//! power of two, and let `thread` be below it. Then the low bits are `thread` and the high bits are
+//! the rest, without a carry, whatever wraps. The same holds for a number that the phi is compared
+//! with, if its own rest is such a multiple; bits of its thread part above the power of two count
+//! as high bits. So the low bits, which are those of the thread, matter only if the high bits are
+//! equal.
 //!
 //! # Why it is right
 //!
-//! Threads that execute the comparison together are in the same round `k`: it is in the header of
-//! the loop or in the block that leads back to it, so it is in every cycle that the header is in.
-//! The phi has one way in from outside, and one back that its next value comes by; so the header
-//! dominates the block of the latter, and heads a cycle in each hierarchy that a search can find.
-//! What the stride begins with is computed outside of that cycle, and the atoms of it are what they
-//! were there, as they are read beside the comparison. The comparison is another one in each round,
-//! though all that it is said to depend on may be none: it is no pure function of that.
+//! Threads that execute the comparison together are in the same round `k`. The comparison is in the
+//! header of the loop or in the block that leads back to it, so it is in every cycle that the
+//! header is in. The phi has one entry from outside, and one from the block that leads back. So the
+//! header dominates that block, and is the header of a cycle in each possible hierarchy. The
+//! initial value is computed outside of that cycle, and its atoms still have the same values at the
+//! comparison. The comparison can differ between rounds, although its sources and atoms do not: it
+//! is no pure function of these.
 //!
-//! **Poison.** Flags of the sum that is the next value are violated by the high bits alone. So the
-//! value is poison in all threads that agree on what the high bits are made of, or in none. A
-//! number that is added to the stride besides is a multiple too, or has no flags.
+//! **Poison.** Only the high bits can violate the flags of the sum that is the next value. So the
+//! value is poison in all threads that agree on the atoms of the high bits, or in none. A number
+//! that is added to the stride before the comparison is such a multiple, too, or its addition has
+//! no flags.
 //!
 //! O(1) for each comparison of a stride.
 
@@ -47,14 +48,14 @@ use super::{
     rule::Dependence,
 };
 
-/// A phi and what is added to it.
+/// A phi plus a number.
 struct Ahead {
     phi: InstId,
-    /// Something of which the thread's part is a number.
+    /// The added number; its thread part is constant.
     by: Form,
-    /// The operand that it is.
+    /// The added operand.
     from: Option<Operand>,
-    /// Whether the sum can be poison where the phi is none.
+    /// Whether the sum can be poison if the phi is not.
     has_flags: bool,
 }
 
@@ -62,13 +63,12 @@ struct Ahead {
 struct Stride {
     start: Form,
     step: Form,
-    /// The block that leads back.
+    /// The block that leads back to the header.
     back: BlockId,
 }
 
 impl Shapes {
-    /// What a comparison depends on that is made of a stride, where that is less than the stride
-    /// does.
+    /// The dependence of a comparison of a stride, if it is less than that of the stride.
     pub(super) fn of_stride(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
         let &[left, right] = place.code.body.operands(compare) else { return None };
         self.compared(place, compare, [left, right], false)
@@ -91,7 +91,7 @@ impl Shapes {
             return None;
         }
         let of_other = self.operand(place, other, width)?;
-        // What is no form is an atom itself.
+        // A value without a form is an atom itself.
         let is_atom = |value| of_other.rest.values().any(|atom| atom == value);
         let is_read = place.numbering.operand(other).is_some_and(is_atom);
         if !is_read && !self.is_same_here(place, compare, other) {
@@ -109,7 +109,7 @@ impl Shapes {
         if zeros == 0 || zeros >= width {
             return None;
         }
-        // High bits more are the same for all.
+        // Further high bits are the same in all threads.
         let by_low = self.exprs.constant(by & mask(zeros), width);
         let thread = self.exprs.binary(Opcode::Add, start.thread, by_low)?;
         let predicate = place.code.body.inst(compare).int_predicate();
@@ -135,12 +135,12 @@ impl Shapes {
         Some(Dependence { sources, atoms, is_of_round: true })
     }
 
-    /// Low bits that are zero in a form of which the thread's part is a number.
+    /// The number of low bits that are zero in a form with a constant thread part.
     fn zeros_of_all(&self, form: &Form, width: u8) -> u8 {
         self.exprs.zeros(form.thread).min(zeros_of_rest(form, width))
     }
 
-    /// The phi that a value is, with something more.
+    /// Writes a value as a phi plus a number.
     fn ahead(&mut self, place: Place<'_>, value: Operand) -> Option<Ahead> {
         let body = place.code.body;
         let inst = value.as_inst()?;
@@ -174,7 +174,7 @@ impl Shapes {
         Some(Ahead { phi, by, from: Some(from), has_flags })
     }
 
-    /// How a phi grows that begins with a function of the thread.
+    /// How a phi grows, if it begins with a function of the thread.
     fn stride(&mut self, place: Place<'_>, phi: InstId, width: u8) -> Option<Stride> {
         let body = place.code.body;
         let &[first, second] = body.phi_values(phi) else { return None };
@@ -186,8 +186,8 @@ impl Shapes {
             };
             let (_, back) = body.phi_incoming(phi).nth(position)?;
             let (_, enters) = body.phi_incoming(phi).nth(1 - position)?;
-            // What is the same in all rounds: a number, an argument, or what is computed where no
-            // round has begun.
+            // A step is the same in all rounds if it is a constant, an argument, or computed
+            // outside of the loop.
             let is_outside = |inst: InstId| {
                 let block = body.block_of(inst);
                 block == Some(enters) || block == place.code.flow.entry()
@@ -203,7 +203,7 @@ impl Shapes {
         None
     }
 
-    /// What two sums have to be compared by, of which the rests are multiples of a power of two.
+    /// The sources of a comparison of two sums whose rests are multiples of a power of two.
     fn sources_by_bits(
         &mut self,
         predicate: IntPredicate,
@@ -224,15 +224,15 @@ impl Shapes {
             let high = self.exprs.binary(Opcode::And, thread, high)?;
             sources |= self.exprs.sources(high, self.varying);
         }
-        // Where the high bits are equal the low ones are compared, which have no sign.
+        // If the high bits are equal, the low bits are compared, as unsigned numbers.
         let within = self.exprs.compare(predicate.unsigned(), lows[0], lows[1])?;
         Some(sources | self.exprs.sources(within, self.varying))
     }
 }
 
-/// Adds comparisons that may be made of strides which an instruction has to do with: of phis that
-/// it comes in by, at once or as what is added in a round. One that is edited may have counted up
-/// to now; whatever else is edited is asked about by itself.
+/// Reports comparisons of strides that may depend on an instruction: it is an incoming value of the
+/// phi, or the number that a round adds. If the instruction was edited, it may have been the sum of
+/// a stride before. Other edited instructions are reported by their own calls.
 pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl FnMut(InstId)) {
     let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
     let is_sum = |inst: InstId| matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub);
@@ -270,14 +270,14 @@ pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl 
     }
 }
 
-/// The phi to which a sum adds something that is none.
+/// The phi to which a sum adds a value that is not a phi.
 fn summed_phi(body: &Body, sum: InstId) -> Option<InstId> {
     let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
     let mut phis = body.operands(sum).iter().filter_map(|of| of.as_inst()).filter(is_phi);
     phis.next().filter(|_| phis.next().is_none())
 }
 
-/// Whether what is added to a phi comes back to it.
+/// Whether a sum of the phi is an incoming value of it.
 fn counts(body: &Body, phi: InstId) -> bool {
     let is_next = |inst: InstId| {
         matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub)

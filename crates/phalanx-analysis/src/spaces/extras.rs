@@ -1,21 +1,21 @@
-//! What comes round loops: of each phi, what its backward inputs have and its forward inputs have
-//! not.
+//! What reaches phis around loops: for each phi, the bits that its backward inputs have and its
+//! forward inputs do not have.
 //!
-//! Why a repair keeps these apart is told in [`retained`](super::retained). O(1) each, but for the
-//! numbers of versions, which are O(extras).
+//! [`retained`](super::retained) says why a repair keeps these apart. O(1) for each operation,
+//! except for new numbers of versions, which cost O(extras).
 
 use rustc_hash::FxHashMap;
 
 use crate::memory::private::{compare::Renumbered, readers::Place};
 
-/// What phis have from backward inputs alone.
+/// The bits that phis have from backward inputs alone.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     by_phi: FxHashMap<Place, u64>,
-    /// All that any of them has, or had since there last was none: kept as they come, so that an
-    /// edit does not go through all of them. It is only asked which ways could have carried an
-    /// extra. What has gone by now makes more ways count, so more extras may be forgotten than need
-    /// be, and found again, and none is left that had to be forgotten.
+    /// The union of all extras, now or at any time since there last were none. An edit that removes
+    /// an extra does not recompute the union. The union is only used to find the paths that could
+    /// have carried an extra. An outdated bit makes more paths count. So the repair may drop more
+    /// extras than necessary, which it then finds again; it never keeps one that had to be dropped.
     pub(super) any: u64,
 }
 
@@ -35,8 +35,8 @@ impl Extras {
         }
     }
 
-    /// The same by the numbers that versions have now. Gives whether a version is gone of which
-    /// there was one.
+    /// Applies the present numbers of versions. Returns whether a version that had an extra is
+    /// gone.
     pub(super) fn renumber(&mut self, memory: &Renumbered) -> bool {
         if self.by_phi.keys().all(|place| matches!(place, Place::Value(_))) {
             return false;

@@ -1,8 +1,8 @@
-//! What the analysis is told of the world outside of a function: what arguments may lead to, what
-//! callees return, what variables hold.
+//! What the analysis knows of the world outside of a function: which memories arguments may lead
+//! to, which ones callees return, and what variables hold.
 //!
 //! The answers come from summaries of other functions ([`Returned`]) and from the module's
-//! variables; [`Alone`] is for a function of which nothing else is known.
+//! variables. [`Alone`] is for a function outside of which nothing is known.
 
 use phalanx_ir::{Const, GlobalName, Type};
 
@@ -11,9 +11,10 @@ use crate::code::SpaceSet;
 /// What is known of a variable of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariableFacts {
-    /// It is in this module, so its address is not null.
+    /// The variable is defined in this module, so its address is not null.
     pub is_defined: bool,
-    /// What it always holds, if it never changes and nobody replaces it.
+    /// The value that the variable always holds, if it never changes and the linker cannot replace
+    /// it.
     pub initializer: Option<Const>,
 }
 
@@ -23,11 +24,11 @@ pub trait SpaceFacts {
     fn argument(&self, position: u32) -> Option<SpaceSet>;
     /// What a function returns, if its code is known.
     fn returned(&self, callee: GlobalName) -> Option<Returned>;
-    /// Of a variable; none if the name is of something else.
+    /// What is known of a variable; none if the name is of something else.
     fn variable(&self, name: GlobalName) -> Option<VariableFacts>;
 }
 
-/// Nothing is known outside of the function.
+/// Facts for a function outside of which nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -48,16 +49,16 @@ impl SpaceFacts for Alone {
 /// Which memories the result of a call may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
-    /// Whatever is passed.
+    /// Memories that the result may lead to for any arguments.
     pub own: SpaceSet,
-    /// And those of these arguments, by position.
+    /// Arguments, one bit for each position, to whose memories the result may lead as well.
     pub arguments: u64,
-    /// For calls of this type.
+    /// The type of calls that this holds for.
     pub function_type: Type,
 }
 
 impl Returned {
-    /// Of a function that has not returned yet: where a recursion begins.
+    /// The start of a recursion: a function that has not returned yet.
     #[must_use]
     pub fn bottom(function_type: Type) -> Self {
         Returned { own: SpaceSet::EMPTY, arguments: 0, function_type }

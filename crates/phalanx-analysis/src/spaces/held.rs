@@ -1,13 +1,18 @@
-//! What constants lead to, and what constant memory holds.
+//! Which memories constants lead to, and what constant memory holds.
 //!
 //! The address of a variable leads to a memory of its space; a constant expression leads where its
-//! base does. A constant variable that nobody replaces holds its initial value, in which the very
-//! member is looked up where the offset is known, and all of it where not. Into constant memory and
-//! the parameters of kernels only the host writes, and what it knows of are addresses of device
-//! memory.
+//! base does. A constant variable that the linker cannot replace holds its initial value. If the
+//! offset of a load is known, the member at that offset is looked up; otherwise all members count.
+//! Only the host writes constant memory and the parameters of kernels, and the host knows only
+//! addresses of device memory.
 //!
-//! Constants are looked at once each, and so are initial values that are read at an unknown offset.
-//! O(parts of an initial value); of a load at a known offset from an array O(elements that it
+//! ```text
+//! @table = constant [2 x ptr] [ptr @a, ptr @b]   ; @a, @b: device memory
+//! %p = load ptr, ptr @table                      ; leads to device memory
+//! ```
+//!
+//! Each constant is looked at once, and so is each initial value that is read at an unknown offset.
+//! O(parts of an initial value); for a load at a known offset from an array, O(elements that it
 //! reads).
 
 use std::ops::Range;
@@ -21,7 +26,7 @@ use super::rules::{Class, Rules, STEPS, is_step};
 use crate::code::SpaceSet;
 
 impl Rules<'_> {
-    /// The set of a constant: what its address is made from.
+    /// The set of a constant, from what its address is made from.
     pub(super) fn constant(&mut self, constant: Const) -> u64 {
         if let Some(&known) = self.constants.get(&constant) {
             return known;
@@ -34,7 +39,7 @@ impl Rules<'_> {
     fn walk(&mut self, constant: Const) -> SpaceSet {
         let context = self.code.context;
         let mut all = SpaceSet::EMPTY;
-        // With each part what it may lead to, and where a null in it leads.
+        // Each part, with its bound, and with where a null in it leads.
         let mut work = vec![(constant, SpaceSet::ALL, SpaceSet::NOWHERE)];
         let mut steps = 0;
         while let Some((constant, mut bound, mut null)) = work.pop() {
@@ -114,8 +119,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether memory at an address is what the host put there: what it knows of are addresses of
-    /// device memory.
+    /// Whether the host wrote the memory at an address: it holds addresses of device memory only.
     pub(super) fn is_written_by_host(&self, address: Value) -> bool {
         let space =
             self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
@@ -126,8 +130,8 @@ impl Rules<'_> {
         }
     }
 
-    /// What a constant variable holds where it is read; none if the address is not of one, or what
-    /// it holds is not known.
+    /// What a load from a constant variable gives; none if the address is not of such a variable,
+    /// or its content is not known.
     pub(super) fn initial(&mut self, ty: Type, mut address: Value) -> Option<SpaceSet> {
         if !matches!(self.class(ty), Class::Pointer(_)) {
             return None;
@@ -177,8 +181,8 @@ impl Rules<'_> {
         None
     }
 
-    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or
-    /// the very member that is read.
+    /// What an initial value holds at an offset, or at any: pointers and zeros only, or the member
+    /// that is read.
     fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
         if offset.is_some() {
             return self.look_up(initial, offset, wanted);
@@ -195,7 +199,7 @@ impl Rules<'_> {
         let context = self.code.context;
         let wanted_size = i64::try_from(self.sizes.store_size(wanted)?).ok()?;
         let mut all = SpaceSet::EMPTY;
-        // Parts with the offset of each, where it matters.
+        // Parts, with the offset of each if it matters.
         let mut work = vec![(initial, 0i64)];
         let mut steps = 0;
         while let Some((part, at)) = work.pop() {
@@ -230,7 +234,7 @@ impl Rules<'_> {
                             _ => self.sizes.stride(ty)?,
                         };
                         let stride = i64::try_from(stride).ok()?;
-                        // Of a long table, only what is read.
+                        // Of a long array, only the elements that are read.
                         let read = offset.map(|offset| (offset.saturating_sub(at), wanted_size));
                         for index in elements(parts.len(), stride, read) {
                             let within = stride.checked_mul(i64::try_from(index).ok()?)?;
@@ -253,12 +257,12 @@ impl Rules<'_> {
                 _ => return None,
             }
         }
-        // Reading next to everything gives anything.
+        // A load that overlaps no member gives anything.
         (!all.is_empty()).then_some(all)
     }
 }
 
-/// Which elements of an array a read may touch: all where its offset and size are not known.
+/// The elements of an array that a load may touch: all if its offset and size are not known.
 fn elements(count: usize, stride: i64, read: Option<(i64, i64)>) -> Range<usize> {
     let (Some((offset, size)), true) = (read, stride > 0) else { return 0..count };
     let place = |at: i64| usize::try_from(at.div_euclid(stride)).unwrap_or(0).min(count);

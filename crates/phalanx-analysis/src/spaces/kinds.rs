@@ -1,4 +1,4 @@
-//! The answer: which memories each address may lead to.
+//! The answer of the analysis: which memories each address may lead to.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct MemoryKinds {
     /// By instruction.
     pub(super) values: Pages,
     pub(super) arguments: Box<[SpaceSet]>,
-    /// Operands of which more is known than of their values, sorted.
+    /// Operands whose set is smaller than that of their values, sorted.
     pub(super) uses: Box<[((InstId, u32), SpaceSet)]>,
     /// Constants that are accessed or passed, sorted.
     pub(super) constants: Arc<[(Const, SpaceSet)]>,
@@ -34,7 +34,7 @@ impl MemoryKinds {
         }
     }
 
-    /// What a value may lead to, wherever it is used. Anything, where nothing is known.
+    /// Which memories a value may lead to, wherever it is used. Anything, if nothing is known.
     #[must_use]
     pub fn of(&self, value: Value) -> SpaceSet {
         let known = match value.kind() {
@@ -49,8 +49,8 @@ impl MemoryKinds {
         known.unwrap_or(SpaceSet::ALL)
     }
 
-    /// What an operand may lead to where an instruction reads it: less than its value may, where
-    /// tests of the address say so.
+    /// Which memories an operand may lead to where an instruction reads it. Tests of the address
+    /// may exclude memories that its value may lead to elsewhere.
     #[must_use]
     pub fn at(&self, body: &Body, user: InstId, index: u32) -> SpaceSet {
         let key = (number(user), index);
@@ -63,9 +63,9 @@ impl MemoryKinds {
         }
     }
 
-    /// Instructions of whose results this says something else than `old`; none if they differ in
-    /// anything else: arguments, constants, what tests say. O(entries / 4096) where they share what
-    /// they say, and O(4096) for each difference.
+    /// Instructions whose results have another set than in `old`; none if arguments, constants or
+    /// refined operands differ. O(entries / 4096) if the tables share pages, and O(4096) for each
+    /// page that differs.
     #[must_use]
     pub fn other_results(&self, old: &Self) -> Option<Vec<InstId>> {
         let is_same = self.arguments == old.arguments
@@ -76,20 +76,20 @@ impl MemoryKinds {
         is_same.then(|| values().map(inst).collect())
     }
 
-    /// Of the arguments.
+    /// The sets of the arguments.
     #[must_use]
     pub fn arguments(&self) -> &[SpaceSet] {
         &self.arguments
     }
 
-    /// The operands of an instruction about which tests say more than is known of their values.
+    /// The operands of an instruction whose sets are smaller than those of their values.
     pub fn refined_of(&self, user: InstId) -> impl Iterator<Item = u32> + '_ {
         let first = self.uses.partition_point(|((inst, _), _)| number(*inst) < number(user));
         let own = self.uses[first..].iter().take_while(move |((inst, _), _)| *inst == user);
         own.map(|((_, index), _)| *index)
     }
 
-    /// Operands about which tests say more than is known of their values.
+    /// The operands whose sets are smaller than those of their values, because of tests.
     #[must_use]
     pub fn refined_uses(&self) -> &[((InstId, u32), SpaceSet)] {
         &self.uses

@@ -3,10 +3,16 @@
 //! # What
 //!
 //! A generic pointer may lead anywhere. [`MemoryKinds`] says for each pointer which *memories*
-//! ([`SpaceSet`]) it may lead to: a set that holds every memory that an access through it can
+//! ([`SpaceSet`]) it may lead to: the set holds every memory that an access through the pointer can
 //! touch, in any execution. An access of anything else is undefined. From this follow the
-//! instruction to use (`ld.shared` rather than `ld`), that two accesses cannot meet, and that a
-//! load is of memory that all threads see alike.
+//! instruction to use (`ld.shared` rather than `ld`), that two accesses cannot alias, and that a
+//! load is of memory that all threads share.
+//!
+//! ```text
+//! %s = addrspacecast ptr addrspace(3) @buffer to ptr   ; shared
+//! %p = select i1 %c, ptr %s, ptr %local                ; shared or private: not global
+//! %x = load i32, ptr %p
+//! ```
 //!
 //! The lattice is that of Kong's memory-space analysis: sets of memories, ordered by inclusion,
 //! from nothing upwards. LLVM's `InferAddressSpaces` has one space or all of them instead, and so
@@ -15,33 +21,33 @@
 //! | module | what |
 //! |---|---|
 //! | [`facts`] | what is known outside of the function |
-//! | [`rules`] | what the set of a value is made from |
-//! | [`held`] | what constants lead to, and what constant memory holds |
-//! | [`predicates`] | what tests of an address say where they have held |
-//! | [`refined`] | the same in a function that is edited |
+//! | [`rules`] | how the set of a value is computed from others |
+//! | [`held`] | which memories constants lead to, and what constant memory holds |
+//! | [`predicates`] | what a test of an address says in the blocks that it guards |
+//! | [`refined`] | the same, updated after edits |
 //! | [`solve`] | the fixpoint |
 //! | [`kinds`] | the answer |
-//! | [`summary`] | what a function returns, by what it is passed; what it passes on |
+//! | [`summary`] | which memories a function returns, by its arguments; which it passes on |
 //! | [`retained`] | repair of the answer after edits |
-//! | [`extras`] | what comes round loops, for that |
-//! | [`specialize`] | copies of functions that would know more |
+//! | [`extras`] | what phis have from backward edges alone, which the repair needs |
+//! | [`specialize`] | copies of functions of which more would be known |
 //! | [`why`] | chains of rules from an address to where a memory comes in |
 //!
 //! # Across calls
 //!
 //! [`Returned`] says which memories a function's result may lead to: some of its own, and those of
-//! some of its arguments. It is found by solving once more with a bit for each parameter. The other
-//! way round [`SpaceFacts::argument`] says what a function all of whose callers are known is
-//! passed. Both are least fixpoints over the call graph, which queries go through.
+//! some of its arguments. It is found by a second solution with a bit for each parameter. In the
+//! other direction, [`SpaceFacts::argument`] says what is passed to a function all of whose callers
+//! are known. Both are least fixpoints over the call graph, which queries compute.
 //!
 //! # Through memory
 //!
-//! What is loaded from a private object that nobody else can reach is what was stored: see
+//! A load from a private object that no other code can reach gives what was stored: see
 //! [`memory::private`](crate::memory::private). Constant variables hold their initial values.
 //!
-//! # What is taken for granted
+//! # Assumptions
 //!
-//! - A pointer made from another by steps is used for the object of that other.
+//! - A pointer made from another by steps is used only to access the object of that other.
 //! - The host passes kernels no addresses of shared or private memory, and puts none into constant
 //!   memory.
 //! - An access through a pointer leads to one of the memories that its address space has.

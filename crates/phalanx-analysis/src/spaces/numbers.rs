@@ -1,4 +1,4 @@
-//! Instructions as positions in tables.
+//! The positions of instructions in tables.
 
 use phalanx_ir::InstId;
 

@@ -1,7 +1,7 @@
-//! Sets by number, cheap to copy and to compare with what they were.
+//! Tables of sets by number, which are cheap to copy and to compare with an earlier copy.
 //!
-//! A copy shares all pages, and two tables that share a page are compared without a look into it.
-//! Copying: O(entries / 4096).
+//! A copy shares all pages, and two tables are compared without looking into pages that they share.
+//! Copying costs O(entries / 4096).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Pages {
         Pages { pages: items.chunks(PAGE).map(|page| Arc::new(page.to_vec())).collect() }
     }
 
-    /// Changes an entry; entries that are new before it are `filler`.
+    /// Changes an entry; new entries before it get `filler`.
     pub(super) fn set(&mut self, i: usize, set: SpaceSet, filler: SpaceSet) {
         self.grow(i + 1, filler);
         if self.get(i) != Some(set) {
@@ -30,7 +30,7 @@ impl Pages {
         }
     }
 
-    /// Adds entries up to a number of them.
+    /// Grows the table to `count` entries.
     pub(super) fn grow(&mut self, count: usize, filler: SpaceSet) {
         loop {
             let have = match self.pages.last() {
@@ -51,7 +51,7 @@ impl Pages {
         }
     }
 
-    /// The numbers at which two tables say something else, where beyond the end it is `filler`.
+    /// The numbers at which two tables differ; entries beyond the end are `filler`.
     pub(super) fn others(&self, other: &Pages, filler: SpaceSet) -> Vec<usize> {
         let mut found = Vec::new();
         for number in 0..self.pages.len().max(other.pages.len()) {
@@ -125,7 +125,7 @@ mod tests {
         let mut other = table.clone();
         let others = |a: &Pages, b: &Pages| a.others(b, SpaceSet::ALL);
         assert_eq!(others(&table, &other), []);
-        // Made anew, with nothing shared.
+        // An equal table that shares no page.
         assert_eq!(others(&table, &Pages::new(&plain)), []);
         other.set(3, SpaceSet::SHARED, SpaceSet::ALL);
         other.grow(3 * PAGE, SpaceSet::ALL);

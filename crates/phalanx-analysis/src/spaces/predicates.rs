@@ -1,29 +1,36 @@
-//! What tests of an address say about it where they have held.
+//! What a test of an address tells about the address, in the code that the test guards.
 //!
 //! # What
 //!
 //! `llvm.nvvm.isspacep.*` and `llvm.amdgcn.is.shared`, `is.private` tell whether a generic address
-//! is in a space. Where a branch has gone the way of such a test, or `llvm.assume` has taken it for
-//! granted, the address is in the space or is not:
+//! is in a space. If a branch depends on such a test, or `llvm.assume` states it, the address is
+//! known to be in the space or not:
 //!
-//! - in blocks that are dominated by an edge of the branch: the edge leads to a block with no other
-//!   way in;
-//! - after an `llvm.assume`, in its block and in those that the block dominates.
+//! - in blocks that are dominated by an edge of the branch: the edge leads to a block that has no
+//!   other predecessor;
+//! - after an `llvm.assume`, in its block and in the blocks that this block dominates.
 //!
-//! Conjunctions, disjunctions and negations of tests are taken apart. What is said of an address
-//! holds of everything it is made from by steps and casts and of everything that is made from it
-//! so, since a step stays in its object: facts are kept by the *root* of the chain. The root and
-//! the address are those of one time: a definition on every way to the use is not passed again
-//! after the edge.
+//! ```text
+//!   %t = call i1 @llvm.nvvm.isspacep.shared(ptr %p)
+//!   br i1 %t, label %yes, label %no
+//! yes:
+//!   %x = load i32, ptr %p                 ; here %p leads to shared memory
+//! ```
+//!
+//! Conjunctions, disjunctions and negations of tests are taken apart. A fact about an address also
+//! holds for everything that it is made from by steps and casts, and for everything that is made
+//! from it so, since a step stays in its object. So facts are stored by the *root* of the chain.
+//! The values of root and address belong together: a definition that is on every path to the use is
+//! not executed again after the edge.
 //!
 //! # How
 //!
-//! Branches and assumptions that may say something are found from the tests down, by users; what
-//! one says, from its condition up.
+//! Branches and assumptions that may tell something are found from the tests downwards, by users.
+//! What a branch tells is found from its condition upwards.
 //!
 //! # Cost
 //!
-//! O(tests, and what is made of their results); nothing is looked at in a function without tests.
+//! O(tests, and values computed from their results); O(1) in a function without tests.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{
@@ -40,45 +47,45 @@ use crate::code::{Code, SpaceSet};
 /// How many steps of a chain, and how many parts of a condition, are looked at.
 pub(super) const STEPS: usize = 16;
 
-/// Where something is known.
+/// Where a fact holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// In this block and those it dominates.
+    /// In this block and the blocks that it dominates.
     Block(Node),
-    /// After this instruction of the block, and in those the block dominates.
+    /// After this instruction of the block, and in the blocks that the block dominates.
     After(InstId, Node),
 }
 
-/// That an address leads to these memories and no others, somewhere.
+/// In one place, an address leads to these memories and no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
     place: Place,
     bound: SpaceSet,
 }
 
-/// What tests say in a function.
+/// All facts that tests tell in a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refinements {
     by_root: FxHashMap<Value, SmallVec<[Fact; 2]>>,
-    /// Where each instruction is in its block, in blocks in which something is known from the
-    /// middle on.
+    /// The position of each instruction in its block, for blocks in which a fact begins in the
+    /// middle.
     order: FxHashMap<InstId, u32>,
 }
 
-/// What follows from which instructions.
+/// The instructions that the facts depend on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Support {
-    /// Tests, and conditions that are made of them.
+    /// Tests, and conditions that are computed from them.
     pub(super) conditions: FxHashSet<InstId>,
-    /// These, the branches and assumptions that read them, and the steps from tested addresses to
-    /// their roots.
+    /// The conditions, the branches and assumptions that read them, and the steps from tested
+    /// addresses to their roots.
     pub(super) all: FxHashSet<InstId>,
-    /// Blocks in which something is known from the middle on.
+    /// Blocks in which a fact begins in the middle.
     pub(super) ordered: FxHashSet<BlockId>,
 }
 
-/// The memories that a test asks for: it holds for addresses of these, and for none of others but
-/// those that [`may_pass`] adds.
+/// The memories that a test is about. It is true for addresses of these, and false for all others
+/// but those that [`may_pass`] adds.
 #[must_use]
 pub fn tested(code: Code<'_>, inst: InstId) -> Option<SpaceSet> {
     let Code { context, body, .. } = code;
@@ -107,7 +114,7 @@ fn is_assume(code: Code<'_>, inst: InstId) -> bool {
         if code.context.bytes(*symbol) == b"llvm.assume")
 }
 
-/// What an address is made from by steps that stay in the object, and casts, a few of them up.
+/// The base that an address is made from, by a bounded number of `inbounds` steps and casts.
 fn root(code: Code<'_>, mut address: Value) -> Value {
     for _ in 0..STEPS {
         match step(code, address, true) {
@@ -118,7 +125,7 @@ fn root(code: Code<'_>, mut address: Value) -> Value {
     address
 }
 
-/// Whether an instruction makes an address of this one by one step or cast.
+/// Whether an instruction makes an address from this one by one step or cast.
 pub(super) fn is_step_of(code: Code<'_>, inst: InstId, address: Value) -> bool {
     step(code, inst.into(), false) == Some(address)
 }
@@ -139,11 +146,11 @@ fn is_vector(code: Code<'_>, inst: InstId) -> bool {
     code.context.type_kind(code.body.inst(inst).ty).address_space().is_none()
 }
 
-/// What a condition says of addresses when it holds.
+/// What a condition tells about addresses if it is true.
 type Said = SmallVec<[(Value, SpaceSet); 4]>;
 
-/// What a condition says when it is `truth`. Only what is made of tests is looked at: nothing else
-/// says anything, nor does it count as a step.
+/// What a condition tells if it has the value `truth`. Only conditions that are computed from tests
+/// are looked at; others tell nothing, and do not count as steps.
 fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Said {
     let mut all = Said::new();
     let mut work: SmallVec<[(Value, bool); 4]> = SmallVec::from_slice(&[(condition, truth)]);
@@ -173,7 +180,7 @@ fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Sai
             Opcode::Select if constant(operands[1]) == Some(true) && !truth => {
                 work.extend([(operands[0], false), (operands[2], false)]);
             }
-            // One of two tests of the same address holds.
+            // At least one of two tests of the same address is true.
             Opcode::Or if truth => either(code, &mut all, (operands[0], true), (operands[1], true)),
             Opcode::And if !truth => {
                 either(code, &mut all, (operands[0], false), (operands[1], false));
@@ -184,9 +191,9 @@ fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Sai
     all
 }
 
-/// The memories for addresses of which a test for some, as [`tested`] has them, may hold. The
-/// window of the parameters of kernels is inside that of device memory (PTX ISA, `isspacep`);
-/// processors that have none leave open what the test says of them.
+/// The memories for whose addresses a test may be true that is about `space`, as [`tested`] gives
+/// it. On NVPTX the window of kernel parameters is inside that of device memory (PTX ISA,
+/// `isspacep`). On processors that have no such window, the result for parameters is open.
 #[must_use]
 pub fn may_pass(space: SpaceSet) -> SpaceSet {
     match space.contains(SpaceSet::GLOBAL) {
@@ -195,8 +202,8 @@ pub fn may_pass(space: SpaceSet) -> SpaceSet {
     }
 }
 
-/// What is left when a test for a space has this result. Null is in no space but that of device
-/// memory, if the target likes.
+/// The memories that remain possible if a test for a space has this result. Null is in no space
+/// except, on some targets, that of device memory.
 fn bound(space: SpaceSet, truth: bool) -> SpaceSet {
     match truth {
         true if space.contains(SpaceSet::GLOBAL) => may_pass(space) | SpaceSet::NOWHERE,
@@ -226,15 +233,15 @@ fn boolean(code: Code<'_>, value: Value) -> Option<bool> {
 }
 
 impl Support {
-    /// What is made of the results of tests. Gives the branches and assumptions that read one of
-    /// them, sorted.
+    /// Finds the conditions that are computed from tests. Returns the branches and assumptions that
+    /// read one of them, sorted.
     fn new(code: Code<'_>, tests: &[InstId]) -> (Self, Vec<InstId>) {
         let body = code.body;
         let mut support = Support::default();
         let mut ends: Vec<InstId> = Vec::new();
         support.conditions.extend(tests);
         let mut level = tests.to_vec();
-        // As far as a condition is taken apart.
+        // To the depth to which conditions are taken apart.
         for _ in 0..STEPS {
             let mut next = Vec::new();
             for user in level.iter().flat_map(|&inst| body.uses_of(inst.into())).map(|one| one.user)
@@ -262,7 +269,7 @@ impl Support {
                 support.all.extend(address.as_inst());
                 address = base;
             }
-            // It would be a step if it were another one.
+            // The instruction that ends the chain: after an edit it may be a step.
             support.all.extend(address.as_inst());
         }
         (support, ends)
@@ -270,8 +277,8 @@ impl Support {
 }
 
 impl Refinements {
-    /// Those of a function, and what they follow from. `tests` are the calls that [`tested`] knows;
-    /// without any, nothing is looked at.
+    /// The facts of a function, and the instructions that they depend on. `tests` are the calls
+    /// that [`tested`] knows; without any, nothing is looked at.
     #[must_use]
     pub(super) fn new(
         code: Code<'_>,
@@ -313,19 +320,19 @@ impl Refinements {
         (refinements, support)
     }
 
-    /// Addresses of which something is said.
+    /// The addresses that facts are about.
     pub(super) fn roots(&self) -> impl Iterator<Item = Value> + '_ {
         self.by_root.keys().copied()
     }
 
-    /// Addresses of which something else is said than in `old`.
+    /// The addresses about which the facts differ from those in `old`.
     pub(super) fn others<'a>(&'a self, old: &'a Self) -> impl Iterator<Item = Value> + 'a {
         let of = |all: &Self, root| all.by_root.get(&root).cloned().unwrap_or_default();
         let is_other = move |root: &Value| of(self, *root) != of(old, *root);
         self.roots().chain(old.roots()).filter(is_other)
     }
 
-    /// Addresses of which something is said after one of these instructions, which are sorted.
+    /// The addresses about which one of these instructions, which are sorted, is an assumption.
     pub(super) fn assumed_by<'a>(
         &'a self,
         insts: &'a [InstId],
@@ -347,7 +354,7 @@ impl Refinements {
         self.by_root.entry(address).or_default().push(fact);
     }
 
-    /// Nothing is said of anything.
+    /// Whether there are no facts.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.by_root.is_empty()
@@ -383,7 +390,7 @@ impl Refinements {
         bound
     }
 
-    /// Whether a fact is known at an instruction, or at the end of a block.
+    /// Whether a fact holds at an instruction, or at the end of a block.
     fn holds(&self, dom: &DomTree, fact: &Fact, user: InstId, here: Node, is_at_end: bool) -> bool {
         match fact.place {
             Place::Block(node) => dom.dominates(node, here),
@@ -403,7 +410,7 @@ mod tests {
     fn what_tests_leave() {
         let device = SpaceSet::GLOBAL | SpaceSet::PARAMETER | SpaceSet::NOWHERE;
         assert_eq!(bound(SpaceSet::GLOBAL, true), device);
-        // Parameters have no window everywhere.
+        // Not on all processors do parameters have a window.
         assert_eq!(bound(SpaceSet::GLOBAL, false), SpaceSet::ALL.without(SpaceSet::GLOBAL));
         assert_eq!(bound(SpaceSet::SHARED, true), SpaceSet::SHARED);
         assert_eq!(bound(SpaceSet::SHARED, false), SpaceSet::ALL.without(SpaceSet::SHARED));

@@ -1,28 +1,29 @@
-//! Who reads an instruction from afar: rules that look through others.
+//! Finds the instructions that depend on an instruction through others.
 //!
 //! # What
 //!
-//! The set of a value follows from those of its inputs, which mostly are its operands. Two rules of
+//! The set of a value depends on its inputs, which mostly are its operands. Two rules of
 //! [`rules`](super::rules) look further up:
 //!
-//! * a member that is taken out of a structure is looked up where it was put in, through a chain of
+//! - a member that is taken out of a structure is looked up where it was put in, through a chain of
 //!   `insertvalue`;
-//! * a load of a constant variable gives what stands at its offset, which a chain of steps and
-//!   casts adds up to.
+//! - a load of a constant variable looks up what is at its offset, which is the sum of a chain of
+//!   steps and casts.
 //!
-//! Who is at the lower end of such a chain has to be evaluated again when an instruction of the
-//! chain has changed, even though the sets in between are as they were: neither a member that is
-//! put in elsewhere nor a step to another entry of a table changes any of them.
+//! The instruction at the lower end of such a chain has to be evaluated again when an instruction
+//! of the chain has changed, even if the sets in between stay the same. A change of the position at
+//! which a member is put in, or of the entry of a table that a step selects, changes none of these
+//! sets.
 //!
 //! # How
 //!
-//! Downwards, by users, as many steps as the rules look up. `insertvalue` is always followed, since
-//! few instructions read one. An address may have very many users, of which few read constant
-//! variables; so steps and casts are followed only from those that stand between a constant and a
-//! load, now or at any time since all was found from scratch ([`Tables`]). What was erased had its
-//! users changed, so nothing has to be found from there.
+//! The search goes downwards, by users, for as many steps as the rules look up. `insertvalue` is
+//! always searched, since few instructions read one. An address may have very many users, of which
+//! few read constant variables. So steps and casts are searched only if they are between a constant
+//! and a load, now or at any time since the solution from scratch ([`Tables`]). If an instruction
+//! was erased, its users have changed, so no search begins there.
 //!
-//! **Complexity.** O(users of the chains), which are given up when they are more than a limit.
+//! **Complexity.** O(users of the chains); the search gives up if they are more than a limit.
 
 use phalanx_ir::{InstId, Opcode, Value};
 use rustc_hash::FxHashSet;
@@ -36,7 +37,7 @@ use crate::code::Code;
 pub(super) struct Tables(FxHashSet<InstId>);
 
 impl Tables {
-    /// Notes an instruction, if it is a load at an address that is made from a constant.
+    /// Records the steps of a load at an address that is made from a constant.
     pub(super) fn note(&mut self, code: Code<'_>, inst: InstId) {
         if code.body.inst(inst).opcode == Opcode::Load
             && let Some(steps) = steps_to_constant(code, code.body.operands(inst)[0])
@@ -45,8 +46,8 @@ impl Tables {
         }
     }
 
-    /// Instructions that were changed, and those that read one of them from afar; none if there are
-    /// more than the limit.
+    /// The changed instructions, and those that depend on one of them through a chain; none if
+    /// there are more than the limit.
     pub(super) fn with_readers(
         &self,
         code: Code<'_>,
@@ -80,7 +81,8 @@ impl Tables {
     }
 }
 
-/// Tells who takes members out of structures that a value is put into. Whether these were all.
+/// Calls `tell` with the instructions that take members out of structures into which a value is
+/// put. Returns false if the limit was exceeded.
 pub(super) fn takers(
     code: Code<'_>,
     value: InstId,
@@ -91,8 +93,8 @@ pub(super) fn takers(
     below(code, value, limit, (is_link, |opcode| opcode == Opcode::ExtractValue), tell)
 }
 
-/// The steps and casts that make an address of a constant; none if it is made from something else,
-/// or by too many.
+/// The steps and casts by which an address is made from a constant; none if it is made from
+/// something else, or by too many.
 fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[InstId; 8]>> {
     let mut steps = SmallVec::new();
     for _ in 0..=STEPS {
@@ -106,11 +108,11 @@ fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[Ins
     None
 }
 
-/// Some instructions, by what they do.
+/// A set of opcodes.
 type Choice = fn(Opcode) -> bool;
 
-/// Tells which users of an instruction are ends, and which users of links among its users, and so
-/// on. Whether these were all.
+/// Calls `tell` with the users of an instruction that are ends, and then with those of its users
+/// that are links, and so on. Returns false if the limit was exceeded.
 fn below(
     code: Code<'_>,
     from: InstId,
@@ -119,7 +121,7 @@ fn below(
     tell: &mut dyn FnMut(InstId),
 ) -> bool {
     let mut level: SmallVec<[InstId; 8]> = SmallVec::from_slice(&[from]);
-    // Links alone; an end that reads two of them is told twice.
+    // Links only; an end that reads two of them is reported twice.
     let mut seen: FxHashSet<InstId> = FxHashSet::default();
     let mut looked_at = 0;
     for _ in 0..=STEPS {

@@ -1,32 +1,34 @@
-//! Tests of addresses in a function that is edited.
+//! Incremental update of what tests of addresses tell.
 //!
 //! # What
 //!
-//! [`Refinements`] say what is known of an address where tests of it have held. [`Tests`] keeps the
-//! tests of a function, finds again what they say when that may be something else, and tells which
-//! instructions may then see other sets in what they read.
+//! [`Refinements`] are what tests tell about addresses. [`Tests`] retains the tests of a function,
+//! finds the refinements again when they may have changed, and says which instructions may then
+//! have other sets for their operands.
 //!
 //! # How
 //!
-//! What tests say follows from the tests, from conditions that are made of them, from branches and
-//! assumptions that read these, from the steps between the tested addresses and their roots, and
-//! from the graph. These instructions are remembered. If none of them has changed, no changed one
-//! is a test or reads one of the conditions, and blocks and edges are the same, everything is said
-//! that was said. Otherwise all of it is found again, from the tests on.
+//! The refinements depend on the tests, on conditions that are computed from them, on branches and
+//! assumptions that read these, on the steps between the tested addresses and their roots, and on
+//! the graph. The module remembers these instructions. The refinements are the same if none of them
+//! has changed, no changed instruction is a test or reads one of the conditions, and blocks and
+//! edges are the same. Otherwise all refinements are found again, from the tests on.
 //!
-//! An instruction sees another set in an operand, although the operand has the set that it had, if
+//! An instruction may have another set for an operand, although the operand's value has the same
+//! set, if
 //!
-//! - something else is said of a root: all that read the root or what is made of it by steps, where
-//!   blocks or edges are others those of every root;
-//! - the same is said, by an assumption that was moved within its block: likewise;
-//! - the operand is made by steps of something that has changed: all that read this, or what is
-//!   made of it;
-//! - it was moved or is new, and so has changed itself.
+//! - the refinement of a root has changed: all instructions that read the root or what is made of
+//!   it by steps; if blocks or edges have changed, those of every root;
+//! - an assumption tells the same, but was moved within its block: likewise;
+//! - the operand is made by steps from something that has changed: all instructions that read this,
+//!   or what is made of it;
+//! - the instruction was moved or is new, and so has changed itself.
 //!
-//! Not followed: something else that is said of a constant, of whose uses there is no list.
+//! A changed refinement of a constant is not handled, since there is no list of the uses of a
+//! constant: everything is then found anew.
 //!
-//! **Complexity.** O(changed instructions and those who read what is made of them), and where tests
-//! say something else O(tests and who reads what is made of the tested).
+//! **Complexity.** O(changed instructions and readers of what is made of them). If refinements
+//! change, also O(tests and readers of what is made of the tested addresses).
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Value};
@@ -40,23 +42,24 @@ use super::{
 use crate::code::SpaceSet;
 use crate::{code::Code, edited::Edited};
 
-/// See the [module documentation](self).
+/// The tests of a function, and what they tell. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(super) struct Tests {
-    /// Calls that test.
+    /// Calls that test an address.
     calls: FxHashSet<InstId>,
     pub(super) refinements: Refinements,
     support: Support,
 }
 
 impl Tests {
-    /// Those of a function, and what they say.
+    /// The tests of a function, and what they tell.
     pub(super) fn new(refinements: Refinements, support: Support, calls: &[InstId]) -> Self {
         Tests { calls: calls.iter().copied().collect(), refinements, support }
     }
 
-    /// Brings what is said up to date. Which instructions may see other sets besides those that
-    /// have changed, sorted; none if that is not known, or there are more than a limit.
+    /// Brings the refinements up to date. Returns the instructions, besides the changed ones, that
+    /// may have other sets for their operands, sorted; none if these are not known, or more than
+    /// `limit`.
     pub(super) fn follow(
         &mut self,
         code: Code<'_>,
@@ -72,7 +75,7 @@ impl Tests {
             };
         }
         let mut roots: Vec<Value> = Vec::new();
-        // What was made of a root by something that has changed since.
+        // Everything that is made by steps from a changed instruction.
         if !self.refinements.is_empty() {
             roots.extend(edited.own.iter().map(|&inst| Value::from(inst)));
         }
@@ -96,7 +99,7 @@ impl Tests {
         readers(code, roots, limit)
     }
 
-    /// Whether tests say what they said.
+    /// Whether the refinements are the same as before.
     fn is_as_before(&self, code: Code<'_>, edited: Edited<'_>) -> bool {
         let is_concerned = |&inst: &InstId| {
             let body = code.body;
@@ -115,8 +118,8 @@ impl Tests {
     }
 }
 
-/// Operands of which tests say more than is known of their values, after these instructions have
-/// seen or got other sets.
+/// The operands whose sets are smaller than those of their values, after changes of the sets of
+/// these instructions or of their operands.
 pub(super) fn refined_uses(
     solver: &mut Solver<'_>,
     mut told: Vec<InstId>,
@@ -124,7 +127,7 @@ pub(super) fn refined_uses(
     old: &[((InstId, u32), SpaceSet)],
 ) -> Vec<((InstId, u32), SpaceSet)> {
     let body = solver.rules.code.body;
-    // Who reads what has another set may know more or less in addition.
+    // An operand of which the value has another set may be refined more or less than before.
     let readers = told.iter().flat_map(|&inst| body.uses_of(inst.into()));
     let readers: Vec<InstId> = readers.map(|one| one.user).collect();
     told.extend(readers);
@@ -143,8 +146,8 @@ fn is_linked(code: Code<'_>, inst: InstId) -> bool {
     code.body.block_of(inst).is_some()
 }
 
-/// Who reads one of these or what is made of it by some steps. None for a constant, or if there are
-/// more than a limit.
+/// The instructions that read one of these values, or what is made of it by some steps. None if a
+/// root is a constant, or if there are more than `limit`.
 fn readers(code: Code<'_>, mut roots: Vec<Value>, limit: usize) -> Option<Vec<InstId>> {
     roots.sort_unstable();
     roots.dedup();
@@ -153,7 +156,7 @@ fn readers(code: Code<'_>, mut roots: Vec<Value>, limit: usize) -> Option<Vec<In
     }
     let mut found = FxHashSet::default();
     let mut looked_at = 0;
-    // By level: what is made by fewer steps can be told of by more.
+    // By level: a value made in fewer steps has more steps left to search.
     let mut level = roots;
     let mut seen: FxHashSet<Value> = level.iter().copied().collect();
     for _ in 0..STEPS {

@@ -1,57 +1,61 @@
-//! The kinds of a function that is being edited, by repair of what was found before.
+//! Incremental update of the memory kinds of a function that is being edited.
 //!
 //! # What
 //!
-//! [`RetainedKinds`] holds the solver's sets, the private memory they were found with, and the
-//! answer. After instructions were changed it evaluates these again, then whoever reads a set that
-//! has become another, and so on.
+//! [`RetainedKinds`] holds the solver's sets, the private memory that they were found with, and the
+//! answer. After instructions were changed, it evaluates these again, then the readers of each set
+//! that has changed, and so on.
 //!
 //! # Why that is the least fixpoint
 //!
 //! Edges between nodes are *forward* or *backward* by the reverse postorder of their blocks; only
 //! phis, of values and of memory, have backward inputs. Forward edges have no cycle. For each phi
-//! its *extra* is kept: what its backward inputs have in the least fixpoint and its forward inputs
-//! have not. With the extras fixed the sets are the only solution of equations without a cycle, and
-//! evaluating in any order whatever reads something that has changed comes to it.
+//! its *extra* is retained: what its backward inputs have in the least fixpoint and its forward
+//! inputs do not have. With the extras fixed, the equations have no cycle and one solution.
+//! Evaluating the readers of changed sets, in any order, reaches that solution.
 //!
-//! 1. **An extra still holds** if it cannot have been derived through an instruction that was
-//!    changed. That is so if there is no way along edges, through nodes that share something with
-//!    any extra, from a changed instruction to its phi. All others are forgotten, together, and
-//!    what followed from them is evaluated again; none of those that are left was derived through
-//!    them, for then there would be a way to its phi as well. Where no pointer gains anything round
-//!    a loop, there are no extras and nothing to ask.
-//! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's
-//!    backward inputs have in addition becomes part of its extra, and its readers are evaluated
-//!    again. From then on sets only grow, so all that was derived stays so. What was forgotten and
-//!    holds all the same is found again.
+//! ```text
+//! loop:
+//!   %p = phi ptr [ %a, %entry ], [ %q, %loop ]   ; forward: shared. extra: private, from %q
+//!   %q = select i1 %c, ptr %p, ptr %local
+//! ```
 //!
-//! The sets that a node is evaluated from are those of its operands, or of what they are made from
-//! some steps up; [`readers`](super::readers) finds who reads what is changed from there.
+//! 1. **An extra still holds** if it cannot have been derived through a changed instruction. That
+//!    is so if no path of edges, through nodes that share a bit with any extra, leads from a
+//!    changed instruction to its phi. All other extras are dropped, together, and what followed
+//!    from them is evaluated again. None of the remaining extras was derived through a dropped one,
+//!    for then a path would lead to its phi as well. If no pointer gains anything around a loop,
+//!    there are no extras and nothing to decide.
+//! 2. **More may come around a loop.** When everything else has been evaluated, the additional bits
+//!    of a visited phi's backward inputs become part of its extra, and its readers are evaluated
+//!    again. From then on sets only grow, so everything that was derived stays valid. An extra that
+//!    was dropped although it holds is found again.
 //!
-//! What a private object holds is a node as well. Where private memory is another than it was,
-//! nodes are given the numbers that their versions have now ([`Renumbered`]), and what touches
-//! something else, or what other versions reach, counts as changed.
+//! A node is evaluated from the sets of its operands, or of values some steps further up;
+//! [`readers`](super::readers) finds the nodes that depend on a changed instruction in that way.
 //!
-//! Of the graph it matters which blocks are reached, and instructions of which that is otherwise
-//! count as changed; and which edges are backward. Where blocks or edges are others, the order is
-//! another one, and so are the extras of phis that have not changed: these are found again, from
-//! sets as they were. Phis that have changed begin without, for extras may be too small at the
-//! beginning.
+//! The content of a private object is a node as well. If private memory has changed, nodes get the
+//! numbers that their versions have now ([`Renumbered`]). An instruction counts as changed if it
+//! touches another slot than before, or if other versions reach it.
 //!
-//! What tests of addresses say is followed by [`refined`](super::refined), which tells who sees
-//! something else in what it reads; these instructions count as changed.
+//! Two properties of the graph matter. One is which blocks are reached: instructions for which that
+//! has changed count as changed. The other is which edges are backward: if blocks or edges have
+//! changed, the order is another one. Then the extras of phis that have not changed are computed
+//! anew, from the sets before the edit. Phis that have changed begin without extras, since extras
+//! may be too small at the beginning.
 //!
-//! An integer of which nothing is known, as after a multiplication, has no set, and who reads it
-//! sees anything. Another operation can make it one of which something is known, or the other way
-//! round: so who reads an integer that has changed is evaluated whatever its set is, and it counts
-//! as having had anything.
+//! [`refined`](super::refined) updates what tests of addresses tell, and says which instructions
+//! have other sets for their operands; these instructions count as changed.
 //!
-//! What is not followed: the first or last integer that becomes a pointer; the end of a phi of
-//! memory that had an extra; more nodes than a bound. Then everything is found anew.
+//! An integer of which nothing is known, such as a product, has no set, and its readers take it for
+//! anything. A change of its operation can give it a set, or take the set away. So the readers of a
+//! changed integer are always evaluated, and its set before the change counts as anything.
 //!
-//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read
-//! them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
-//! phis) besides.
+//! Three changes are not handled by repair: the first or last integer that becomes a pointer; the
+//! end of a memory phi that had an extra; more nodes than a bound. Then everything is found anew.
+//!
+//! **Complexity.** O(changed instructions, nodes whose sets have changed, and their readers), each
+//! a few hash look-ups and evaluations; if blocks have changed, also O(blocks + edges + phis).
 
 mod repair;
 
@@ -86,7 +90,7 @@ use crate::{
     policy::SPACE_STEPS,
 };
 
-/// The kinds of a function, and what they are repaired from.
+/// The kinds of a function, and the state from which they are repaired.
 #[derive(Debug)]
 pub struct RetainedKinds {
     memory: Arc<PrivateMemory>,
@@ -97,11 +101,12 @@ pub struct RetainedKinds {
     extras: Extras,
     /// Phis that have sets.
     phis: FxHashSet<InstId>,
-    /// On which ways constant variables are read.
+    /// The paths on which constant variables are read.
     tables: Tables,
-    /// Instructions that make pointers of integers.
+    /// Instructions that make pointers from integers.
     casts: FxHashSet<InstId>,
-    /// Constants that instructions ask about, and how many do.
+    /// By instruction, the constants whose sets the answer has because of it; and, by constant, the
+    /// number of such instructions.
     asked: FxHashMap<InstId, SmallVec<[Const; 2]>>,
     counts: FxHashMap<Const, u32>,
     tests: Tests,
@@ -109,7 +114,7 @@ pub struct RetainedKinds {
 }
 
 impl RetainedKinds {
-    /// Finds the kinds of a function from scratch and keeps what is needed to repair them.
+    /// Finds the kinds of a function from scratch, and retains what is needed to repair them.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -174,9 +179,9 @@ impl RetainedKinds {
         &self.answer
     }
 
-    /// Brings the kinds up to date; everything around the function is the same, and `memory` is
-    /// that of objects with addresses as it is now. How many nodes were looked at; none if they
-    /// have to be found anew, after which this is of no more use.
+    /// Brings the kinds up to date. The surroundings of the function have to be the same; `memory`
+    /// is the present private memory of objects with addresses. Returns how many nodes were
+    /// evaluated. Returns None if the kinds have to be found anew; the state is then invalid.
     pub fn repair(
         &mut self,
         code: Code<'_>,
@@ -309,8 +314,8 @@ impl RetainedKinds {
 }
 
 impl RetainedKinds {
-    /// Gives nodes the numbers that their versions have in private memory as it is now: what is
-    /// otherwise there. None if that is not known.
+    /// Gives nodes the numbers that their versions have in the present private memory. Returns what
+    /// differs there, or None if that is not known.
     fn renumber(&mut self, memory: &Arc<PrivateMemory>) -> Option<Renumbered> {
         if Arc::ptr_eq(&self.memory, memory) {
             return Some(Renumbered::default());
@@ -340,7 +345,7 @@ fn inst_at(place: Place) -> Option<InstId> {
     }
 }
 
-/// What is known of the function.
+/// What a repair knows of the function.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     code: Code<'a>,
@@ -349,7 +354,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Constants that an instruction asks about, if it is executed.
+    /// The constants whose sets the answer has because of an instruction, if it is reached.
     fn asked(&self, inst: InstId) -> SmallVec<[Const; 2]> {
         match self.is_reached(inst) {
             true => constant_addresses(self.code, inst).collect(),
@@ -362,7 +367,7 @@ impl Work<'_> {
         block.is_some_and(|block| self.dom.is_reachable(node_of(block)))
     }
 
-    /// What a node is by its forward inputs and by its backward ones.
+    /// What the forward inputs of a node give, and what its backward inputs give.
     fn parts(&self, solver: &mut Solver<'_>, place: Place) -> (u64, u64) {
         let (mut forward, mut backward) = (0, 0);
         match place {
@@ -405,7 +410,7 @@ impl Work<'_> {
         self.rank.get(node.index()).copied().unwrap_or(u32::MAX)
     }
 
-    /// Notes what a phi has from backward inputs alone.
+    /// Records what a phi has from backward inputs alone.
     fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut Extras) {
         if let Place::Value(inst) = place
             && !self.is_reached(inst)

@@ -1,33 +1,33 @@
-//! What the spaces of a value follow from: the transfer rules.
+//! The transfer rules: how the memory set of a value is computed from other sets.
 //!
-//! A value's set is the union of those of its *inputs*, clamped by its type. Inputs are other
-//! values, versions of private memory, and fixed sets. Everything else about the analysis, the
-//! order of evaluation included, is in [`solve`](super::solve).
+//! A value's set is the union of the sets of its *inputs*, restricted by its type. Inputs are other
+//! values, versions of private memory, and fixed sets. Everything else about the analysis,
+//! including the order of evaluation, is in [`solve`](super::solve).
 //!
 //! | value | inputs |
 //! |---|---|
-//! | argument of a kernel | device memory: the host passes it; a `byval` one is memory of parameters or a private copy of it |
-//! | argument of a function whose callers are all known | what is passed |
+//! | argument of a kernel | device memory, since the host passes it; a `byval` argument is parameter memory or a private copy of it |
+//! | argument of a function whose callers are all known | what callers pass |
 //! | `alloca` | private memory |
-//! | address of a variable | that of its space; in the generic space of NVPTX device memory, where the backend puts it |
+//! | address of a variable | the memory of its space; in the generic space of NVPTX, device memory, where the backend puts it |
 //! | `getelementptr`, casts, `freeze`, `llvm.ptrmask` and the like | the address that it is made from; indices are no addresses |
 //! | `phi`, `select`, vectors and structures of pointers | all parts; a member of a structure is looked up where it was put in |
 //! | `ptrtoint`, and integers made from it by steps and masks with constants | the pointer |
-//! | `load` of a private object | what the version of memory holds that reaches it |
+//! | `load` of a private object | the content of the version of memory that reaches it |
 //! | `load` of a constant variable | what its initial value holds there |
 //! | `load` of a generic pointer from constant memory or parameters of a kernel | device memory: only the host writes there |
 //! | a call | what the summary of the callee says, or a `returned` argument |
 //! | anything else | all that its type can address |
 //!
 //! **Null is an address** in every address space but number 0 (LLVM's `NullPointerIsDefined`), and
-//! in space 0 where the function is marked `null_pointer_is_valid`: a pointer that may be null
-//! leads to all that its type can address there.
+//! in space 0 if the function is marked `null_pointer_is_valid`. There, a pointer that may be null
+//! leads to all that its type can address.
 //!
-//! **A cast is a bound, not evidence**: `addrspacecast` to a space keeps of the set what the space
-//! has, and says nothing of the operand.
+//! **A cast is a bound, not evidence.** An `addrspacecast` to a space keeps those members of the
+//! set that the space has, and says nothing about the operand.
 //!
-//! Sets are words of 64 bits: 16 are memories, the others stand for parameters while a summary is
-//! made (see [`summary`](super::summary)).
+//! Sets are words of 64 bits: 16 bits are memories, the others stand for parameters while a summary
+//! is computed (see [`summary`](super::summary)).
 
 use phalanx_graph::Node;
 use phalanx_ir::{
@@ -50,22 +50,22 @@ use crate::{
     },
 };
 
-/// Bits of a word that are memories; the others are parameters.
+/// The bits of a word that are memories; the others are parameters.
 pub(super) const MEMORIES: u64 = 0xffff;
-/// How many parameters have a bit.
+/// The number of parameters that have a bit.
 pub(super) const PARAMETERS: u32 = 48;
 
 /// How many steps of a chain of addresses, insertions or constants are looked at.
 pub(super) const STEPS: usize = 64;
 
-/// What a value's set is made from.
+/// An input of a value's set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// This, whatever happens.
+    /// A fixed set.
     Set(u64),
-    /// That of a value, as the user sees it.
+    /// The set of a value, refined by tests at the user.
     Value(Value),
-    /// That of a value at the end of the block that it comes from.
+    /// The set of a value at the end of the block that it comes from.
     Incoming(Value, Node),
     /// What a version of private memory holds.
     Version(Version),
@@ -95,13 +95,13 @@ pub(super) struct Rules<'a> {
     pub(super) facts: &'a dyn SpaceFacts,
     pub(super) architecture: Architecture,
     pub(super) is_kernel: bool,
-    /// Parameters stand for themselves.
+    /// Whether parameters stand for themselves, as bits of their own.
     pub(super) is_symbolic: bool,
-    /// Integers are looked at: some become pointers.
+    /// Whether integers have sets: some become pointers.
     pub(super) has_integers: bool,
     classes: Vec<Class>,
     pub(super) constants: FxHashMap<Const, u64>,
-    /// What constant variables hold anywhere, by initial value and by the type that is read.
+    /// What constant variables hold at any offset, by initial value and by the type that is loaded.
     pub(super) contents: FxHashMap<(Const, Type), Option<SpaceSet>>,
     arguments: Vec<u64>,
     pub(super) sizes: TypeSizes<'a>,
@@ -152,7 +152,8 @@ impl<'a> Rules<'a> {
         let class = match context.type_kind(scalar) {
             TypeKind::Ptr(space) => {
                 let memories = match Some(*space) == self.model.generic() {
-                    // What has no conversion to the generic space may be cast to it all the same.
+                    // A space that has no conversion to the generic space may be cast to it
+                    // nevertheless.
                     true => SpaceSet::ALL,
                     false => self.model.of(*space) | SpaceSet::NOWHERE,
                 };
@@ -171,8 +172,8 @@ impl<'a> Rules<'a> {
         class
     }
 
-    /// What pointers of a type can lead to when nothing else is known; of everything else,
-    /// anything.
+    /// What pointers of a type can lead to if nothing else is known; anything for values of other
+    /// types.
     pub(super) fn all_of(&mut self, ty: Type) -> u64 {
         match (self.class(ty), self.generic_of(ty)) {
             (_, true) => u64::from((self.generic_set() | SpaceSet::NOWHERE).bits()),
@@ -196,7 +197,7 @@ impl<'a> Rules<'a> {
         space.is_some() && space == self.model.generic()
     }
 
-    /// Whether the result of an instruction has a set. Of all others nothing is known.
+    /// Whether the result of an instruction has a set. Nothing is known of all others.
     pub(super) fn is_tracked(&mut self, inst: InstId) -> bool {
         let data = self.code.body.inst(inst);
         let (ty, opcode) = (data.ty, data.opcode);
@@ -247,8 +248,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What the union of the inputs of an instruction becomes by its type: memories that the type
-    /// cannot address go; and what may be null may be anywhere, where null is an address.
+    /// Restricts the union of the inputs of an instruction by its type: removes memories that the
+    /// type cannot address. If null is an address, a pointer that may be null may lead anywhere.
     pub(super) fn clamp(&mut self, inst: InstId, set: u64) -> u64 {
         let ty = self.code.body.inst(inst).ty;
         let Class::Pointer(mask) = self.class(ty) else { return set };
@@ -263,8 +264,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The set of an argument or a constant, and of what is not tracked; none for the result of a
-    /// tracked instruction.
+    /// The set of an argument, of a constant, or of a value that is not tracked; none for the
+    /// result of a tracked instruction.
     pub(super) fn fixed(&mut self, value: Value) -> Option<u64> {
         match value.kind() {
             ValueKind::Inst(inst) => {
@@ -291,7 +292,7 @@ impl<'a> Rules<'a> {
         let attributes = context.param_attrs(header.attributes, position as usize);
         if attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef) {
             let copy = match (self.architecture, self.is_kernel) {
-                // A copy in the frame of the function, which is what the backend makes of it.
+                // The backend makes a copy in the frame of the function.
                 (Architecture::Nvptx, false) => SpaceSet::PRIVATE,
                 (Architecture::Nvptx, true) => SpaceSet::PRIVATE | SpaceSet::PARAMETER,
                 _ => SpaceSet::from_bits(all as u16),
@@ -299,7 +300,7 @@ impl<'a> Rules<'a> {
             return all & u64::from(copy.bits());
         }
         if !self.generic_of(ty) {
-            // A summary holds whoever calls.
+            // A summary has to hold for any caller.
             if !self.is_symbolic
                 && let Some(known) = self.facts.argument(position)
             {
@@ -323,7 +324,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Tells what the set of a tracked instruction is made from.
+    /// Calls `tell` with each input of the set of a tracked instruction.
     pub(super) fn inputs(&mut self, inst: InstId, mut tell: impl FnMut(Input)) {
         let body = self.code.body;
         let data = *body.inst(inst);
@@ -384,7 +385,8 @@ impl<'a> Rules<'a> {
         crate::code::value_type(self.code, value)
     }
 
-    /// The integer that holds the address that remains one after a step or a mask with a constant.
+    /// The integer that holds the address, if this operation is a step or a mask with a constant
+    /// that keeps it an address in the same memory.
     fn stepped(&self, opcode: Opcode, left: Value, right: Value) -> Option<Value> {
         let number = |value: Value| match &self.code.context.const_data(value.as_const()?).kind {
             ConstKind::Int(Int::Small(number)) => Some(*number),
@@ -401,9 +403,9 @@ impl<'a> Rules<'a> {
         // As a signed number of the type's width.
         let by = (by << (64 - bits)) as i64 >> (64 - bits);
         let is_step = match opcode {
-            // Far less than the windows of spaces are apart.
+            // Much less than the distance between the windows of spaces.
             Opcode::Add | Opcode::Sub => by.unsigned_abs() < 1 << 31,
-            // Only low bits go.
+            // Only low bits are cleared.
             Opcode::And => (-(1 << 16)..0).contains(&by),
             Opcode::Or => (0..1 << 16).contains(&by),
             _ => false,
@@ -411,7 +413,7 @@ impl<'a> Rules<'a> {
         is_step.then_some(base)
     }
 
-    /// A member of a structure, where it was put in.
+    /// The input for a member of a structure, found where the member was put in.
     fn member(&self, inst: InstId, mut aggregate: Value, mut tell: impl FnMut(Input)) {
         let body = self.code.body;
         let wanted = body.indices(inst);
@@ -511,7 +513,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Whether something is known of what a call returns.
+    /// Whether a summary says what a call returns.
     pub(super) fn is_known_call(&self, inst: InstId) -> bool {
         let callee = self.code.body.const_callee(inst);
         match callee.map(|callee| &self.code.context.const_data(callee).kind) {
@@ -520,7 +522,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What a definition of private memory leaves.
+    /// The inputs for what a definition leaves in private memory.
     pub(super) fn stored(&self, event: u32, mut tell: impl FnMut(Input)) {
         let touch = self.memory.touch_of(event);
         let operands = self.code.body.operands(touch.inst);
@@ -552,7 +554,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Whether an instruction makes an address of another one that leads into the same variable.
+/// Whether an instruction makes an address from another one that leads into the same variable.
 pub(super) fn is_step(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -560,7 +562,7 @@ pub(super) fn is_step(opcode: Opcode) -> bool {
     )
 }
 
-/// What a set is cut down to by a bound. What parameters lead to is then what is inside the bound.
+/// Restricts a set by a bound. If the set has parameters, it becomes all of the bound.
 pub(super) fn restrict(set: u64, bound: u64) -> u64 {
     let own = set & MEMORIES & bound;
     if set & !MEMORIES == 0 { own } else { bound & MEMORIES }

@@ -1,14 +1,16 @@
-//! The fixpoint: from nothing upwards, every set the union of its inputs.
+//! The fixpoint: starting from empty sets, every set becomes the union of its inputs.
 //!
 //! # Algorithm
 //!
 //! 1. One sweep over the blocks in reverse postorder evaluates every node once: definitions come
-//!    before uses, but for what comes round a loop.
-//! 2. Phis, of values and of memory, are evaluated again. If none has grown, that was the fixpoint.
-//! 3. Otherwise the edges between nodes are collected and a worklist runs from the phis that grew.
+//!    before uses, except for values that come around a loop.
+//! 2. Phis, of values and of memory, are evaluated again. If none has grown, the fixpoint is
+//!    reached.
+//! 3. Otherwise the edges between nodes are collected, and a worklist runs from the phis that have
+//!    grown.
 //!
-//! The rules are unions and intersections with fixed bounds, so they are monotone and distributive:
-//! the least fixpoint is the union over all ways from a seed to the value. Each node grows at most
+//! The rules are unions and intersections with fixed bounds, so they are monotone and distributive.
+//! The least fixpoint is the union over all paths from a seed to the value. Each node grows at most
 //! 64 times, in practice two or three.
 //!
 //! **Complexity.** O(instructions + operands), times the height of the lattice in the worst case.
@@ -46,7 +48,7 @@ pub fn memory_kinds(
     solver.finish().0
 }
 
-/// As [`memory_kinds`], by rounds over everything until nothing grows: the slow twin.
+/// As [`memory_kinds`], by rounds over all nodes until no set grows: the slow twin.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn memory_kinds_by_rounds(
@@ -67,13 +69,13 @@ pub(super) struct Solver<'a> {
     dom: &'a DomTree,
     /// Blocks in the order of the sweep.
     order: Vec<Node>,
-    /// By node: instructions, definitions of private memory, memory phis.
+    /// By node: instructions, then definitions of private memory, then memory phis.
     pub(super) sets: Sets,
     /// Nodes in the order of the sweep.
     pub(super) nodes: Vec<u32>,
     insts: usize,
     definitions: usize,
-    /// Tests of addresses, and what follows from which instructions in what they say.
+    /// Tests of addresses, and the instructions that their refinements depend on.
     pub(super) tests: (Vec<InstId>, Support),
 }
 
@@ -93,7 +95,7 @@ impl Sets {
         }
     }
 
-    /// Gives what it was.
+    /// Replaces a set; returns the old one.
     #[inline]
     pub(super) fn put(&mut self, node: usize, set: u64) -> u64 {
         let count = self.values.len();
@@ -132,7 +134,7 @@ impl<'a> Solver<'a> {
         Solver { order, tests: (tests, support), ..Solver::resume(rules, dom, sets) }
     }
 
-    /// Goes on with sets that were found before.
+    /// A solver that continues from sets that were found before.
     pub(super) fn resume(rules: Rules<'a>, dom: &'a DomTree, sets: Sets) -> Self {
         let (insts, definitions) = (sets.values.len(), rules.memory.events().len());
         let (order, nodes) = (Vec::new(), Vec::new());
@@ -148,7 +150,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The version of private memory that a node is.
+    /// The version of private memory that a node stands for.
     pub(super) fn version_of(&self, node: usize) -> Option<Version> {
         let event = node.checked_sub(self.insts)?;
         Some(match event.checked_sub(self.definitions) {
@@ -157,7 +159,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The set of a value as it is so far, without what tests say.
+    /// The present set of a value, without refinements by tests.
     pub(super) fn of(&mut self, value: Value) -> u64 {
         match self.rules.fixed(value) {
             Some(set) => set,
@@ -213,9 +215,9 @@ impl<'a> Solver<'a> {
         None
     }
 
-    /// What a node's set is by its inputs as they are.
+    /// The union of the inputs of a node, as they are now.
     pub(super) fn evaluate(&mut self, node: usize) -> u64 {
-        // Most have one input or two; those of a phi are as many as its block has edges.
+        // Most nodes have one or two inputs; a phi has as many as its block has edges.
         let mut inputs: smallvec::SmallVec<[Input; 8]> = smallvec::SmallVec::new();
         let user = self.inputs(node, |input| inputs.push(input));
         let mut set = 0;
@@ -228,7 +230,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Evaluates every node once, in order; gives the phis.
+    /// Evaluates every node once, in order; returns the phis.
     fn sweep(&mut self) -> Vec<u32> {
         let mut phis = Vec::new();
         let (code, memory) = (self.rules.code, self.rules.memory);
@@ -258,7 +260,7 @@ impl<'a> Solver<'a> {
         self.sets.put(node, set);
     }
 
-    /// The least fixpoint.
+    /// Computes the least fixpoint.
     pub(super) fn solve(&mut self) {
         let phis = self.sweep();
         let mut work: Vec<u32> = Vec::new();
@@ -284,7 +286,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The same by rounds over all nodes, last ones first, until nothing grows: slow, and plainly
+    /// The same by rounds over all nodes, last ones first, until no set grows: slow, and obviously
     /// the least fixpoint.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn solve_by_rounds(&mut self) {
@@ -301,7 +303,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Who reads each node.
+    /// The readers of each node.
     fn users(&mut self) -> Users {
         let mut edges: Vec<(u32, u32)> = Vec::new();
         let nodes = std::mem::take(&mut self.nodes);
@@ -323,7 +325,7 @@ impl<'a> Solver<'a> {
         Users::new(self.sets.len(), &edges)
     }
 
-    /// Tells the operands of an instruction of which tests say more than is known of their values.
+    /// Adds the operands of an instruction whose sets are smaller than those of their values.
     pub(super) fn refined(&mut self, inst: InstId, uses: &mut Vec<((InstId, u32), SpaceSet)>) {
         let body = self.rules.code.body;
         if body.inst(inst).opcode == Opcode::Phi {
@@ -338,7 +340,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The sets alone.
+    /// Drops everything but the sets.
     pub(super) fn into_sets(self) -> Sets {
         self.sets
     }
@@ -376,7 +378,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Constants of which an instruction wants to know where they lead: addresses that it accesses,
+/// Constants whose sets the answer has because of an instruction: addresses that it accesses,
 /// compares or passes on.
 pub(super) fn constant_addresses(code: Code<'_>, inst: InstId) -> impl Iterator<Item = Const> {
     let Code { context, body, .. } = code;
@@ -395,7 +397,7 @@ pub(super) fn constant_addresses(code: Code<'_>, inst: InstId) -> impl Iterator<
     addresses.iter().filter_map(|address| address.as_const()).filter(is_pointer)
 }
 
-/// Tests of addresses, and whether some integer becomes a pointer.
+/// Finds tests of addresses, and whether some integer becomes a pointer.
 fn scan(code: Code<'_>) -> (Vec<InstId>, bool) {
     let body = code.body;
     let (mut tests, mut has_integers) = (Vec::new(), false);
@@ -416,7 +418,7 @@ fn scan(code: Code<'_>) -> (Vec<InstId>, bool) {
     (tests, has_integers)
 }
 
-/// Users by node.
+/// Readers by node.
 struct Users {
     start: Vec<u32>,
     list: Vec<u32>,

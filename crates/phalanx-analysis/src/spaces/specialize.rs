@@ -1,9 +1,14 @@
-//! Which copies of a function would access through narrower spaces.
+//! Which copies of a function would access memory through narrower spaces.
 //!
-//! A function that is called with pointers into different memories has generic accesses, though
-//! each of its calls may say which memory it is. A copy for those calls that agree has none. Calls
-//! are grouped by the narrowest space of each generic argument whose union over all calls has no
-//! narrower one; a call that narrows none stays with the function as it is. O(calls x arguments).
+//! A function that is called with pointers into different memories has generic accesses, although
+//! each call may say which memory it is. A copy for calls that agree needs no generic access. Calls
+//! are grouped by the narrowest space of each generic argument that is not already narrow over all
+//! calls. A call that narrows no argument stays with the original function. O(calls × arguments).
+//!
+//! ```text
+//! call void @f(ptr %shared)    ; first copy: argument 0 in shared memory
+//! call void @f(ptr %global)    ; second copy: argument 0 in device memory
+//! ```
 
 use rustc_hash::FxHashMap;
 
@@ -19,8 +24,9 @@ pub struct Specialization<C> {
     pub calls: Vec<C>,
 }
 
-/// The copies that would help, by the first of their calls. `is_generic` says of a position whether
-/// the argument is a generic pointer; calls come with what they pass.
+/// The copies that would help, in the order of their first calls. `is_generic` says whether the
+/// argument at a position is a generic pointer; `calls` have the memories that they pass, by
+/// position.
 #[must_use]
 pub fn specializations<C: Copy>(
     model: SpaceModel,
@@ -37,7 +43,7 @@ pub fn specializations<C: Copy>(
     };
     let wanted: Vec<u32> =
         (0..count).filter(|&at| is_generic(at) && narrow(union(at)).is_none()).collect();
-    // What tells copies apart, of each.
+    // The copy for each set of narrowed arguments.
     let mut copy_of: FxHashMap<Vec<(u32, u32)>, usize> = FxHashMap::default();
     let mut found: Vec<Specialization<C>> = Vec::new();
     for (call, sets) in calls {
@@ -86,10 +92,10 @@ mod tests {
             arguments: vec![(0, set, space)],
             calls: calls.to_vec(),
         };
-        // The second argument is known as it is.
+        // The second argument is narrow in the function as it is.
         assert_eq!(found, [copy(&[0, 2], shared, 3), copy(&[1], global, 1)]);
         assert_eq!(specializations(model, |at| at == 1, &calls), []);
-        // All agree: the function itself knows.
+        // If all calls agree, the function itself is narrow.
         assert_eq!(specializations(model, |_| true, &calls[..1]), []);
     }
 }

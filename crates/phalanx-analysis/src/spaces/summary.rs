@@ -1,11 +1,11 @@
-//! What a function says of memories to those who call it and whom it calls.
+//! The memories that a function returns to its callers, and those that it passes to its callees.
 //!
-//! [`returned`] solves the function with a bit for each generic parameter in place of what the
-//! parameter may lead to. Sets only ever grow by union, so the bits that reach a `ret` are the
-//! parameters whose memories the result may lead to. Where a cast or a test bounds a parameter, the
-//! bound takes its place.
+//! [`returned`] solves the function with a bit for each generic parameter in place of the memories
+//! that the parameter may lead to. Sets grow by union only, so the bits that reach a `ret` are the
+//! parameters to whose memories the result may lead. If a cast or a test bounds a parameter, the
+//! bound replaces it.
 //!
-//! [`passed`] reads off the arguments of calls.
+//! [`passed`] reads the sets of the arguments of a call.
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Opcode};
@@ -17,7 +17,7 @@ use crate::{
     memory::PrivateMemory,
 };
 
-/// What a function returns.
+/// Which memories the result of a function may lead to.
 #[must_use]
 pub fn returned(
     code: Code<'_>,
@@ -44,7 +44,7 @@ pub fn returned(
     }
 }
 
-/// What a call passes, by position.
+/// Which memories a call passes, by position.
 pub fn passed<'a>(
     code: Code<'a>,
     kinds: &'a MemoryKinds,

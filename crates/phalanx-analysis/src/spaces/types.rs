@@ -14,7 +14,7 @@ pub fn may_return_address(context: &Context, function_type: Type) -> bool {
 }
 
 /// Whether a value of a type can hold an address at all: pointers, integers of their width, and
-/// what is made of such.
+/// types that contain these.
 #[must_use]
 pub fn may_hold_address(code: Code<'_>, ty: Type) -> bool {
     holds_address(code.context, ty)

@@ -1,21 +1,25 @@
-//! Why an address may lead to a memory: the shortest chain of rules from it to where the memory
-//! comes in.
+//! Why an address may lead to a memory: the shortest chain of rules from the address to the place
+//! where the memory comes in.
 //!
 //! # What
 //!
 //! A [`SpaceChain`] begins at an address and ends at an *origin*: a stack slot, the address of a
-//! variable, an argument, a value of which nothing is known. Each [`SpaceLink`] is one rule of
-//! [`rules`](super::rules): its place may lead to the memory because the next one may.
+//! variable, an argument, or a value of which nothing is known. Each [`SpaceLink`] is one rule of
+//! [`rules`](super::rules): its place may lead to the memory because the next place may.
+//!
+//! ```text
+//! %s = addrspacecast ptr addrspace(3) @buffer to ptr
+//! %p = select i1 %c, ptr %s, ptr %local   ; shared: %p, made from %s, made from @buffer (origin)
+//! ```
 //!
 //! # How
 //!
-//! Sets are least fixpoints of unions, cut down by fixed bounds, so a memory is in a set exactly if
-//! there is a way along inputs from an origin, on which no bound takes it out: the same argument as
-//! for the solver. A breadth-first search backwards from the address finds a shortest one. Ways of
-//! equal length are decided by the order of operands.
+//! Sets are least fixpoints of unions, cut down by fixed bounds. So a memory is in a set exactly if
+//! a path along inputs leads to an origin, on which no bound removes the memory; this is the
+//! argument for the solver, too. A breadth-first search from the address to its inputs finds a
+//! shortest path. Among paths of equal length, the order of operands decides.
 //!
-//! Only who asks pays: nothing of it is kept by the solver. O(analysis + edges looked at) per
-//! question.
+//! The solver retains nothing for this. O(analysis + edges looked at) for each question.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, attributes::AttrKind};
@@ -38,9 +42,9 @@ use crate::{
 pub enum SpacePlace {
     /// A value.
     Value(Value),
-    /// What an instruction leaves in a private object.
+    /// What an instruction writes to a private object.
     Write(InstId),
-    /// What a private object holds where ways meet.
+    /// What a private object holds at a memory phi.
     Join {
         /// The block.
         block: Node,
@@ -52,14 +56,14 @@ pub enum SpacePlace {
 /// Why a place may lead to a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpaceCause {
-    /// It is made from the next place: by a step, a cast, a selection, a call that returns what it
-    /// is passed.
+    /// The value is made from the next place: by a step, a cast, a selection, or a call that
+    /// returns its argument.
     Made,
-    /// A phi has the next place for threads that come from this block.
+    /// The place is a phi, which has the next place as its entry from this block.
     From(Node),
-    /// It is read from private memory, which holds the next place.
+    /// The value is loaded from private memory, which holds the next place.
     Held,
-    /// The next place is stored.
+    /// The write stores the next place.
     Stored,
     /// The memory comes in here.
     Origin(SpaceOrigin),
@@ -74,40 +78,40 @@ pub enum SpaceOrigin {
     Constant,
     /// An argument of a kernel: the host passes addresses of device memory.
     Kernel,
-    /// A copy that a kernel or function is passed.
+    /// An argument by value: a copy that the kernel or function is passed.
     ByValue,
-    /// What callers pass; all of them are known.
+    /// An argument of a function all of whose callers are known.
     Passed,
-    /// An argument of a function that is called from outside.
+    /// An argument of a function that may be called from outside.
     Argument,
-    /// A load of memory that is not followed.
+    /// A load from memory whose content is not tracked.
     Loaded,
-    /// A load of memory that only the host writes.
+    /// A load from memory that only the host writes.
     Host,
-    /// A load of a constant table.
+    /// A load from a constant table.
     Table,
-    /// The result of a call: of something of its own that the callee returns.
+    /// The result of a call whose callee returns an address of its own.
     Returned,
     /// The result of a call of which nothing is known.
     Called,
-    /// An integer that is not followed.
+    /// An integer that is not tracked.
     Integer,
-    /// Private memory that is written in a way that is not followed, or before anything was.
+    /// Private memory whose content is not tracked, or that was not written before.
     Content,
-    /// Anything else: all that the type can address.
+    /// Anything else: the value may lead to all that its type can address.
     Type,
 }
 
 /// One rule of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpaceLink {
-    /// What may lead to the memory.
+    /// The place that may lead to the memory.
     pub place: SpacePlace,
-    /// Why.
+    /// Why it may.
     pub cause: SpaceCause,
 }
 
-/// Why an address may lead to some memories: all for one reason.
+/// A chain that says why an address may lead to some memories, all for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceChain {
     /// The memories.
@@ -116,7 +120,7 @@ pub struct SpaceChain {
     pub links: Vec<SpaceLink>,
 }
 
-/// An address that is asked about.
+/// An address that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpaceSubject {
     /// A value, wherever it is used.
@@ -145,8 +149,8 @@ impl SpaceSubject {
     }
 }
 
-/// Why an address may lead to each of some memories: a shortest chain for each, one for all that
-/// have the same. Memories to which it does not lead have none.
+/// Why an address may lead to each of some memories: a shortest chain for each, shared by memories
+/// with the same chain. There is none for memories to which the address does not lead.
 #[must_use]
 pub fn space_chains(
     code: Code<'_>,
@@ -169,14 +173,14 @@ pub fn space_chains(
     chains
 }
 
-/// Something that the search has come to: a node of the solver, or a value that is none.
+/// What the search visits: a node of the solver, or a value that is no node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Item {
     Node(usize),
     Fixed(Value),
 }
 
-/// An item, how the one before leads here, and which that was.
+/// A visited item, how the search came to it, and from which item.
 struct Seen {
     item: Item,
     cause: SpaceCause,
@@ -254,7 +258,7 @@ fn item(solver: &mut Solver<'_>, value: Value) -> Item {
     }
 }
 
-/// The way that the search came, from its start to an item that is an origin.
+/// The path of the search, from its start to an item that is an origin.
 fn links(solver: &Solver<'_>, seen: &[Seen], last: usize, origin: SpaceOrigin) -> Vec<SpaceLink> {
     let place = |at: usize| match seen[at].item {
         Item::Node(node) => solver.place(node),
@@ -336,7 +340,7 @@ impl Solver<'_> {
     }
 }
 
-/// Whether every link of a chain holds by itself, and the whole of it for a memory: the slow and
+/// Whether every link of a chain holds by itself, and the whole chain for a memory: the slow and
 /// plain check that tests use.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]

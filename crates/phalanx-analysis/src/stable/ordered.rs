@@ -1,4 +1,4 @@
-//! Loads of workgroup memory that barriers keep apart from whatever is written there.
+//! Loads of workgroup memory that barriers separate from all writes of that memory.
 //!
 //! ```text
 //! if (tid == 0) job = next();     // written between the second barrier and the first
@@ -11,24 +11,24 @@
 //!
 //! The executions of barriers of the whole workgroup cut the run of a kernel into *intervals*. A
 //! load of workgroup memory is *ordered* if no interval may have both the load and a write of what
-//! it reads, by any thread. Then it is [stable](super) in the workgroup: nothing is taken for
-//! granted of races.
+//! it reads, by any thread. Then it is [stable](super) in the workgroup. That holds for programs
+//! with races, too.
 //!
 //! # Why it holds
 //!
-//! Threads that are together have executed the same barriers, all of them, up to now: that is the
-//! case until the first of them parts from others on the way to a barrier, and whoever asks is
-//! about to find out whether one does. Let converged threads `s` and `t` read different values at
-//! one address, behind the `k`th barrier both. Then a thread `u` has written there after `s` read
-//! it, and before `t` did. As `s` is behind the `k`th barrier, `u` has come to it; as `t` has not
-//! come to the next one, `u` has not gone beyond that. So the write of `u` is in the interval in
-//! which the load is, and a way leads from the one barrier to each of them that passes no other.
+//! The caller wants to find out whether threads part on the way to a barrier. Up to the first such
+//! parting, threads that are together have executed the same barriers, and all of them. Let
+//! converged threads `s` and `t` read different values at one address, both behind the `k`th
+//! barrier. Then a thread `u` has written there after `s` read it, and before `t` did. As `s` is
+//! behind the `k`th barrier, `u` has come to it; as `t` has not come to the next one, `u` has not
+//! gone beyond that. So the write of `u` and the load are in the same interval: from the `k`th
+//! barrier a path leads to each of them that passes no other barrier.
 //!
-//! A barrier counts that makes visible what was written before it: on AMD GPUs one between a fence
-//! that releases and one that acquires. Barriers of some threads only and split ones cut nothing.
-//! After a call that may have a barrier an interval may begin, and none ends with it. Where
-//! something else may write memory of the workgroup (a function that is called, a copy that goes on
-//! by itself, another workgroup of the cluster) no load is ordered.
+//! A barrier counts if it makes visible what was written before it: on AMD GPUs, a barrier between
+//! a fence that releases and one that acquires. Barriers of some threads only, and split ones, cut
+//! nothing. After a call that may have a barrier an interval may begin, but no interval ends there.
+//! No load is ordered if something else may write memory of the workgroup: a function that is
+//! called, a copy in the background, or another workgroup of the cluster.
 //!
 //! # Complexity
 //!
@@ -52,27 +52,27 @@ use crate::loads::writes::{WrittenBy, may_write, written_at};
 use crate::memory::order::acquires;
 use crate::spaces::MemoryKinds;
 
-/// So many steps are taken at most.
+/// The number of steps after which the analysis gives up.
 const LIMIT: usize = 1 << 20;
 
-/// What is known of a kernel.
+/// The input of the analysis: a kernel, with facts about it.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// Its code.
     pub code: Code<'a>,
-    /// What is around it.
+    /// Its surroundings: target, launch, callees.
     pub around: Surroundings<'a>,
     /// Blocks and edges.
     pub cfg: &'a Cfg,
     /// Where its addresses lead.
     pub kinds: &'a MemoryKinds,
-    /// What functions write that it calls.
+    /// What the functions write that it calls.
     pub written_by: WrittenBy<'a>,
-    /// Whether a fence orders some memory only, by its metadata.
+    /// Whether a fence orders only some memory, by its metadata.
     pub is_partial_fence: &'a dyn Fn(InstId) -> bool,
 }
 
-/// What matters of an instruction.
+/// What the analysis needs of an instruction.
 #[derive(Clone, Copy)]
 enum Event {
     /// An interval ends, and another one begins.
@@ -126,12 +126,13 @@ pub fn ordered_loads(facts: Facts<'_>, aliases: &mut AliasQuery<'_>) -> Vec<Stab
     found
 }
 
-/// By block, what matters in it, in order. None if no load can be ordered.
+/// By block, the events in it, in order. None if no load can be ordered.
 fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
     let Facts { code, around, kinds, .. } = facts;
     let body = code.body;
     let is_shared = |inst| kinds.at(body, inst, 0).memories() == SpaceSet::SHARED;
-    // Most functions have no such loads, or no barriers: that is told sooner than what they write.
+    // Most functions have no such loads, or no barriers, which is cheaper to find out than what
+    // they write.
     let insts = || code.flow.order().iter().flat_map(|&block| body.block_insts(block));
     let has_load = || insts().any(|inst| is_plain_load(code, inst) && is_shared(inst));
     if !has_load() || !insts().any(|inst| is_barrier(facts, inst)) {
@@ -163,7 +164,7 @@ fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
     Some(events)
 }
 
-/// Where an instruction writes that is done with that when it is executed.
+/// The address that an instruction writes to, if it has written when it has been executed.
 fn address(code: Code<'_>, inst: InstId) -> Option<Value> {
     let body = code.body;
     match body.inst(inst).opcode {
@@ -179,14 +180,14 @@ fn address(code: Code<'_>, inst: InstId) -> Option<Value> {
     }
 }
 
-/// What one interval may have.
+/// The loads and writes that one interval may have.
 #[derive(Default)]
 struct Interval {
     loads: Vec<InstId>,
     writes: Vec<Value>,
 }
 
-/// The interval that begins at a place in a block. None if that takes too many steps.
+/// The interval that begins at a place in a block. None if the limit of steps is exceeded.
 fn interval(
     cfg: &Cfg,
     events: &[Vec<Event>],
@@ -219,8 +220,8 @@ fn interval(
     Some(found)
 }
 
-/// Whether an instruction is a barrier of the whole workgroup that orders what is before and behind
-/// it.
+/// Whether an instruction is a barrier of the whole workgroup that orders the accesses before it
+/// and those behind it.
 fn is_barrier(facts: Facts<'_>, inst: InstId) -> bool {
     let Facts { code, around, .. } = facts;
     if !is_of_all(code, inst) {
@@ -256,13 +257,13 @@ fn is_of_all(code: Code<'_>, inst: InstId) -> bool {
     let is_whole = |barrier: Barrier| {
         !barrier.partial && barrier.scope == Scope::Workgroup && barrier.phase == BarrierPhase::Both
     };
-    // A reduction has its predicate last: that can be anything.
+    // A barrier with a reduction has its predicate as the last operand, which can be any value.
     barrier.is_some_and(is_whole)
         && (found.is_some_and(|found| found.family == Family::Library)
             || code.body.call_args(inst).first().is_none_or(|number| number.as_const().is_some()))
 }
 
-/// Whether a scope of AMD GPUs has all threads of a workgroup, and all memory.
+/// Whether an AMD synchronization scope includes all threads of a workgroup, and all memory.
 fn is_of_group(scope: &[u8]) -> bool {
     matches!(scope, b"" | b"agent" | b"cluster" | b"workgroup")
 }

@@ -1,4 +1,4 @@
-//! What a call does besides computing a result: what single instructions tell, taken together.
+//! What a call does besides computing a result: the union of the effects of single instructions.
 
 use phalanx_graph::Cycles;
 use phalanx_ir::{InstId, Opcode, Type};
@@ -9,7 +9,7 @@ use crate::code::{
     calls::{Effects, Summary, Through},
 };
 
-/// What a single instruction tells.
+/// The contribution of a single instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Told {
     effects: Effects,
@@ -17,7 +17,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// What an instruction tells; none if it is nothing.
+    /// The contribution of an instruction. `None` if it has no effect.
     #[must_use]
     pub fn by(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<Told> {
         let effects = Effects::at(code, around, inst);
@@ -26,7 +26,7 @@ impl Told {
     }
 }
 
-/// What single instructions tell.
+/// The union of the contributions of all instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Besides {
     effects: Effects,
@@ -34,14 +34,14 @@ pub struct Besides {
 }
 
 impl Besides {
-    /// That of a function. O(instructions).
+    /// Computes the union for a function. O(instructions).
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Besides {
         let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
         Besides::of(code, cycles, insts.filter_map(|inst| Told::by(code, around, inst)))
     }
 
-    /// That of a function whose instructions tell this, whatever how often.
+    /// Computes the union from the contributions of instructions. Repetitions do not matter.
     #[must_use]
     pub fn of(code: Code<'_>, cycles: &Cycles, all: impl Iterator<Item = Told>) -> Besides {
         let mut writes_memory = false;
@@ -50,8 +50,8 @@ impl Besides {
         Besides { effects, writes_memory }
     }
 
-    /// The summary of a function that returns nothing, where it is known without looking at
-    /// results.
+    /// The summary of a function that returns nothing and writes memory: it is known without a
+    /// solution.
     #[must_use]
     pub fn without_result(self, code: Code<'_>, through: Option<Box<Through>>) -> Option<Summary> {
         let is_known = code.header.ret == Type::VOID && self.writes_memory;
@@ -72,7 +72,8 @@ impl Besides {
     }
 }
 
-/// Whether an instruction writes to memory or orders accesses, so that a call has a time.
+/// Whether an instruction writes to memory or orders accesses, so that the effect of a call depends
+/// on when it is made.
 fn writes_memory(code: Code<'_>, inst: InstId) -> bool {
     matches!(
         code.body.inst(inst).opcode,

@@ -2,9 +2,10 @@
 //!
 //! # What
 //!
-//! A function all of whose callers are known is told what they pass. Of a pointer to a structure
-//! that is passed by value (`byval`) or by reference (`byref`), the sources are those of the
-//! *content*, as the address alone says nothing of it:
+//! If all callers of a function are known, the analysis of the function uses the sources of the
+//! arguments that they pass. For a pointer to a structure that is passed by value (`byval`) or by
+//! reference (`byref`), these are the sources of the *content*, since the address alone says
+//! nothing about it:
 //!
 //! ```text
 //! define amdgpu_kernel void @k(ptr addrspace(4) byref(%big) %info) {
@@ -19,29 +20,29 @@
 //!
 //! # By reference
 //!
-//! The content that a call passes is what reaches the call in the slots of the object
-//! ([`PrivateMemory`]), all of those that the callee looks at together. It is known where
+//! The content that a call passes are the versions that reach the call in the slots of the object
+//! ([`PrivateMemory`]), taken together. The sources of the content are known if
 //!
 //! 1. the address is one of a private object of the caller: only the caller, and functions whose
 //!    summaries say that they keep no address of it, can write there;
 //! 2. no other argument of the call is an address of that object;
-//! 3. the callee does nothing with the address but to read through it
-//!    ([`is_only_content`]).
+//! 3. the callee only reads through the address ([`is_only_content`]).
 //!
 //! **Proof.** Take two threads that execute a load through the argument together. They were
 //! together at the call, since the key of a block of the callee ends in the call. Between the call
-//! and the load nobody writes to the object: not the callee through this argument (3), not through
-//! another (2), and no other function has an address of it (1). So the load gives what the object
-//! held at the call, a part of the content. By the invariant of private memory two threads together
-//! at the call that agree on all sources of the versions that reach it hold equal content. With
-//! several calls the argument has the sources of all of them.
+//! and the load the object is not written: not by the callee through this argument (3) or another
+//! one (2), and no other function has an address of it (1). So the load gives what the object held
+//! at the call, a part of the content. Two threads that are together at the call and agree on all
+//! sources of the versions that reach it have equal content there (the invariant of private
+//! memory). If there are several calls, the argument has the sources of all of them.
 //!
-//! In any other case nothing is known, as of any load from private memory.
+//! In all other cases the content may be anything, as for any load from private memory.
 //!
 //! # Cost
 //!
-//! A function with a call that passes something by reference is lowered and solved once more, with
-//! a row for each such argument: O(function), after each edit of it as well. Nothing for others.
+//! A function with a call that passes a structure by reference is lowered and solved once more,
+//! with a row for each such argument: O(function), and again after each edit. Other functions cost
+//! nothing.
 
 use phalanx_core::{
     affect::User,
@@ -55,19 +56,21 @@ use crate::code::{Code, Numbering, Surroundings};
 use crate::lower;
 use crate::memory::{Origins, PrivateMemory, origins::copies};
 
-/// Whether a pointer parameter is to a structure, passed by value or by reference, of which only
-/// the content matters: what is known of the argument can be what is known of that.
+/// Whether a parameter is a pointer to a structure, passed by value or by reference, of which only
+/// the content matters. Then the sources of the argument may be those of the content.
 #[must_use]
 pub fn is_only_content(code: Code<'_>, position: u32) -> bool {
     copies::is_only_content(code, position)
 }
 
-/// What is in the structures that a function's calls pass by reference, by call and position.
+/// The sources of the structures that the calls of a function pass by reference, by call and
+/// position.
 #[derive(Clone, Debug, Default)]
 pub struct Contents(FxHashMap<(InstId, u32), SourceSet>);
 
 impl Contents {
-    /// That of some calls. `flow` is asked for if there is something to be found.
+    /// Computes the contents for some calls. `flow` is called only if one of them passes a
+    /// structure by reference.
     #[must_use]
     pub fn new<'f>(
         code: Code<'_>,
@@ -94,14 +97,15 @@ impl Contents {
     }
 }
 
-/// Whether a call says of an argument that it is passed in some way.
+/// Whether an argument of a call has the attribute `kind`.
 fn is_by(code: Code<'_>, call: InstId, position: u32, kind: AttrKind) -> bool {
     let attributes = code.body.call_info(call).attributes;
     code.context.param_attrs(attributes, position as usize).has(kind)
 }
 
-/// The sources of the arguments of a call where it is made, one per argument: what the callee's
-/// parameters may differ by. Of what is passed by value or by reference those of the content.
+/// The sources of the arguments of a call, one per argument, at the call: the sources of the
+/// callee's parameters. For a structure passed by value or by reference, the sources of its
+/// content.
 #[must_use]
 pub fn argument_sources(
     code: Code<'_>,
@@ -131,7 +135,8 @@ pub fn argument_sources(
     code.body.call_args(call).iter().zip(0..).map(of).collect()
 }
 
-/// The sources of the content that is passed by value, if it is that of an argument.
+/// The sources of a structure that is passed by value, if it is a copy of an argument of the
+/// caller.
 fn copied(
     code: Code<'_>,
     around: Surroundings<'_>,

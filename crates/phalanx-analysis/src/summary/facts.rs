@@ -1,4 +1,4 @@
-//! What is known of other functions, where a function is looked at by itself.
+//! Facts about other functions, for the analysis of one function independent of its callers.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use crate::code::{
     calls::{CallFacts, Summary, is_known_by_content},
 };
 
-/// Whether a function of the module is the one that is executed, as it stands here: others may be
-/// put in place of definitions that are weak, or compiled from the same source in another way. Not
-/// where the module is all of the program.
+/// Whether a call of a function executes the definition in this module. A linker may replace a weak
+/// definition, or take another one that was compiled from the same source in a different way. It
+/// cannot if the module is the whole program.
 #[must_use]
 pub fn is_exact(linkage: Linkage, is_whole: bool) -> bool {
     match linkage {
@@ -22,8 +22,8 @@ pub fn is_exact(linkage: Linkage, is_whole: bool) -> bool {
     }
 }
 
-/// The facts of other functions, with no sources from arguments: what a function brings in by
-/// itself.
+/// Facts about callees, with arguments that have no sources: so a solution has only the sources
+/// that the function itself adds.
 pub(crate) struct WithoutArguments<'a>(pub(crate) &'a dyn CallFacts, pub(crate) Code<'a>);
 
 impl CallFacts for WithoutArguments<'_> {

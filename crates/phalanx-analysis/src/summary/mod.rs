@@ -5,9 +5,9 @@
 //! A [`Summary`] holds
 //!
 //! - an [`Outcome`], the sources of the result as a function of the sources of the arguments:
-//!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` is what the function
-//!   brings in by itself and each `f` is a [`Dependence`]; likewise for each member of a structure
-//!   that is returned;
+//!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` are the sources that
+//!   the function itself adds, and each `f` is a [`Dependence`]; likewise for each member of a
+//!   structure that is returned;
 //! - whether the result is a function of the arguments and of the thread alone;
 //! - the [`Effects`]: convergent operations, barriers, memory;
 //! - what it does [`through`] pointers to private memory of the caller.
@@ -17,35 +17,36 @@
 //!
 //! # How
 //!
-//! Sources never interact (see [`divergence`](phalanx_core::divergence)), so the function is solved
-//! a second time with its parameters as the only sources, one bit for each: whatever has the bit in
-//! the end depends on that parameter. Where operations collapse sources, a vote for instance, a
-//! parameter takes four bits, one for each thing that may become of a source ([`Dependence`]).
-//! Parameters beyond the number of bits are solved in further passes, and those beyond the last
-//! pass as one.
+//! Sources never interact (see [`divergence`](phalanx_core::divergence)). So the solver runs a
+//! second time with the parameters as the only sources, one bit for each: a result with that bit
+//! depends on the parameter. If the function has operations that convert sources, such as a vote, a
+//! parameter takes four bits, one for each case of a [`Dependence`]. Parameters beyond the number
+//! of bits take further passes. All parameters beyond the last pass share its last bits.
 //!
 //! # Returns
 //!
 //! Threads that left a function by different returns are together again behind the call. Take two
-//! such threads, and the last block, in no cycle, that both went through: they were converged
-//! there, since it is executed once. Behind it they separated first at some branch, at which they
-//! were converged (the key of an instance depends on the path of its own thread alone), so they
-//! disagree on a source of that branch; different returns are reached from it, and no block in no
-//! cycle that it must come through. The sources of all such branches belong to the result, unless
-//! the returns give the same ([`returns`]).
+//! such threads, and the last block outside of all cycles that both went through: they were
+//! converged there, since it is executed once. Behind it they first separated at some branch. They
+//! were converged at that branch (the key of an instance depends on the path of its own thread
+//! alone), so they disagree on a source of it. The branch reaches different returns, and no block
+//! outside of all cycles follows on every path from it. The sources of all such branches belong to
+//! the result, unless the returns give the same value ([`returns`]).
 //!
 //! # Scope
 //!
 //! Threads converged at a call are converged at the entry of the callee: the key of a block of the
 //! callee ends in the call. "Equal within a wave" is said of threads of one wave that are
 //! converged, in the callee as in the caller, so sources of the callee are sources of the caller.
-//! Launch facts of the callee alone say what varies within a wave; they must hold for its calls.
+//! Only the launch facts of the callee decide what varies within a wave; they must hold for its
+//! calls.
 //!
 //! # Recursion
 //!
-//! [`Summary::bottom`] for every function of a component of the call graph, and again from what was
-//! found until nothing changes: the least solution, since all rules have one antecedent. What a
-//! call returns was computed by a finite tree of calls.
+//! The summaries of a recursive component of the call graph start with [`Summary::bottom`]. Each
+//! round computes all of them from those of the round before, until none changes. The result is the
+//! least solution, since all rules have one antecedent. It is correct because the result of a call
+//! was computed by a finite tree of calls.
 
 //! # Example
 //!
@@ -61,10 +62,10 @@
 //! # Where to start
 //!
 //! [`Summary`] and its parts are plain data, in [`code::calls`](crate::code::calls). [`summarize`]
-//! finds one from scratch: `passes` solves with arguments as the only sources, `results` reads
-//! results off the solutions, `besides` and `scan` look at single instructions, [`through`] at
-//! pointers, [`returns`] at threads that return apart. [`follow`](crate::follow) repairs all of it
-//! after edits.
+//! computes one from scratch: `passes` solves with arguments as the only sources, `results` reads
+//! results off the solutions, `besides` and `scan` examine single instructions, [`through`] handles
+//! pointers, and [`returns`] threads that leave by different returns. [`follow`](crate::follow)
+//! updates all of it after edits.
 
 mod besides;
 mod contents;

@@ -1,5 +1,5 @@
-//! How the sources of a result are found as a function of those of the arguments: by solving, with
-//! the arguments as the only sources.
+//! Computes the sources of a result as a function of those of the arguments: each pass solves the
+//! function with some arguments as the only sources.
 
 use phalanx_core::{
     affect::Value,
@@ -9,10 +9,10 @@ use phalanx_target::SourceSet;
 
 use crate::code::calls::{Dependence, Outcome};
 
-/// Passes are bounded: parameters beyond the last are taken as one.
+/// The largest number of passes. Parameters beyond the last one share its last slot.
 const PASSES: usize = 4;
 
-/// How parameters are told apart when a function is solved with them as the only sources.
+/// The encoding of parameters as sources.
 #[derive(Debug)]
 pub(crate) struct Tokens {
     /// Bits per parameter: one that stands for all its sources, or one for each part of a
@@ -22,7 +22,7 @@ pub(crate) struct Tokens {
     parameters: usize,
 }
 
-/// Some of the parameters.
+/// The parameters of one pass.
 #[derive(Debug)]
 pub(crate) struct Pass {
     width: usize,
@@ -52,13 +52,13 @@ impl Tokens {
         (0..count).map(pass).collect()
     }
 
-    /// The function with the sources of a pass instead of its own.
+    /// The table of the function with the sources of a pass instead of its own.
     pub(crate) fn table(&self, table: &ValueTable, seeds: &[(Value, SourceSet)]) -> ValueTable {
         let image = |image: &[SourceSet; SourceSet::COUNT]| self.image(image);
         table.with_sources(seeds, image)
     }
 
-    /// What an image does to tokens.
+    /// Converts an image of sources to one of tokens.
     fn image(&self, image: &[SourceSet; SourceSet::COUNT]) -> [SourceSet; SourceSet::COUNT] {
         let of = |source: SourceSet| image[source.bits().trailing_zeros() as usize];
         let gained = |sources: SourceSet| {
@@ -82,7 +82,7 @@ impl Tokens {
                 sources.fold(Dependence::NONE, |all, source| {
                     let same = of(source).contains(source);
                     let kept = if same { part } else { Dependence::NONE };
-                    // What other sources gain is unconditional, see below.
+                    // What other sources gain is added without condition, see `unconditional`.
                     let more = match is_varying {
                         true => gained(of(source) - source),
                         false => Dependence::NONE,
@@ -97,8 +97,8 @@ impl Tokens {
         })
     }
 
-    /// What an image does to tokens, if these tell it: not where there is one token for all that
-    /// may become of a parameter, or where something is made of other sources without condition.
+    /// As `image`, if these tokens can express it in an incremental update. They cannot if a
+    /// parameter has only one token, or if the image adds sources without condition.
     pub(crate) fn followed_image(
         &self,
         image: &[SourceSet; SourceSet::COUNT],
@@ -107,22 +107,22 @@ impl Tokens {
         is_told.then(|| self.image(image))
     }
 
-    /// Whether an outcome is the same with these tokens and with those that a table calls for:
-    /// not where the table has no image any more, and parameters share four tokens that would
-    /// each have one of their own.
+    /// Whether these tokens give the same outcome as those that a computation from scratch would
+    /// use. They do not if the table has no images any more and parameters share their four tokens,
+    /// which would each have one of their own.
     pub(crate) fn are_those_of(&self, table: &EditableTable) -> bool {
         let are_shared = self.parameters > SourceSet::COUNT / self.width * PASSES;
         self.width == 1 || !are_shared || table.has_images()
     }
 
-    /// What an image makes of sources that do not vary within a wave, besides themselves.
+    /// The sources that an image adds to sources that do not vary within a wave.
     fn gained_anyway(&self, image: &[SourceSet; SourceSet::COUNT]) -> SourceSet {
         let rest = (SourceSet::ALL - self.wave).iter();
         rest.map(|s| image[s.bits().trailing_zeros() as usize] - s).collect()
     }
 
-    /// Operations that make something else of sources that do not vary within a wave do so without
-    /// any, if there are such operations: they are rare (the number of a barrier).
+    /// A table in which such operations add these sources without condition. `None` if there are
+    /// none, as in most functions. An example is the number of a barrier.
     pub(crate) fn unconditional(&self, table: &ValueTable) -> Option<ValueTable> {
         let gained: Vec<SourceSet> =
             table.images().iter().map(|image| self.gained_anyway(image)).collect();
@@ -137,7 +137,7 @@ impl Pass {
         (parameter - self.parameters.start).min(slots - 1)
     }
 
-    /// The parameters of the pass, with their bits.
+    /// The open parameters of the pass, with their bits.
     pub(crate) fn seeds(
         &self,
         value_of: impl Fn(usize) -> Value,
@@ -150,7 +150,7 @@ impl Pass {
         })
     }
 
-    /// What was found to reach a result.
+    /// Records the tokens that reached a result.
     pub(crate) fn note(&self, outcome: &mut Outcome, found: SourceSet) {
         for (parameter, is_open) in self.parameters.clone().zip(&self.is_open) {
             let bits = found.bits() >> (self.slot(parameter) * self.width);

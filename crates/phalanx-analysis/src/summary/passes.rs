@@ -1,15 +1,15 @@
-//! Solutions of a function with its arguments as the only sources, or with other inputs, which
-//! follow its edits.
+//! Solutions of a function with its arguments, or other inputs, as the only sources; updated after
+//! edits.
 //!
-//! The function itself is followed with its own sources ([`Retained`]); for each [`Pass`] there is
-//! another solution beside that, whose tables are the same but for sources and images. What has
-//! been edited in the first is restated in the others, which are then repaired for themselves.
+//! One retained solution of the function has its own sources ([`Retained`]). For each [`Pass`]
+//! there is another one, whose tables differ only in sources and images. An update restates the
+//! edited values of the first in the tables of the others, and repairs each solution by itself.
 //!
-//! **Equality.** Inputs are told apart as from scratch. There, one token per input does where no
-//! operation makes something else of sources, and four are needed elsewhere. With four the outcome
-//! is the same where one would do, as long as no input has to share them. The solutions are made
-//! anew where one would not do any more ([`Tokens::followed_image`]), and where one would do again
-//! and inputs share the four ([`Tokens::are_those_of`]).
+//! **Equality.** The result has to equal that from scratch. From scratch, an input has one token if
+//! no operation converts sources, and four tokens otherwise. If one would be enough, four give the
+//! same outcome unless inputs share them. So the solutions are computed from scratch in two cases:
+//! one token is no longer enough ([`Tokens::followed_image`]), or one is enough again and inputs
+//! share their four ([`Tokens::are_those_of`]).
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
 
@@ -32,14 +32,15 @@ use crate::code::{Code, Numbering, Surroundings, calls::is_copied};
 #[derive(Debug)]
 pub(crate) struct Passes {
     tokens: Tokens,
-    /// The only sources; none for what is left out.
+    /// The inputs. `None` for an input that is left out.
     inputs: Box<[Option<Value>]>,
     all: Vec<(Pass, Retained)>,
-    /// What was restated last, whatever passes there are.
+    /// The values that the last update restated.
     edited: Vec<Value>,
 }
 
-/// The arguments of a function. A copy is its own source; of which argument does not matter.
+/// The arguments of a function, without copies (`byval`): these are sources of their own, whatever
+/// is passed.
 pub(crate) fn arguments(code: Code<'_>) -> Vec<Option<Value>> {
     let numbering = Numbering::new(code.header);
     let arguments = 0..code.header.params.len();
@@ -47,19 +48,19 @@ pub(crate) fn arguments(code: Code<'_>) -> Vec<Option<Value>> {
     arguments.map(|at| Some(at).filter(is_open).map(|at| numbering.argument(at as u32))).collect()
 }
 
-/// How inputs are told apart.
+/// The tokens that distinguish inputs.
 pub(crate) fn tokens(around: Surroundings<'_>, table: &ValueTable, count: usize) -> Tokens {
     let wave = TransferContext::new(around.launch, around.lockstep).wave;
     Tokens::new(table, wave, count)
 }
 
-/// What is found with these inputs as the only ones: for each pass, which they are.
+/// The passes for these inputs, each with its seeds.
 pub(crate) fn seeded<'a>(
     tokens: &Tokens,
     inputs: &'a [Option<Value>],
 ) -> impl Iterator<Item = (Pass, Vec<(Value, SourceSet)>)> + use<'a> {
     let passes = tokens.passes(|at| inputs[at].is_some()).into_iter().map(|pass| {
-        // Only what is not left out has bits.
+        // Left-out inputs have no bits, so their value does not matter.
         let seeds = pass.seeds(|at| inputs[at].unwrap_or(Value::from_raw(0))).collect::<Vec<_>>();
         (pass, seeds)
     });
@@ -67,10 +68,10 @@ pub(crate) fn seeded<'a>(
 }
 
 impl Passes {
-    /// Those of a function with these tables.
+    /// Solves all passes for a function with these tables.
     ///
     /// # Errors
-    /// When they cannot be followed.
+    /// If the solutions cannot be updated incrementally.
     pub(crate) fn new(
         around: Surroundings<'_>,
         flow: Flow<'_>,
@@ -88,16 +89,16 @@ impl Passes {
         Ok(Passes { tokens, inputs: inputs.into(), all, edited: Vec::new() })
     }
 
-    /// Whether these are the inputs.
+    /// Whether the passes are for these inputs.
     pub(crate) fn are_of(&self, inputs: &[Option<Value>]) -> bool {
         *self.inputs == *inputs
     }
 
-    /// Restates what has been edited in the tables of the function since their last repair.
+    /// Restates the values that were edited in the tables of the function since the last repair.
     ///
     /// # Errors
-    /// When something cannot be said of tokens, others would be taken from scratch, or an input is
-    /// stated anew. Then these are of no use any more.
+    /// If an image cannot be expressed with these tokens, if a computation from scratch would use
+    /// other tokens, or if an input was edited. Then the passes must be dropped.
     pub(crate) fn restate(&mut self, of: &Retained) -> Result<(), Unfit> {
         self.edited.clear();
         self.edited.extend(of.edited());
@@ -112,11 +113,11 @@ impl Passes {
         Ok(())
     }
 
-    /// Repairs all of them, after an edit of the control flow if that is given. What `outcome` was
-    /// for the function itself becomes that for all.
+    /// Repairs all passes, after an edit of control flow if `edited` is given. `outcome` is that of
+    /// the function itself; the result covers all passes.
     ///
     /// # Errors
-    /// When the function can be followed no longer.
+    /// If the function can no longer be updated incrementally.
     pub(crate) fn repair(
         &mut self,
         flow: Flow<'_>,
@@ -142,7 +143,7 @@ impl Passes {
     pub(crate) fn edited(&self, code: Code<'_>) -> impl Iterator<Item = InstId> {
         let first = code.header.params.len();
         let end = first + code.body.id_count();
-        // Other values stand for versions of memory.
+        // Values with larger numbers stand for versions of memory.
         let of_insts =
             self.edited.iter().map(|value| value.index()).filter(move |&value| value < end);
         of_insts.filter_map(move |value| {
@@ -151,7 +152,7 @@ impl Passes {
         })
     }
 
-    /// The passes, and what was found.
+    /// The passes with their solutions.
     pub(crate) fn solutions(&self) -> impl Iterator<Item = (&Pass, &Retained)> {
         self.all.iter().map(|(pass, retained)| (pass, retained))
     }

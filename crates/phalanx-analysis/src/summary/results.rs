@@ -1,4 +1,4 @@
-//! What solving a function tells of its result.
+//! The outcomes of the result of a function, from its solutions.
 //!
 //! [`Reading`] reads it off the solutions: one with the function's own sources, and for each pass
 //! one with some of its arguments as the only sources.
@@ -11,8 +11,8 @@ use super::outcome::Pass;
 use super::returns::Returns;
 use crate::code::{Code, Numbering, Surroundings, calls::Outcome};
 
-/// What solving a function tells of its result; by default that there is none, and that a call has
-/// a time.
+/// The outcomes of a result. By default there is no result, and the effect of a call depends on
+/// when it is made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Results {
     pub(crate) result: Outcome,
@@ -43,12 +43,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The solution with the function's own sources.
+    /// Reads the solution with the function's own sources.
     pub(crate) fn own(&mut self, answer: &Divergence) {
         self.read(answer, |outcome, sources| outcome.sources |= sources);
     }
 
-    /// One with arguments as the only sources.
+    /// Reads a solution with arguments as the only sources.
     pub(crate) fn pass(&mut self, pass: &Pass, answer: &Divergence) {
         self.read(answer, |outcome, found| pass.note(outcome, found));
     }
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How many members of the result are told apart.
+/// The number of members of the result that have outcomes of their own.
 fn member_count(code: Code<'_>) -> usize {
     const MOST: usize = 8;
     match code.context.type_kind(code.header.ret) {
@@ -72,8 +72,8 @@ fn member_count(code: Code<'_>) -> usize {
     }
 }
 
-/// The first instruction that is no pure function of its operands and of the thread, if there is
-/// one; `is_pure` tells it of those that are neither phis, comparisons nor terminators.
+/// The first instruction that is no pure function of its operands and of the thread. `is_pure`
+/// decides for all instructions except phis, comparisons and terminators.
 pub(crate) fn first_impure(
     code: Code<'_>,
     mut is_pure: impl FnMut(InstId) -> bool,
@@ -88,8 +88,8 @@ pub(crate) fn is_timeless(
     is_pure: impl FnOnce(InstId) -> bool,
 ) -> bool {
     match code.body.inst(inst).opcode {
-        // A comparison may be said to depend on less than its operands, and then on the round of a
-        // loop.
+        // The rule of a comparison may have fewer sources than its operands, and then depend on the
+        // round of a loop. The comparison itself is pure.
         Opcode::Phi | Opcode::ICmp => true,
         opcode if opcode.is_terminator() => !opcode.is_call(),
         _ => is_pure(inst),

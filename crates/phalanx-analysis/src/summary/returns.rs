@@ -1,10 +1,9 @@
-//! What a function returns to threads that are converged at a call.
+//! Sources of the value that a function returns to threads that are converged at a call.
 //!
-//! Returns are told apart by what they return: equal constants, and values that are computed once
-//! per call, are the same wherever they are returned. The *parting* branches are those from which
-//! returns of different things are reached, and that no single block follows through which all
-//! threads come once; see [the module above](super#returns) for why these are all that count.
-//! O(blocks + edges).
+//! Two returns give the same value if they return the same constant or argument, or the same
+//! instruction outside of all cycles. A branch is *parting* if returns of different values are
+//! reached from it, and it has no post-dominator outside of all cycles. [The module
+//! above](super#returns) proves that only these branches matter. O(blocks + edges).
 
 use phalanx_core::{
     affect::User,
@@ -24,7 +23,7 @@ pub struct Returns {
     parting: Vec<Node>,
 }
 
-/// What is returned behind a block.
+/// The values that are returned by paths from a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
     Nothing,
@@ -43,7 +42,7 @@ impl Reached {
 }
 
 impl Returns {
-    /// Those of a function.
+    /// Finds the returns of a function.
     #[must_use]
     pub fn new(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Returns {
         let mut returns = Vec::new();
@@ -59,7 +58,7 @@ impl Returns {
             returns.push((node, value));
             let Some(value) = value.filter(|value| !is_undefined(code, *value)) else { continue };
             let number = match is_once(code, flow.cycles, value) {
-                // Another number than any that stands for something that is the same everywhere.
+                // A new number, since this value may differ from itself in another round.
                 false => known.len() as u32,
                 true => known.iter().position(|k| *k == value).unwrap_or(known.len()) as u32,
             };
@@ -75,28 +74,29 @@ impl Returns {
         Returns { returns, parting }
     }
 
-    /// The same, as if no branch parted threads.
+    /// The same without parting branches.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn without_parting(self) -> Returns {
         Returns { parting: Vec::new(), ..self }
     }
 
-    /// Whether a change of an instruction may change what these are. The graph is the same.
+    /// Whether a change of this instruction may change the returns or the parting branches. The
+    /// graph has to be the same.
     #[must_use]
     pub fn concern(&self, code: Code<'_>, inst: InstId) -> bool {
         let is_returned = || self.returns.iter().any(|(_, value)| *value == Some(inst.into()));
         code.body.inst(inst).opcode == Opcode::Ret || is_returned()
     }
 
-    /// Sources of what is returned.
+    /// The sources of the returned value.
     #[must_use]
     pub fn whole(&self, answer: &Divergence) -> SourceSet {
         let returned = self.returns.iter().map(|(node, _)| answer.terminator(*node));
         returned.chain(self.parted(answer)).collect()
     }
 
-    /// What [`Returns::whole`], or [`Returns::member`] of a member, is the union of: the returns
-    /// first, then the branches that part threads for different ones.
+    /// The facts whose union is [`Returns::whole`] or, for a member, [`Returns::member`]: first the
+    /// returns, then the parting branches.
     #[must_use]
     pub fn facts(&self, code: Code<'_>, numbering: Numbering, member: Option<u32>) -> Vec<Fact> {
         let returned = self.returns.iter().filter_map(|&(node, value)| {
@@ -115,8 +115,9 @@ impl Returns {
         self.parting.iter().map(|node| answer.terminator(*node))
     }
 
-    /// Sources of one member of a structure that is returned: those of what was put in for it,
-    /// where that was done in the block of the return.
+    /// The sources of one member of a returned structure: those of the value that `insertvalue`
+    /// puts there, if it is in the block of the return. Otherwise the sources of the whole
+    /// structure.
     #[must_use]
     pub fn member(
         &self,
@@ -141,10 +142,10 @@ impl Returns {
     }
 }
 
-/// What is put in for a member of a structure, and by whom, looking up from a return in its own
-/// block.
+/// The value of a member and the `insertvalue` that puts it there, searched upwards from a return
+/// in its block.
 fn inserted(code: Code<'_>, node: Node, mut value: Value, member: u32) -> Option<(Value, InstId)> {
-    // A chain in a block goes upwards, so this ends; long ones are not worth it.
+    // The bound limits the cost of long chains.
     for _ in 0..64 {
         let inst = value.as_inst()?;
         let is_here = code.body.block_of(inst).map(node_of) == Some(node);
@@ -154,7 +155,7 @@ fn inserted(code: Code<'_>, node: Node, mut value: Value, member: u32) -> Option
         let &[aggregate, element] = code.body.operands(inst) else { return None };
         match *code.body.indices(inst) {
             [first] if first == member => return Some((element, inst)),
-            // A part of the member.
+            // Only a part of the member is inserted.
             [first, ..] if first == member => return None,
             _ => value = aggregate,
         }
@@ -169,7 +170,7 @@ fn is_undefined(code: Code<'_>, value: Value) -> bool {
     value.as_const().is_some_and(is)
 }
 
-/// Whether a value is one per call.
+/// Whether a value is computed at most once per call.
 fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
     match value.kind() {
         ValueKind::Const(_) | ValueKind::Arg(_) => true,
@@ -181,9 +182,8 @@ fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
     }
 }
 
-/// The branches at which threads part for blocks that give different things, as [`Returns`] has
-/// them for what is returned. `given` has the blocks and what they give, and whether that is one
-/// thing per call.
+/// The parting branches for some blocks with values, as for returns. `given` has each block with
+/// its value, and whether that value is computed at most once per call.
 pub(super) fn parting_for<T: PartialEq + Copy>(
     flow: Flow<'_>,
     postdom: &PostDomTree,
@@ -206,7 +206,7 @@ pub(super) fn parting_for<T: PartialEq + Copy>(
     }
 }
 
-/// The parting branches; `reached` says what the block itself returns.
+/// The parting branches. `reached` has the values that each block itself returns.
 fn parting(
     cfg: &Cfg,
     cycles: &Cycles,
@@ -225,7 +225,7 @@ fn parting(
             }
         }
     }
-    // Whether a block through which each thread comes once follows. Ancestors in the tree first.
+    // Whether a block has a post-dominator outside of all cycles. Ancestors in the tree come first.
     let mut followed = vec![false; cfg.node_count()];
     let mut nodes: Vec<Node> = cfg.nodes().collect();
     nodes.sort_by_key(|node| postdom.level(*node));

@@ -1,13 +1,12 @@
 //! What a call does besides computing a result.
 //!
-//! One pass over the instructions; the effects of the functions that are called are known.
-//! Everything here is an upper bound.
+//! One pass over the instructions, with the known effects of callees. All effects are upper bounds.
 //!
-//! Memory is told apart in two ways. By LLVM's *locations* (`memory(argmem: read)`): what arguments
-//! point to, what the program cannot address, the rest. An address is followed to what it was made
-//! from: a slot of the function's own frame is nobody else's memory, a variable of the module is no
-//! argument's, an unknown pointer may be either. And by *space*: which kinds of address spaces are
-//! read and written ([`Spaces`]).
+//! Effects on memory are classified in two ways. First, by LLVM's *locations* (`memory(argmem:
+//! read)`): memory of arguments, memory that the program cannot address, and the rest. The scan
+//! follows an address up to its base: accesses of the function's own frame do not count, a variable
+//! of the module is not memory of an argument, and an unknown pointer may be either. Second, by
+//! *space*: the kinds of address spaces that are read and written ([`Spaces`]).
 
 use phalanx_graph::Cycles;
 use phalanx_ir::{
@@ -33,18 +32,18 @@ impl Effects {
     /// What one instruction of a function does.
     pub(super) fn at(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Effects {
         let mut effects = Scan { code, around }.inst(inst);
-        // Decided for the instruction as a whole; its parts say nothing of that.
+        // Decided for the instruction as a whole, not by the scan.
         effects.acquires = acquires(code, around, inst);
         let opcode = code.body.inst(inst).opcode;
-        // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread
-        // got there is.
+        // `unreachable` is never executed, so it does not count here. An instruction that never
+        // returns before it does.
         let goes_on =
             matches!(opcode, Opcode::Ret | Opcode::Br | Opcode::Switch | Opcode::Unreachable);
         effects.may_not_return |= opcode.is_terminator() && !goes_on;
         effects
     }
 
-    /// Those of a function with a body, by what its instructions do.
+    /// The effects of a function, from those of its instructions.
     pub(super) fn of(
         code: Code<'_>,
         cycles: &Cycles,
@@ -60,14 +59,14 @@ impl Effects {
     }
 }
 
-/// The locations that an access may be at.
+/// The base of an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
     /// The function's own frame.
     Own,
-    /// What an argument points to.
+    /// Memory of an argument.
     Argument,
-    /// A variable that may change.
+    /// A variable of the module.
     Variable,
     Unknown,
 }
@@ -103,17 +102,17 @@ impl Scan<'_> {
         let is_volatile = data.flags.contains(InstFlags::VOLATILE);
         match ordering {
             Ordering::NotAtomic | Ordering::Unordered if !is_volatile => self.at(address, access),
-            // What comes of it depends on when it is, so two of them are not one: a read and a
-            // write in LLVM.
+            // The result depends on when it is executed, so two such accesses cannot be merged.
+            // LLVM counts it as a read and a write.
             Ordering::Monotonic if !is_volatile => self.at(address, Access::ReadWrite),
-            // What is ordered makes visible what others wrote, and what is volatile may be
-            // anything.
+            // An ordered access makes writes of other threads visible, and a volatile one may have
+            // any effect.
             _ => Effects { reads: Spaces::ALL, writes: Spaces::ALL, ..Effects::NONE }
                 .touching(MemoryEffects::UNKNOWN),
         }
     }
 
-    /// An access to what is at an address.
+    /// The effects of an access at an address.
     fn at(&self, address: Value, access: Access) -> Effects {
         let memory = match self.base(address) {
             Base::Own => return Effects::NONE,
@@ -127,7 +126,7 @@ impl Scan<'_> {
         };
         let spaces = self.spaces(address);
         let constant = Spaces::of(SpaceKind::Constant);
-        // Nobody writes constant memory while a kernel runs, so reading it is no effect, as in
+        // Constant memory is not written while a kernel runs, so reading it is no effect, as in
         // LLVM.
         if !access.writes() && spaces == constant {
             return Effects::NONE;
@@ -154,7 +153,7 @@ impl Scan<'_> {
         number.map_or(Spaces::ALL, |n| Spaces::of(AddressSpace::of(architecture, n).kind()))
     }
 
-    /// What an address was made from, some steps up.
+    /// The base of an address, up to a bounded number of steps.
     fn base(&self, mut address: Value) -> Base {
         for _ in 0..32 {
             match address.kind() {
@@ -194,8 +193,8 @@ impl Scan<'_> {
                     .filter(|s| s.ty == Some(info.function_type))
                     .map(|summary| {
                         let mut effects = self.seen_from_here(call, summary.effects);
-                        // Code says more than the mark of a call, which says more than other
-                        // attributes.
+                        // A summary from code overrides the attribute of the call. That attribute
+                        // overrides a summary from attributes.
                         effects.convergent |=
                             !summary.is_from_code && site.has(AttrKind::Convergent);
                         effects
@@ -206,11 +205,11 @@ impl Scan<'_> {
                 let read = read_assembly(self.code, asm, architecture);
                 let mut effects = Effects::of_attributes(site);
                 effects.convergent |= read.convergent;
-                // A text that is understood has no barrier but those that stand there.
+                // Assembly that the parser understands has no hidden barriers.
                 let is_read = matches!(architecture, Architecture::Amdgcn | Architecture::Nvptx);
                 effects.barrier &= !is_read || read.may_hide_barrier();
                 if read.has_barrier() {
-                    // Memory is seen in another order behind it, whatever the call promises.
+                    // The barrier orders memory accesses, whatever the call promises.
                     return Effects { convergent: true, ..Effects::UNKNOWN };
                 }
                 Some(effects)
@@ -225,7 +224,7 @@ impl Scan<'_> {
         let args = body.call_args(call).iter().enumerate();
         for (position, &arg) in args {
             let attributes = context.param_attrs(info.attributes, position);
-            // A copy is made of what it points to.
+            // The call copies the memory that a `byval` argument points to.
             if attributes.has(AttrKind::ByVal) {
                 effects = effects.union(self.at(arg, Access::Read));
             }
@@ -241,7 +240,7 @@ impl Scan<'_> {
         let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
         let memory = match info.memory.location {
             _ if self.is_volatile(call, intrinsic) => MemoryEffects::UNKNOWN,
-            // Memory is seen in another order behind a barrier, whatever it touches itself.
+            // A barrier orders memory accesses, whatever it accesses itself.
             _ if info.barrier.is_some() => MemoryEffects::UNKNOWN,
             _ if info.memory.is_none() => MemoryEffects::NONE,
             Location::None => MemoryEffects::NONE,
@@ -263,7 +262,7 @@ impl Scan<'_> {
         self.seen_from_here(call, effects)
     }
 
-    /// Whether a call fills or copies memory as volatile accesses do.
+    /// Whether a call is a volatile `memcpy`, `memmove` or `memset`.
     fn is_volatile(&self, call: InstId, intrinsic: Intrinsic) -> bool {
         let flag = self.code.body.call_args(call).last().filter(|_| {
             ["memcpy", "memmove", "memset"].iter().any(|name| intrinsic.base.starts_with(name))
@@ -272,8 +271,9 @@ impl Scan<'_> {
             .is_some_and(|flag| flag == self.code.context.const_bool(true))
     }
 
-    /// The effects of a callee, its argument memory being what the arguments here point to. What it
-    /// reaches otherwise may be what arguments of the caller point to.
+    /// Translates the effects of a callee to the caller. Its argument memory is the memory that the
+    /// arguments of this call point to. Other memory that it accesses may be memory of the caller's
+    /// arguments.
     fn seen_from_here(&self, call: InstId, effects: Effects) -> Effects {
         let (of_arguments, elsewhere) = [MemoryLocation::ArgMem, MemoryLocation::Other]
             .map(|l| effects.memory.access(l))

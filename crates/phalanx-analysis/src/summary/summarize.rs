@@ -38,8 +38,8 @@ pub fn summarize(
     summarize_with(code, around, (flow, postdom), (returns, true), known)
 }
 
-/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want
-/// to see that.
+/// As [`summarize`], without the branches at which threads part for different returns. The result
+/// is wrong: tests use it to see that these branches matter.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn summarize_without_parting(
@@ -52,15 +52,16 @@ pub fn summarize_without_parting(
     summarize_with(code, around, (flow, postdom), (returns, false), AtHand::default())
 }
 
-/// Parts of a summary, and what it is found from, that somebody has found already. None of it makes
-/// a difference to what is found.
+/// Parts of a summary, and inputs to it, that the caller has computed already. They save time and
+/// do not change the result.
 #[derive(Default)]
 pub struct AtHand<'a> {
-    /// What single instructions tell.
+    /// The effects of single instructions.
     pub besides: Option<Besides>,
-    /// What is done through pointers, if anything is known of that.
+    /// What the function does through pointers. `Some(None)`: known that no pointer is followed.
     pub through: Option<Option<Box<Through>>>,
-    /// Gives what the divergence of the function is solved from, whatever its callers pass.
+    /// Gives the table from which divergence of the function is solved, with any facts about its
+    /// arguments.
     pub table: Option<&'a dyn Fn() -> Option<ValueTable>>,
 }
 
@@ -114,8 +115,8 @@ fn summarize_with(
     besides.with_results(code, through, reading.finish(is_timeless))
 }
 
-/// The same tables where arguments are what they are in these surroundings. What is known of
-/// arguments is in their definitions and nowhere else.
+/// Replaces the facts about arguments in a table by those of `around`. A table has these facts only
+/// in the definitions of the arguments.
 fn with_own_arguments(
     code: Code<'_>,
     around: Surroundings<'_>,

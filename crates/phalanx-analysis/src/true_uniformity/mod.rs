@@ -2,14 +2,22 @@
 //!
 //! # What
 //!
-//! A uniform value is equal for the threads that compute it together. Whoever moves a computation
-//! to a place where other threads are active asks for more: would those get the same?
+//! A uniform value is equal for the threads that compute it together. A transform that moves a
+//! computation to a place where other threads are active needs more: would those get the same
+//! value?
+//!
+//! ```text
+//! %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()  ; truly uniform: the same for any thread
+//! %v = load i32, ptr %p                             ; in the entry block of a kernel, if uniform;
+//!                                                   ; not behind a divergent branch
+//! ```
 //!
 //! # Definition
 //!
-//! A value is *truly uniform* when there is one value of it for each wave of a launch: whichever of
-//! the wave's threads computes it, whenever and however often, gets that value; and so would any
-//! other thread from operands that it holds. It is the largest set such that each member is
+//! A value is *truly uniform* when there is one value of it for each wave of a launch. Each of the
+//! wave's threads that computes it, whenever and however often, gets that value; and so would any
+//! other thread from operands that it holds. The truly uniform values are the largest set such that
+//! each member is
 //!
 //! 1. an argument of a kernel that is a launch constant; or
 //! 2. computed in a kernel, outside of all cycles, in a block that all threads of a wave execute or
@@ -18,17 +26,17 @@
 //!    wave: the workgroup's index, a sum of members; or a phi that selects nothing, of a member.
 //!    Not a load from private memory: other threads have other memory there.
 //!
-//! In a function that is not a kernel the threads that were active at the call are all that there
-//! are, so only 3 applies there, and to things that are no arguments.
+//! In a function that is not a kernel, nothing is known of threads that were not active at the
+//! call. So only 3 applies there, and arguments are no members.
 //!
-//! Largest or least makes no difference but for phis that select themselves.
+//! The largest and the least such set differ only in phis that select themselves.
 //!
 //! # Algorithm
 //!
-//! Whoever asks has one value in mind, so nothing is found for the others: from the value back
-//! through what it is a function of, until all of that rests on 1 and 2, or something is none.
-//! O(instructions behind the value up to those), after divergence and control divergence, which are
-//! kept up to date.
+//! The caller has one value in mind, so nothing is found for other values. The search goes from the
+//! value back through what it is a function of. It ends when all of that rests on 1 and 2, or when
+//! a value is no member. O(instructions between the value and those), after divergence and control
+//! divergence, which are updated after edits.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
@@ -44,8 +52,8 @@ use rustc_hash::FxHashSet;
 use crate::code::{Code, Definition, Numbering, Surroundings};
 use crate::lower::Single;
 
-/// Sources that any thread can name by itself; the others are unknown but equal among those who are
-/// there.
+/// Sources that any thread can name by itself. Other sources are unknown, but equal among the
+/// threads that are there.
 const NAMED: SourceSet = SourceSet::BLOCK_XYZ
     .union(SourceSet::CLUSTER)
     .union(SourceSet::THREAD_XYZ)
@@ -53,7 +61,7 @@ const NAMED: SourceSet = SourceSet::BLOCK_XYZ
     .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
-/// What is known, and of what kind of function.
+/// Facts about a function, and whether it is a kernel.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Its control flow.
@@ -62,7 +70,7 @@ pub struct Known<'a> {
     pub divergence: &'a Divergence,
     /// What the execution of each block depends on, by number.
     pub control: &'a SourceSets,
-    /// What varies in a wave.
+    /// The sources that vary in a wave.
     pub varying: SourceSet,
     /// Whether all threads of a wave enter the function together.
     pub is_kernel: bool,
@@ -105,10 +113,10 @@ pub fn is_truly_uniform(
     true
 }
 
-/// Whether something is a member.
+/// Whether a value is truly uniform.
 enum Membership {
     Always,
-    /// If all that it reads is.
+    /// If all of its operands are.
     AsOperands,
     Never,
 }
@@ -127,7 +135,7 @@ impl Search<'_> {
         }
         let own = self.single.contribution(inst);
         let is_known = NAMED.contains(own.seed) && !own.seed.intersects(self.known.varying);
-        // What is loaded has unknown sources of its own, but from constant memory.
+        // Loaded values have unknown sources of their own, except from constant memory.
         if !own.is_pure || !is_known {
             return Membership::Never;
         }
@@ -137,7 +145,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a wave computes it once, if at all, and gets one value.
+    /// Whether each wave computes it at most once, and gets one value.
     fn is_computed_once(&self, inst: InstId) -> bool {
         let Known { flow, divergence, control, varying, is_kernel } = self.known;
         let Some(block) = self.code.body.block_of(inst).map(node_of) else { return false };

@@ -1,7 +1,8 @@
-//! True uniformity of all values at once, from the tables of the function: the definition as it
-//! stands, to compare with.
+//! True uniformity of all values at once, from the tables of the function: a direct form of the
+//! definition, to compare with.
 //!
-//! All values are members until shown otherwise; who is none tells its readers. O(values + uses).
+//! All values are members until shown otherwise; a value that is no member is propagated to its
+//! readers. O(values + uses).
 
 use phalanx_core::{
     affect::{UserKind, Value},
@@ -43,7 +44,7 @@ pub fn truly_uniform(
     for phi in table.all_phis().filter(|phi| phi.is_joinable) {
         selects.insert(phi.value.index());
     }
-    // Whether it is one by itself, whatever its operands; whether it is none by itself.
+    // Whether a value is a member by itself, whatever its operands; whether it is none by itself.
     let mut members = BitSet::new(table.len());
     let mut is_settled = BitSet::new(table.len());
     let mut work = Vec::new();
@@ -64,7 +65,7 @@ pub fn truly_uniform(
             let selects = selects.contains(value.index());
             (!selects && is_known, selects)
         } else {
-            // What ignores its operands is what its sources say.
+            // A value that ignores its operands is decided by its sources.
             let is_private = is_read_from_private(value);
             let is_member = table.is_pure(value) && is_known && !is_private;
             (is_member, is_private || table.is_fixed(value))
@@ -89,8 +90,8 @@ pub fn truly_uniform(
     members
 }
 
-/// Whether an instruction is a load of anything but constant memory, by the type of the address:
-/// the rest is told apart where it matters, and this leaves out a little more.
+/// Whether an instruction is a load of anything but constant memory, by the type of the address
+/// alone. More loads count as such than with exact facts.
 fn may_read_private(code: Code<'_>, architecture: Architecture, inst: InstId) -> bool {
     let Code { context, header, body, .. } = code;
     if body.inst(inst).opcode != Opcode::Load {

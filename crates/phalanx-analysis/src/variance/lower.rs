@@ -1,4 +1,4 @@
-//! Barriers of a function of the IR.
+//! Finds the barriers of a function of the IR.
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
@@ -28,7 +28,8 @@ pub fn is_whole_barrier(code: Code<'_>, inst: InstId) -> bool {
         .info
         .barrier
         .is_some_and(|b| b.proves_uniform_control() && b.scope == Scope::Workgroup);
-    // A reduction has its predicate last: that can be anything. Those of libraries have no number.
+    // A barrier with a reduction has its predicate as the last operand, which can be any value.
+    // Barriers of libraries have no number.
     is_whole
         && (found.family == Family::Library
             || body.call_args(inst).first().is_none_or(|number| number.as_const().is_some()))

@@ -5,23 +5,23 @@
 //!
 //! Kong (*Variance Analysis on SSA-based Intermediate Representation*, 2009) gives every value a
 //! subset of {x, y, z}: threads of a workgroup that agree on these coordinates agree on the value;
-//! so does every statement, stores included; and the control variance of a block says along which
-//! dimensions threads differ in whether they execute it. This is that interface on top of
+//! so does every statement, stores included. The control variance of a block says along which
+//! dimensions threads differ in whether they execute it. This module has that interface on top of
 //! [`divergence`](phalanx_core::divergence), whose sources are finer. What differs from the paper:
 //!
 //! | paper | here |
 //! |---|---|
-//! | whatever a block defines has the control variance of the block | only phis at joins and uses after a cycle have it: a definition that some threads execute is still equal among those who execute it together |
-//! | a statement's state is that of its definition | a statement has what its operands have *and* the control variance of its block: both decide what a store does |
+//! | everything that a block defines has the control variance of the block | only phis at joins and uses after a cycle have it: a definition that some threads execute is still equal among the threads that execute it together |
+//! | a statement's state is that of its definition | a statement has the states of its operands *and* the control variance of its block: both decide what a store does |
 //! | all branches that control a barrier are invariant | only those of the [sound rule](barriers) |
 //!
 //! # How
 //!
-//! A state is the projection of a set of sources: x, y, z stand for themselves; what depends on the
-//! lane, the wave, or anything unknown that can differ between threads of a workgroup, can differ
-//! along every dimension; what is equal in a workgroup has none. A dimension along which every
-//! launch has one thread is left out. Nothing is kept but what divergence and control divergence
-//! keep; each answer is projected when it is asked for.
+//! A state is the projection of a set of sources. x, y, z stand for themselves. What depends on the
+//! lane, on the wave, or on an unknown that can differ between threads of a workgroup, can differ
+//! along every dimension. What is equal in a workgroup has no dimension. A dimension along which
+//! every launch has one thread is left out. The module retains nothing beyond divergence and
+//! control divergence; each answer is projected on demand.
 
 mod lower;
 
@@ -57,9 +57,9 @@ impl Variance<'_> {
         state_of(self.divergence.value(value), self.launch)
     }
 
-    /// Along which dimensions threads differ in what an instruction that is no terminator does:
-    /// what it reads, and whether it is executed. Of a call that is given private memory this is
-    /// what it may read, whatever is in there. O(operands).
+    /// Along which dimensions threads differ in what an instruction that is no terminator does: in
+    /// what it reads, and in whether it is executed. For a call that is given private memory this
+    /// is what the call may read, whatever that memory holds. O(operands).
     #[must_use]
     pub fn statement(
         &self,
@@ -73,7 +73,7 @@ impl Variance<'_> {
             sources |= self.control[node_of(block).index()];
         }
         // What it reads decides what it does, even where its result is always uniform. The result
-        // of a load has what its address has, where that matters.
+        // of a load has the sources of its address, where that matters.
         if code.body.inst(statement).opcode != Opcode::Load {
             Single::new(code, around).reads(statement, |read| {
                 sources |= self.divergence.at_use(read, User::value(value));

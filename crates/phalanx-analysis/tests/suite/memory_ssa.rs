@@ -1,5 +1,5 @@
-//! SSA form of memory variables against its definition: the definitions that reach an event are
-//! those from which a way leads to it on which no other definition of the variable replaces them.
+//! SSA form of memory variables against its definition. A definition reaches an event if a path
+//! leads from it to the event without a must-definition of the variable.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use phalanx_graph::testing::random::any_graph;
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
-/// A definition, or none: what is there on entry.
+/// A definition. `None` is the content at function entry.
 type Definition = Option<u32>;
 
 struct Case {
@@ -40,8 +40,8 @@ fn case(seed: u64) -> Option<Case> {
     Some(Case { cfg, dom, events, variables })
 }
 
-/// The last definitions before each event of one variable, by data flow until nothing changes. A
-/// may-definition counts as the definition of what is there after it, and reads what was before.
+/// The last definitions before each event of one variable, by iterated data flow. A may-definition
+/// also replaces earlier definitions, since it reads the version before it.
 fn twin(case: &Case, variable: u32) -> Vec<(u32, BTreeSet<Definition>)> {
     let Case { cfg, dom, events, .. } = case;
     let mut out: Vec<BTreeSet<Definition>> = vec![BTreeSet::new(); cfg.node_count()];
@@ -92,7 +92,7 @@ fn twin(case: &Case, variable: u32) -> Vec<(u32, BTreeSet<Definition>)> {
     found
 }
 
-/// The definitions that a version stands for, phis looked through.
+/// The definitions that a version stands for: those behind its phis.
 fn definitions(ssa: &Ssa, dom: &DomTree, version: Version) -> BTreeSet<Definition> {
     let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
     let mut stack = vec![version];
@@ -120,8 +120,8 @@ fn versions_are_the_definitions_that_reach() {
             phis += ssa.phis().len();
             for variable in 0..case.variables {
                 for (event, expected) in twin(&case, variable) {
-                    // Who defines all of it does not read, and pruning may leave nothing for who
-                    // defines for nobody.
+                    // A must-definition does not read the version before it, and pruning may drop
+                    // the phi before a dead may-definition. So only uses are compared.
                     if case.events.event(event).kind != EventKind::Use {
                         continue;
                     }
@@ -135,14 +135,14 @@ fn versions_are_the_definitions_that_reach() {
     assert!(uses > 10_000 && phis > 5_000, "{uses} {phis}");
 }
 
-/// The form that is made of events in few blocks is the form that is made of all blocks.
+/// The sparse form, computed from the blocks with events, equals the dense one.
 #[test]
 fn the_sparse_form_is_the_same() {
     let (mut phis, mut reached) = (0, 0);
     for seed in 0..4000 {
         let Some(Case { cfg, dom, events, variables }) = case(seed) else { continue };
         let dense = Ssa::new(&cfg, &dom, &events, variables, Pruning::Live);
-        // What cannot be reached is not given to the other.
+        // Unreachable events are not passed to the sparse form.
         let numbers: Vec<u32> = dom.preorder().iter().flat_map(|&at| events.of(at)).collect();
         let block = |number: u32| cfg.nodes().find(|&at| events.of(at).contains(&number));
         let by_block: Vec<(Node, Event)> = numbers
@@ -170,8 +170,8 @@ fn the_sparse_form_is_the_same() {
     assert!(reached > 10_000 && phis > 1_000, "{reached} {phis}");
 }
 
-/// Every phi that is kept is read in the end, by a use; and where versions differ at a join and the
-/// variable is live, there is one.
+/// Every kept phi reaches a use. And if versions differ at a join and the variable is live there,
+/// the join has a phi.
 #[test]
 fn pruned_phis_are_read() {
     let mut dropped = 0;
@@ -209,13 +209,13 @@ fn pruned_phis_are_read() {
     assert!(dropped > 1000, "{dropped}");
 }
 
-/// Many variables of which each lives in a small part of a long function: the form is as large as
-/// the function.
+/// Many variables in a long function, each used in a small part of it: the size of the form is
+/// linear in the size of the function.
 #[test]
 fn many_variables_in_a_long_function() {
     let blocks = 30_000;
     let n = Node::new;
-    // Diamonds in a row, with a variable each.
+    // A chain of diamonds, with a variable for each.
     let lists = (0..blocks).map(|i| match i % 3 {
         _ if i + 3 >= blocks => vec![],
         0 => vec![n(i + 1), n(i + 2)],

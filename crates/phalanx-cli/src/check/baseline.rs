@@ -1,8 +1,8 @@
-//! Findings that are known and not reported again: for a program that had some before it was
-//! checked.
+//! Known findings that are not reported again: for a program that had findings before it was
+//! checked the first time.
 //!
-//! A JSON list of fingerprints with codes and functions, for people who read it. A fingerprint
-//! stands for as many findings as there were: one more of the same is reported.
+//! A JSON list of fingerprints, with codes and functions for people who read it. A fingerprint
+//! covers as many findings as there were: one more of the same is reported.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -50,7 +50,7 @@ impl Baseline {
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Marks what is known.
+    /// Marks known findings.
     pub(super) fn mark(&self, found: &mut [Diagnostic]) {
         let mut left: BTreeMap<&str, u64> =
             self.known.iter().map(|(f, (count, ..))| (f.as_str(), *count)).collect();

@@ -1,4 +1,4 @@
-//! Which findings matter: options of the command line over those of a file.
+//! Levels of findings: options of the command line, and a configuration file.
 //!
 //! ```toml
 //! [check]
@@ -10,9 +10,9 @@
 //! pages = "https://example.org/rules"  # where the pages of rules are published: for SARIF
 //! ```
 //!
-//! The file is `phalanx.toml` in the current folder or the nearest one above that has it, or what
-//! `--config` names. For one rule the command line counts before the file; within one of them,
-//! `deny` counts before `warn`, and `warn` before `allow`.
+//! The file is `phalanx.toml` in the current folder or the nearest folder above that has it, or the
+//! file that `--config` names. For one rule the command line takes precedence over the file; within
+//! each of them, `deny` takes precedence over `warn`, and `warn` over `allow`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -29,31 +29,31 @@ use crate::args::{CheckArgs, LevelArg};
 
 /// The name of the file.
 const FILE: &str = "phalanx.toml";
-/// What it may say.
+/// Its keys.
 const KEYS: [&str; 6] = ["deny", "warn", "allow", "level", "except", "pages"];
 
-/// What becomes of the findings of each rule.
+/// The level of each rule.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// From the strongest statement on.
+    /// From the highest precedence down.
     stated: Vec<(Rule, Option<&'static str>)>,
-    /// What becomes of warnings, whatever their rules, from the strongest statement on.
+    /// The level of warnings, whatever their rules, from the highest precedence down.
     warnings: Vec<Option<&'static str>>,
     least: Option<&'static str>,
     pages: Option<String>,
     exceptions: Vec<Exception>,
-    /// What becomes of what is not judged, from the strongest statement on.
+    /// The level of things that are not judged, from the highest precedence down.
     not_judged: Vec<Option<&'static str>>,
 }
 
-/// The name of what is not judged, among those of rules.
+/// Stands for things that are not judged, in lists of rules.
 const NOT_JUDGED: &str = "not-judged";
-/// The name of all that is a warning in the end.
+/// Stands for all findings whose final level is warning.
 const WARNINGS: &str = "warnings";
 
-/// Where rules are allowed. A name that ends in `*` stands for all that begin like it, whatever
-/// follows, `/` included; one that is not stated, for all. A file is named as the compiler names
-/// it, or relative to the folder of `phalanx.toml`.
+/// Where rules are allowed. A name that ends in `*` is a prefix, which may match `/`; a missing
+/// name matches everything. A file is named as the compiler names it, or relative to the folder of
+/// `phalanx.toml`.
 #[derive(Debug)]
 struct Exception {
     rules: Vec<Rule>,
@@ -203,7 +203,7 @@ impl Levels {
         Ok(())
     }
 
-    /// Whether it is an error that something is not judged.
+    /// Whether things that are not judged are an error.
     pub(super) fn denies_not_judged(&self) -> bool {
         self.not_judged.first() == Some(&Some("error"))
     }
@@ -213,7 +213,7 @@ impl Levels {
         self.pages.as_deref()
     }
 
-    /// The level at which a finding is told; none when it is not.
+    /// The level at which a finding is reported; none if it is not reported.
     pub(super) fn of(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
         if self.exceptions.iter().any(|exception| exception.is_about(diagnostic)) {
             return None;
@@ -229,7 +229,7 @@ impl Levels {
         }
     }
 
-    /// Whether a finding is above the least level.
+    /// Whether a finding reaches the least level.
     pub(super) fn is_shown(&self, diagnostic: &Diagnostic) -> bool {
         let order = |name: &str| ["note", "warning", "error"].iter().position(|&n| n == name);
         self.least.is_none_or(|least| order(diagnostic.level) >= order(least))

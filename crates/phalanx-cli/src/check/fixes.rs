@@ -1,15 +1,16 @@
 //! Fixes: proposals that are tried, and `--fix`, which writes them.
 //!
-//! A proposal changes the text of the source. It is compiled in place of the file, checked like the
-//! file, and kept if the finding is gone, no rule finds more than before, and no more is left
-//! unjudged. The next finding is tried on top of what was kept, so all fixes of a file go together.
+//! A proposal changes the text of the source. The changed text is compiled in place of the file and
+//! checked. The proposal is kept if the finding is gone, no rule finds more than before, and no
+//! more is left unjudged. The next proposal is tried on top of the kept ones, so all fixes of a
+//! file fit together.
 //!
 //! ```text
 //! k.cu: PHX050 at 4:24      try a barrier before line 4: compiles, nothing found: kept
 //! ```
 //!
-//! Only the file of a unit is changed: a header is part of other units, which are not compiled
-//! here. A compilation for each proposal, at most [`TRIALS`] for a unit.
+//! Only the file of a unit is changed: a header may belong to other units, which are not compiled
+//! here. One compilation for each proposal, at most [`TRIALS`] for a unit.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -25,10 +26,10 @@ use crate::{
     input::{Origin, Reader, Source},
 };
 
-/// So many proposals are compiled for a unit.
+/// How many proposals are compiled for a unit.
 const TRIALS: usize = 16;
 
-/// How often each rule finds something in each function, and how many of these are errors.
+/// How many findings each rule has in each function, and how many of these are errors.
 type Counts = BTreeMap<Key, (usize, usize)>;
 
 /// A rule's code and the function's name in the module.
@@ -74,19 +75,19 @@ fn path_of(edit: &Edit) -> Option<PathBuf> {
     std::fs::canonicalize(PathBuf::from(&edit.folder).join(&edit.file)).ok()
 }
 
-/// How the proposals for a unit are tried.
+/// The context in which the proposals for a unit are tried.
 pub(crate) struct Trials<'a> {
-    /// What compiles.
+    /// Compiles sources.
     pub(crate) reader: &'a Reader,
-    /// What is found in a module, with these files as its sources.
+    /// Checks a module, with these files as its sources.
     pub(crate) found: &'a Found<'a>,
 }
 
-/// What is found in a module, and what was judged.
+/// Returns the findings in a module, and what was judged.
 type Found<'a> = dyn Fn(&Source, &Files) -> anyhow::Result<(Vec<Diagnostic>, Judged)> + 'a;
 
 impl Trials<'_> {
-    /// Gives findings in a source the fixes that work.
+    /// Adds working fixes to findings in a source.
     pub(crate) fn add_fixes(
         &self,
         (source, files): (&Source, &FilesOf<'_>),
@@ -121,8 +122,8 @@ impl Trials<'_> {
         }
     }
 
-    /// What is found in a changed source, if that is less: of one rule in one function, and no more
-    /// of any other.
+    /// The findings in a changed source, if there are fewer of one rule in one function, and no
+    /// more of any other.
     fn tried(
         &self,
         target: &Target<'_>,
@@ -147,7 +148,7 @@ impl Trials<'_> {
 }
 
 impl Check<'_> {
-    /// Writes the fixes of what was found, and says which. True if a file was changed.
+    /// Writes the fixes of findings to files, and prints them. Returns true if a file was changed.
     pub(super) fn write_fixes(&self, all: &[Checked]) -> anyhow::Result<bool> {
         let mut files: BTreeMap<PathBuf, (Vec<u8>, Vec<Edit>, String)> = BTreeMap::new();
         for checked in all {
@@ -162,7 +163,7 @@ impl Check<'_> {
                 let entry = files.entry(path);
                 let (_, edits, said) =
                     entry.or_insert_with(|| (text.bytes().to_vec(), Vec::new(), String::new()));
-                // One file may be compiled in several ways.
+                // One file may belong to several units.
                 if fix.edits.iter().all(|edit| edits.contains(edit)) {
                     continue;
                 }

@@ -1,7 +1,7 @@
-//! Findings as they are kept in the cache: JSON with everything in it, also what the published JSON
-//! leaves out.
+//! Findings in the cache: JSON with all data, including parts that the published JSON omits.
 //!
-//! What cannot be read, or has a word that is not known here, is not there: it is found again.
+//! An entry that cannot be read, or that contains an unknown word, is ignored: the module is
+//! checked again.
 
 use phalanx::{
     analysis::check::Rule,
@@ -12,11 +12,11 @@ use phalanx::{
 };
 use serde_json::{Value, json};
 
-/// Words that the program has as constants, beside reasons why something is not judged.
+/// Strings that the program has as constants, besides reasons why something is not judged.
 const WORDS: [&str; 10] =
     ["error", "warning", "note", "part", "other", "also", "because", "origin", "before", "launch"];
 
-/// Findings and what was judged, as bytes.
+/// Serialises findings and what was judged.
 pub(super) fn write(found: &[Diagnostic], judged: &Judged) -> Vec<u8> {
     let found: Vec<Value> = found.iter().map(diagnostic).collect();
     let not_judged: Vec<Value> = judged.not_judged.iter().map(unjudged).collect();
@@ -24,7 +24,7 @@ pub(super) fn write(found: &[Diagnostic], judged: &Judged) -> Vec<u8> {
     json!([found, counts, not_judged]).to_string().into_bytes()
 }
 
-/// What was written; none if it is not understood.
+/// Reads what [`write`] has written; none if it is not understood.
 pub(super) fn read(bytes: &[u8]) -> Option<(Vec<Diagnostic>, Judged)> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let found: Option<Vec<Diagnostic>> = value[0].as_array()?.iter().map(read_diagnostic).collect();

@@ -1,7 +1,7 @@
-//! What is to be checked: files, folders, projects; and how it is worked off.
+//! The items to be checked: files, folders, projects; and their parallel processing.
 //!
-//! Units are checked by as many threads as there are workers, and told in the order of the command
-//! line, so that the output does not depend on who was first.
+//! As many threads as there are workers check units. Results are printed in the order of the
+//! command line, so the output does not depend on timing.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use phalanx_source::{Unit, units};
 use super::normal;
 use crate::{args::CheckArgs, terminal::Terminal};
 
-/// How deep folders are looked through.
+/// How deep folders are searched.
 const DEPTH: usize = 32;
 
 /// Something to be checked.
@@ -65,7 +65,7 @@ pub(super) fn items(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Vec
             }
         }
         let more = |mut unit: Unit| {
-            // What the command line adds comes last, and so counts.
+            // Options of the command line come last, so they take precedence.
             let added = phalanx_source::flags::Flags::of_clang(&args.source.flags);
             unit.flags.add(added);
             Item::Unit(Box::new(unit))
@@ -75,7 +75,7 @@ pub(super) fn items(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Vec
     Ok(items)
 }
 
-/// Whether a name, relative to a folder, is that of a file; one that ends in `*` is the beginning.
+/// Whether a pattern matches a file, relative to a folder; a pattern that ends in `*` is a prefix.
 fn is_named(folder: &Path, pattern: &str, path: &Path) -> bool {
     let full = normal(&folder.join(pattern.trim_end_matches('*')));
     let path = normal(path);
@@ -108,7 +108,7 @@ fn in_folder(folder: &Path, depth: usize, items: &mut Vec<Item>) -> anyhow::Resu
     Ok(())
 }
 
-/// Does some work on each item, on several threads; results are in the order of the items.
+/// Processes all items on several threads; results are in the order of the items.
 pub(super) fn work_off<R: Send>(
     items: &[Item],
     terminal: &Terminal,

@@ -1,9 +1,10 @@
-//! `--watch`: checks again whenever a file changes, and says what is new and how long it took.
+//! `--watch`: checks again whenever a file changes, and prints new and gone findings and the time
+//! taken.
 //!
-//! Modification times are looked at a few times a second: that works on every file system, and
-//! editors that replace files are no special case. Of a source, all files that the compiler read
-//! are watched, headers included. A module is read again into its session, so functions that did
-//! not change keep their facts and only the others are checked again.
+//! Modification times are polled a few times a second: that works on every file system, and with
+//! editors that replace files. For a source, all files that the compiler read are watched, headers
+//! included. A module is read again into its session, so functions that did not change keep their
+//! facts and only the others are checked again.
 //!
 //! On a terminal each check clears the screen and shows all files as they are now:
 //!
@@ -24,7 +25,7 @@ use phalanx::{ModuleId, Session, report::check::Diagnostic};
 use super::Check;
 use crate::{args::CheckFormat, input, status::Status};
 
-/// Between two looks at the files.
+/// The time between two polls.
 const PAUSE: Duration = Duration::from_millis(150);
 
 /// When a file changed last, and its size; none if it is missing.
@@ -34,15 +35,15 @@ struct Watched<'a> {
     path: &'a Path,
     /// Other files that the compiler read.
     reads: Vec<PathBuf>,
-    /// What was there at the last look; none before the first.
+    /// The stamps at the last poll; none before the first.
     seen: Option<Vec<Stamp>>,
-    /// It was missing the last time, where a look had found it before.
+    /// Whether the file was missing at the last poll.
     is_missing: bool,
     session: Session,
     module: Option<ModuleId>,
     /// What was found, by code and message.
     found: Vec<(&'static str, String)>,
-    /// What is shown of it.
+    /// The printed text.
     text: String,
 }
 
@@ -60,25 +61,25 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Whether something is to be looked at again.
+    /// Whether the file has to be checked again.
     fn has_changed(&mut self) -> bool {
         let all = std::iter::once(self.path).chain(self.reads.iter().map(PathBuf::as_path));
         let seen: Vec<Stamp> = all.map(stamp).collect();
         let is_missing = seen[0].is_none();
         let was_missing = std::mem::replace(&mut self.is_missing, is_missing);
-        // For a moment a file is missing that an editor replaces.
+        // While an editor replaces a file, it is missing for a moment.
         let is_replaced = is_missing && !was_missing && self.seen.is_some();
         !is_replaced && self.seen.as_ref() != Some(&seen)
     }
 
-    /// Takes down what is there now.
+    /// Records the current stamps.
     fn note(&mut self) {
         let all = std::iter::once(self.path).chain(self.reads.iter().map(PathBuf::as_path));
         self.seen = Some(all.map(stamp).collect());
     }
 
-    /// Takes down what there is of files that were not known before the check. What has changed
-    /// since it began is noticed by the next look.
+    /// Records stamps of files that were not known before the check. A change of the file itself
+    /// since the check began is noticed by the next poll.
     fn note_reads(&mut self, before: &[PathBuf]) {
         if self.reads != before {
             let first = self.seen.as_ref().and_then(|seen| seen.first().copied());
@@ -118,7 +119,7 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
             if !one.has_changed() {
                 continue;
             }
-            // What changes from now on is a change again.
+            // Later changes count as changes again.
             one.note();
             let (before, reads) = (std::mem::take(&mut one.found), one.reads.clone());
             one.look(check)?;
@@ -143,7 +144,7 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
 /// Clears the screen and what was scrolled off it, and puts the cursor at its top.
 const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
 
-/// When this check was, and what it changed.
+/// The time and number of this check, and how the findings changed.
 fn head(round: usize, before: &[(&'static str, String)], one: &Watched<'_>) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let [hour, minute, second] = [now / 3600 % 24, now / 60 % 60, now % 60];
@@ -184,7 +185,7 @@ fn unmatched(some: &[(&'static str, String)], others: &[(&'static str, String)])
 }
 
 impl Watched<'_> {
-    /// Checks the file as it is now. What is wrong with reading it is shown in place of findings.
+    /// Checks the file as it is now. If it cannot be read, the error is shown in place of findings.
     fn look(&mut self, check: &Check<'_>) -> anyhow::Result<()> {
         self.text.clear();
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Arguments of a kernel as they are written on the command line, and the buffers they make.
+//! Parses kernel arguments of the command line, and makes their buffers.
 
 use std::fmt;
 
@@ -133,14 +133,15 @@ pub(super) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Those of a function; of one that is not there, which a launch refuses, nothing is known.
+    /// The parameters of a function; unknown if the function does not exist, which the launch
+    /// reports.
     pub(super) fn new(program: &'a Program<'a>, target: &Target, function: &str) -> Self {
         let (architecture, function) = (target.architecture(), program.function(function));
         Parameters { program, architecture, function }
     }
 
-    /// Refuses an argument whose type is not the parameter's. What is too many is refused by the
-    /// launch.
+    /// Refuses an argument whose type does not match its parameter. The launch refuses surplus
+    /// arguments.
     fn check(&self, position: usize, given: Given) -> anyhow::Result<()> {
         let Some(number) = self.function else { return Ok(()) };
         let function = self.program.code(number);
@@ -150,7 +151,7 @@ impl<'a> Parameters<'a> {
             (Shape::Int(bits), Given::Int(given)) => *bits == given,
             (Shape::Float(FloatKind::Single), Given::Number(Element::F32))
             | (Shape::Float(FloatKind::Double), Given::Number(Element::F64)) => true,
-            // Numbers that cannot be written are given by their bits, and so are addresses.
+            // Numbers without a notation are given by their bits, and so are addresses.
             (Shape::Float(FloatKind::Half | FloatKind::BFloat), Given::Int(given)) => given == 16,
             (Shape::Ptr { bits, .. }, Given::Int(given)) => *bits == given,
             (Shape::Ptr { space, .. }, Given::Buffer) => {
@@ -171,7 +172,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// What kind of argument is given.
+/// The kind of an argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Given {
     /// An integer of this many bits.
@@ -195,7 +196,7 @@ impl fmt::Display for Given {
     }
 }
 
-/// What an argument says; it must be what the parameter at its position wants.
+/// Parses an argument; it must match the parameter at its position.
 pub(super) fn argument(
     parameters: &Parameters<'_>,
     position: usize,
@@ -253,7 +254,7 @@ pub(super) fn argument(
     }
 }
 
-/// What a buffer holds now. An element that poison was stored to, be it one byte, is no number.
+/// The current contents of a buffer. An element with any poison byte has no number.
 pub(super) fn contents(buffer: &Buffer, memory: &Memory) -> anyhow::Result<Vec<serde_json::Value>> {
     let size = buffer.element.size();
     let bytes = memory.bytes(buffer.address, buffer.bytes)?.chunks_exact(size);
@@ -278,8 +279,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads an argument of `@f`, which has this parameter; `@g` has none, so that nothing has to
-    /// fit.
+    /// Parses an argument of `@f`, which has this parameter; `@g` has none, so that any type is
+    /// accepted.
     fn read(
         function: &str,
         parameter: &str,

@@ -1,4 +1,4 @@
-//! Where the program is that an instruction comes from: messages of `phalanx run` show that line.
+//! Source lines of instructions, for messages of `phalanx run`.
 //!
 //! ```text
 //! k.cu:7:12: error: data race ...        with debug information
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{files::FilesOf, input::Source};
 
-/// What is known of places.
+/// The data for finding places.
 pub(super) struct Places<'a> {
     pub(super) source: &'a Source,
     pub(super) module: &'a Module,
@@ -64,7 +64,8 @@ impl Places<'_> {
         (json!(line), json!(self.location(function, inst).source))
     }
 
-    /// What is at an address: a variable of workgroup memory and how far in it, or the address.
+    /// The name of an address: a variable of workgroup memory and an offset in it, or the address
+    /// itself.
     pub(super) fn memory(&self, region: Region, address: u64) -> String {
         let variable = match region {
             Region::Shared => self.program.workgroup_variable(address),

@@ -1,5 +1,5 @@
-//! What `phalanx run` watches beside the results: the trace, data races, and reads of what nobody
-//! has written.
+//! Observations of `phalanx run` besides the results: the trace, data races, and reads of unwritten
+//! memory.
 
 use phalanx::{
     ir::{BlockId, inst::Ordering},
@@ -20,7 +20,7 @@ use super::places::Places;
 /// Columns of a trace beyond this are left out.
 const COLUMNS: usize = 10_000;
 
-/// What is wanted.
+/// What is to be observed, and the observers.
 pub(super) struct Watch {
     pub(super) trace: Option<Trace>,
     races: Option<Races>,
@@ -35,22 +35,22 @@ impl Watch {
         Watch { trace: trace.then(|| Trace::new(COLUMNS)), races, unwritten, together }
     }
 
-    /// Races that were found; none if they were not looked for.
+    /// The observed races; none if they were not looked for.
     pub(super) fn races(&self) -> Option<&[Race]> {
         self.races.as_ref().map(Races::found)
     }
 
-    /// Reads of what nobody has written, likewise.
+    /// The observed reads of unwritten memory, likewise.
     pub(super) fn unwritten(&self) -> Option<&[UnwrittenRead]> {
         self.unwritten.as_ref().map(Unwritten::found)
     }
 
-    /// Broken rules of operations that threads execute together, likewise.
+    /// The observed violations of rules for operations that threads execute together, likewise.
     pub(super) fn broken(&self) -> Option<&[Broken]> {
         self.together.as_ref().map(Together::found)
     }
 
-    /// Whether there is anything to say.
+    /// Whether there is nothing to report.
     pub(super) fn is_silent(&self) -> bool {
         self.races().unwrap_or_default().is_empty()
             && self.unwritten().unwrap_or_default().is_empty()
@@ -124,7 +124,7 @@ fn does(party: &Party) -> String {
     format!("{}{verb}", if party.is_atomic { "atomically " } else { "" })
 }
 
-/// Races, and reads of what nobody has written, with the lines that they are about.
+/// Races, and reads of unwritten memory, with the lines that they are about.
 pub(super) fn explain(watch: &Watch, places: &Places<'_>) -> String {
     let mut out = String::new();
     for race in watch.races().unwrap_or_default() {
@@ -187,7 +187,7 @@ fn sentence(broken: &Broken) -> String {
     }
 }
 
-/// Broken rules for programs.
+/// Broken rules as JSON.
 pub(super) fn json_broken(broken: &[Broken], places: &Places<'_>) -> Value {
     let place = |(function, inst): Place| {
         let (line, source) = places.json(function, inst);
@@ -215,7 +215,7 @@ pub(super) fn json_broken(broken: &[Broken], places: &Places<'_>) -> Value {
     broken.iter().map(one).collect()
 }
 
-/// Races for programs.
+/// Races as JSON.
 pub(super) fn json(races: &[Race], places: &Places<'_>) -> Value {
     let party = |party: &Party| {
         let (line, source) = places.json(party.function, party.inst);
@@ -240,7 +240,7 @@ pub(super) fn json(races: &[Race], places: &Places<'_>) -> Value {
     races.iter().map(race).collect()
 }
 
-/// Reads of what nobody has written, for programs.
+/// Reads of unwritten memory as JSON.
 pub(super) fn json_unwritten(reads: &[UnwrittenRead], places: &Places<'_>) -> Value {
     let read = |read: &UnwrittenRead| {
         let (line, source) = places.json(read.function, read.inst);

@@ -3,9 +3,9 @@
 //! # What
 //!
 //! A [`Region`] is some blocks with one entry. [`Analysis::of_region`](super::Analysis::of_region)
-//! asks about one arrival at the entry: what differs among those who arrive together, until they
-//! leave the region or come to its entry again. Who they are is up to the client. To a loop
-//! vectorizer they are rounds of the loop, which become lanes:
+//! analyses one arrival at the entry: which values differ between the threads that arrive together,
+//! until they leave the region or reach its entry again. The client decides what a thread is. For a
+//! loop vectorizer, the threads are the iterations of a loop, which become lanes:
 //!
 //! ```text
 //!   header(i):  v = load a[i]        given: i is a source      v, c differ among lanes
@@ -17,9 +17,9 @@
 //! ```
 //!
 //! What the region reads and does not compute has the sources that are [given](Region::given) for
-//! it, or else those of [everything outside](Region::outside): none, if what comes from outside is
-//! the same for all who arrive. So has each argument of the entry. A value inside may be given,
-//! too, if the client knows better than its definition says.
+//! it, or else those of [everything outside](Region::outside): none, if values from outside are the
+//! same for all threads that arrive. So has each argument of the entry. A value inside may be
+//! given, too, if the client knows better than its definition says.
 //!
 //! # How
 //!
@@ -83,7 +83,7 @@ pub(super) struct Around {
     pub(super) region: Region,
     /// All that is outside: it leads to the entry.
     pub(super) before: Block,
-    /// Where those go who come to the entry again.
+    /// Where threads go that reach the entry again.
     pub(super) behind: Block,
 }
 

@@ -1,4 +1,4 @@
-//! The state of the fixpoint: what is known to depend on what, and what is still to be told on.
+//! The state of the fixpoint: the known dependences, and those that are still to be propagated.
 
 use std::cell::Cell;
 
@@ -152,7 +152,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// The sources of values and terminators, once nothing is left to be told on.
+    /// The sources of values and terminators, once nothing is left to propagate.
     pub(crate) fn finish(self) -> (SourceSets, SourceSets) {
         debug_assert!(self.scratch.work.is_empty(), "nothing is pending any more");
         if self.scratch.work.is_empty() && self.scratch.pending.capacity() <= SCRATCH_KEPT {

@@ -11,7 +11,7 @@
 //! | irreducible cycle assumed divergent | every value in it that is not the same in each iteration, and the consequences of threads leaving it by each exit apart |
 //! | live out | every use outside of a cycle |
 //!
-//! Everything is a set of sources that only grows, and only what is new in a set is told on. So
+//! Everything is a set of sources that only grows, and only new members of a set are propagated. So
 //! each fact is handled at most once per source, whatever caused it: `n` branches out of one loop
 //! cost what they add, not `n` times the loop.
 //!
@@ -486,7 +486,8 @@ impl<'a> Control<'a> {
                 }
                 marks.mark_value(value, sources);
                 if table.is_fixed(value) && self.omitted != Some(Omitted::ReadApart) {
-                    // Uniform at each instance, but those who read it elsewhere had different ones.
+                    // The value is uniform at each instance, but threads that read it elsewhere may
+                    // have left at different instances.
                     for &user in table.affects().users(value) {
                         if marks.block_of(user) != block {
                             self.unlisted.push(TemporalUse { value, user, cycle, sources });
@@ -524,7 +525,7 @@ impl<'a> Control<'a> {
         }
         let leaving = leaving(&self.view, self.flow.cycles, self.table);
         let mut live_outs = LiveOuts::default();
-        // In most functions nothing leaves, and then nobody asks what is invariant.
+        // In most functions no values leave cycles; then invariance is not needed.
         if !leaving.is_empty() {
             self.prepare_invariance();
             if let Some(known) = &self.invariance {

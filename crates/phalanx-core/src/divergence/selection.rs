@@ -6,7 +6,7 @@
 //! differs from one of them. So labels need not be remembered, only which edges are reached; and of
 //! the values on these edges it only matters whether there is none, one or more ([`Keys`]).
 //!
-//! A phi with few edges is looked at directly. For the others a [`KeyRow`] lists the keys in the
+//! A phi with few edges is examined directly. For the others a [`KeyRow`] lists the keys in the
 //! order of the edges, with the distance to the next different one, which answers for a range of
 //! edges in constant time. "All edges back that are reached from this node" is answered per node
 //! and kept.
@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use crate::affect::Value;
 use crate::divergence::table::{Phi, PhiKey};
 
-/// Rows of up to this many edges are looked at directly.
+/// Rows of up to this many edges are examined directly.
 const FEW: u32 = 16;
 
 /// How many different values there are, undef not counted.
@@ -96,7 +96,7 @@ impl Selections {
                 self.stack.pop();
                 continue;
             }
-            // Each level is acyclic, so the frontier comes to an end.
+            // Each level is acyclic, so the walk terminates.
             let before = self.stack.len();
             let mut keys = Keys::None;
             for next in view.frontier(at) {

@@ -1,10 +1,10 @@
 //! Sources by number, in a table that is cheap to copy and to compare with what it was.
 //!
-//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one
-//! before: its entries are in pages, the pages in groups, and these in blocks. A copy takes the
-//! blocks as they are, and a change copies what it touches on each level. Two tables that share a
-//! block, a group or a page are compared without looking into it. What is empty altogether is not
-//! there, and neither is what lies behind the end: a table grows by its length alone.
+//! A table from scratch is a flat vector. A repaired table shares parts with the one before, which
+//! may still be in use: its entries are in pages, the pages in groups, and these in blocks. A copy
+//! of a table copies references to blocks, and a change copies one part on each level. A comparison
+//! of two tables skips blocks, groups and pages that both share. Empty parts are not stored, and
+//! neither are those behind the end: to grow a table only changes its length.
 //!
 //! Each level is small, since to copy it counts one more owner of each of its parts, and those are
 //! far from each other in memory.

@@ -1,9 +1,9 @@
 //! What the divergence analysis needs to know of a function body, as dense tables.
 //!
 //! A [`ValueTable`] says for every value where it is defined, which sources of divergence it
-//! introduces by itself and what it does with those of its operands; for every phi, what comes in
-//! from where; and who uses what. It knows neither opcodes nor targets, so any IR can be analysed
-//! by filling one in.
+//! introduces by itself and what it does with those of its operands; for every phi, its incoming
+//! values; and the users of each value. It knows neither opcodes nor targets, so any IR can be
+//! analysed by filling one in.
 
 mod builder;
 
@@ -190,24 +190,25 @@ impl ValueTable {
         self.memory
     }
 
-    /// The same, where answers tell of versions of memory as of other values.
+    /// The same table, but answers also report versions of memory.
     pub fn with_memory_reported(self) -> ValueTable {
         ValueTable { memory: None, ..self }
     }
 
-    /// How many values an answer tells of: all but those that stand for versions of memory.
+    /// The number of values that an answer reports: all except those that stand for versions of
+    /// memory.
     #[must_use]
     pub fn reported(&self) -> usize {
         self.memory.map_or(self.block.len(), |memory| memory.others as usize)
     }
 
-    /// Whether an answer tells of a value.
+    /// Whether an answer reports a value.
     #[must_use]
     pub fn is_reported(&self, value: Value) -> bool {
         value.index() < self.reported()
     }
 
-    /// Whether an answer tells of what a user reads.
+    /// Whether an answer reports the uses of a user.
     #[must_use]
     pub fn is_reported_user(&self, user: User) -> bool {
         match user.kind() {
@@ -319,7 +320,7 @@ impl ValueTable {
         table
     }
 
-    /// Who uses what.
+    /// The users of each value.
     #[must_use]
     pub fn affects(&self) -> &AffectMap {
         &self.affects
@@ -332,7 +333,7 @@ impl ValueTable {
         self.fixed_terminators.contains(block.index())
     }
 
-    /// Takes it for granted that a terminator goes one way in each workgroup, for threads that come
+    /// Assumes that a terminator goes one way in each workgroup, for threads that execute it
     /// together.
     pub fn assume_uniform_in_group(&mut self, block: Node) {
         if self.assumed_terminators.universe() == 0 {
@@ -410,7 +411,7 @@ pub fn one_way_in_group(sources: SourceSet) -> SourceSet {
     let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
     match sources.difference(of_group).is_empty() {
         true => sources,
-        // It is one way for the group, but who knows which.
+        // All threads of a group go the same way, but it is not known which.
         false => (sources & of_group) | SourceSet::OPAQUE_GROUP,
     }
 }

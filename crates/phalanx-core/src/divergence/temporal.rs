@@ -1,9 +1,9 @@
 //! Uses with temporal divergence, in a list that is cheap to copy and to compare with what it was.
 //!
-//! An answer from scratch is flat. One that is repaired is shared with whoever still holds the one
-//! before: it consists of groups of pages, a copy takes the groups as they are, and a change copies
-//! the group and the page that it touches. Two lists that share a group or a page are compared
-//! without looking into it.
+//! A list from scratch is a flat vector. A repaired list shares parts with the one before, which
+//! may still be in use: it consists of groups of pages. A copy of a list copies references to
+//! groups, and a change copies the group and the page that it touches. A comparison of two lists
+//! skips groups and pages that both share.
 //!
 //! Copying: O(1); the first change of a copy O(groups). Finding a use: O(log uses).
 

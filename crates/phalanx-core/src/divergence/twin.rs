@@ -43,7 +43,7 @@ struct Twin<'a> {
     invariance: Invariance,
 }
 
-/// One branch that is being looked at.
+/// The branch that is being examined.
 struct Branch {
     facts: Arrivals,
     sources: SourceSet,

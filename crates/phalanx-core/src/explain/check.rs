@@ -135,7 +135,7 @@ impl<'a> Implications<'a> {
         length: usize,
     ) {
         let holds = match fact {
-            // Answers do not tell of versions of memory.
+            // Answers do not report versions of memory.
             Fact::Value(value) if !self.table.is_reported(value) => SourceSet::ALL,
             Fact::Value(value) => self.answer.value(value),
             Fact::Use(value, user)

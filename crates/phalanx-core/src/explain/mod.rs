@@ -37,9 +37,9 @@
 //!
 //! # Complexity
 //!
-//! The pass takes the time of one analysis from scratch, a few words per fact and source of memory,
-//! and is done when somebody asks. A chain takes O(its length), and O(blocks + edges) for each join
-//! on it.
+//! The pass takes the time of one analysis from scratch, and a few words of memory per fact and
+//! source. It runs at the first query. A chain takes O(its length), and O(blocks + edges) for each
+//! join on it.
 
 mod chain;
 #[cfg(any(test, feature = "testing"))]
@@ -73,7 +73,7 @@ pub struct Derivations {
 pub enum Fact {
     /// A value where it is computed.
     Value(Value),
-    /// A value where somebody reads it.
+    /// A value at one of its users.
     Use(Value, User),
     /// The way that a block's terminator takes.
     Terminator(Node),

@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a value depends on. Answers do not tell of versions of memory.
+    /// The sources of a value. Answers do not report versions of memory.
     fn holds(&self, value: Value) -> SourceSet {
         match self.table.is_reported(value) {
             true => self.answer.value(value),
@@ -230,7 +230,8 @@ impl<'a> Search<'a> {
         *known |= new;
         let number = self.entries.len() as u32;
         self.push(Derived::Use(value, user), new);
-        // The use and who reads are one step: the reader's entry follows from that of the use.
+        // The use and its reader are one step: the entry of the reader follows from that of the
+        // use.
         let length = self.entries[number as usize].length;
         let cause = std::mem::replace(&mut self.cause, number);
         let before = self.entries.len();

@@ -1,4 +1,4 @@
-//! Who may come to a block by different edges.
+//! Which threads may reach a block over different edges.
 //!
 //! **Definition.** Threads that execute a block together came by different edges: as if the block
 //! had a phi with another constant for each predecessor, and the phi differed among them. The
@@ -16,7 +16,7 @@ use crate::divergence::{
     self, Definition, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
 };
 
-/// Sources by which the edges into a block are told apart, of all blocks. See the [module
+/// For each block, the sources that decide over which edge a thread enters it. See the [module
 /// documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EdgeDivergence {

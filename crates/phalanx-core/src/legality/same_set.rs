@@ -14,20 +14,20 @@
 //!
 //! The region is searched up to a bound, beyond which the answer is no. O(region).
 //!
-//! **What is not looked at.** Threads end where the graph ends. A call may end some as well, or not
-//! come back in them: what is said here is of those whose calls come back. Who moves an operation
-//! sees to the calls between the two places: behind the upper one in its block, before the lower
-//! one in its block, and in the blocks [`between`].
+//! **What is not examined.** Threads end where the graph ends. A call may also end some threads, or
+//! not return in them: the facts here are about threads whose calls return. The pass that moves an
+//! operation has to check the calls between the two places: behind the upper one in its block,
+//! before the lower one in its block, and in the blocks [`between`].
 
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use rustc_hash::FxHashMap;
 
 use super::Refusal;
 
-/// How many blocks are looked at.
+/// The largest number of blocks between the two places.
 const REGION: usize = 256;
 
-/// Whether everybody comes to a place.
+/// Whether all threads arrive at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     Certain,
@@ -56,7 +56,8 @@ impl Convergence<'_> {
         self.arrival(above, below).map(|_| ())
     }
 
-    /// As [`same_set`](Self::same_set); also whether everybody comes to `below` who was in `above`.
+    /// As [`same_set`](Self::same_set); also whether all threads that were in `above` arrive at
+    /// `below`.
     pub(super) fn arrival(&self, above: Node, below: Node) -> Result<Arrival, Refusal> {
         if above == below {
             return Ok(Arrival::Certain);
@@ -77,7 +78,7 @@ impl Convergence<'_> {
             return Err(Refusal::TooFar { above, below });
         };
         if !can_leave.contains(&true) {
-            // Nobody says that a cycle on the way ends.
+            // A cycle on the way may never end.
             let has_cycle = blocks.iter().any(|&node| self.cycles.innermost(node) != cycle);
             return Ok(if has_cycle { Arrival::Possible } else { Arrival::Certain });
         }
@@ -153,7 +154,7 @@ impl Region {
 }
 
 /// The blocks that are passed between two others, of which the upper one dominates the lower one in
-/// the same round; none if they are more than are looked at. O(blocks).
+/// the same round; `None` if there are too many. O(blocks).
 #[must_use]
 pub fn between(cfg: &Cfg, cycles: &Cycles, above: Node, below: Node) -> Option<Vec<Node>> {
     if above == below {

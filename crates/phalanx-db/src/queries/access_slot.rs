@@ -1,4 +1,4 @@
-//! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
+//! Accesses of memory in an edited function: incremental update of retained state.
 //!
 //! The first question [retains](super::retained) what it takes to follow edits. Edits of many
 //! instructions at a time are cheaper from scratch; where a good part of the function is rewritten,

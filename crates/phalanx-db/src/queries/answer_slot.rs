@@ -13,9 +13,9 @@
 //! | few that are | they are looked at again, where the answer is put together from [what each tells](super::tally), of those alone that have changed themselves, or [lists them](phalanx_analysis::listing) |
 //! | many, or where the answer is anything else | it is found anew |
 //!
-//! An instruction that was there before and has not changed belongs where it did: *concerns* is
-//! asked of an instruction by itself, and says yes of whatever the answer could depend on. So the
-//! set stays even where the answer is found anew.
+//! Whether an instruction belongs to the dependency set depends on the instruction alone:
+//! *concerns* says yes if the answer could depend on it. So an unchanged instruction stays in the
+//! set or outside of it, and the set remains valid even if the answer is computed from scratch.
 //!
 //! An answer that depends on edges beyond that has [`blocks_version`] among what else is read.
 //!
@@ -130,10 +130,10 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
 }
 
 impl<T> AnswerSlot<T> {
-    /// Gives what is retained, as `follow` has brought it up to date, or what is made anew.
+    /// Returns the retained answer, updated by `follow`, or an answer from scratch.
     ///
-    /// `follow` is not asked where too many instructions have changed that concern the answer, or
-    /// where the environment or the order of blocks is another one.
+    /// `follow` is not called if too many instructions of the dependency set have changed, or if
+    /// the environment or the order of blocks has.
     pub(crate) fn follow<R>(
         &self,
         (db, function): (&dyn Db, FunctionInput),

@@ -1,4 +1,4 @@
-//! Who is called by name, and what the attributes of those say.
+//! The functions that are called by name, and their attributes.
 
 use std::sync::Arc;
 
@@ -81,9 +81,9 @@ impl Attributes<'_> {
     }
 }
 
-/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and
-/// to look through a large function for them would cost more than the repair of what is asked:
-/// there they are those of the module. Not a query.
+/// The attributes of the functions that a function calls. In a large function, an edit does not
+/// tell which ones these are, and a search would cost more than the repair that needs them; so
+/// there the result has all functions of the module. Not a query.
 ///
 /// *Reads* [`callees`] or [`function_attributes`].
 pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {

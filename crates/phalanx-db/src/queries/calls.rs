@@ -1,10 +1,10 @@
 //! The call graph of a module, and the place of a function in it.
 //!
-//! Nodes are functions with a body; an edge is a direct call. Who else may call a function is a
-//! property of it: it is *closed* when it cannot be named from outside of the module (or the driver
-//! says that nobody does) and every mention of it is a direct call. The graph is made from
-//! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no
-//! call leaves it as it is without a look at it.
+//! Nodes are functions with a body; an edge is a direct call. A function is *closed* if all its
+//! callers are known: it cannot be named from outside of the module (or the driver says that no
+//! other module names it), and every mention of it is a direct call. The graph is built from
+//! [`Mentions`](crate::Mentions), which are inputs of high durability. So salsa does not check it
+//! after an edit that changes no call.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// So many calls are followed upwards and downwards: a bound on how deep queries nest, far beyond
-/// what kernels have.
+/// The largest number of nested calls that queries follow, upwards and downwards. It bounds how
+/// deep queries nest, and is far beyond what kernels have.
 pub(super) const DEPTH: u32 = 24;
 
-/// Who calls whom among the functions of a module that have a body.
+/// The call graph of the functions of a module that have a body.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct CallGraph {
     numbers: FxHashMap<FunctionInput, u32>,
@@ -34,8 +34,8 @@ pub struct CallGraph {
     /// By function, each once; without those that are never executed, where others are.
     callers: Vec<Vec<u32>>,
     is_closed: Vec<bool>,
-    /// Whether it can be executed: somebody enters it who is not known, or such a function calls
-    /// it.
+    /// Whether it can be executed: it may have an unknown caller, or another function that can be
+    /// executed calls it.
     is_live: Vec<bool>,
     components: Components,
     /// By component: its members if a call may come back to where it was made, else none.
@@ -53,8 +53,8 @@ impl CallGraph {
         members.map(|&number| self.functions[number as usize])
     }
 
-    /// Components of the graph, callers before callees: each function with who calls it, and
-    /// whether all of these are known.
+    /// Components of the graph, callers before callees: each function with its callers, and whether
+    /// all of them are known.
     pub(super) fn top_down(
         &self,
     ) -> impl Iterator<Item = Vec<(FunctionInput, Vec<FunctionInput>, bool)>> + '_ {
@@ -213,16 +213,17 @@ fn entities(
 /// Where a function is in the call graph.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallPlace {
-    /// How many calls are below it at most.
+    /// The largest number of nested calls below it.
     pub height: u32,
-    /// How many are above it at most, up to functions that are not closed.
+    /// The largest number of nested calls above it, up to functions that are not closed.
     pub depth: u32,
     /// Whether all callers are known.
     pub is_closed: bool,
-    /// Whether it can be executed: not if it is called by nobody, or by such functions only.
+    /// Whether it can be executed: not if it has no callers, or only callers that cannot be
+    /// executed.
     pub is_live: bool,
-    /// Who calls it, in the order of the module; without functions that are never executed, where
-    /// others call it.
+    /// Its callers, in the order of the module. Callers that are never executed are left out if
+    /// there are others.
     pub callers: Box<[FunctionInput]>,
     /// The functions that it is in recursion with, itself included, in the order of the module;
     /// empty when it is not recursive. One list for all of them.
@@ -281,8 +282,8 @@ pub(crate) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId,
     found.filter(|(_, callee)| is_local(db, *callee) || is_kernel(*callee)).collect()
 }
 
-/// Whether a function cannot be named from outside of its module, or the driver says that nobody
-/// does.
+/// Whether a function cannot be named from outside of its module, or the driver says that no other
+/// module names it.
 pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
     is_local_in(db, function.module(db), function.header(db))
 }

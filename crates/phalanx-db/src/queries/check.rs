@@ -41,12 +41,12 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// What a function does in its own code, as far as barriers are concerned for which others wait:
-/// those of all threads of a workgroup or more.
+/// The barriers in the code of a function itself, of those at which other waves wait: barriers of
+/// all threads of a workgroup or more.
 ///
 /// *Reads* `header`, `flow`, `body`; of a large function what changed; the target where there is
-/// inline assembly. *Changes when* its only barrier goes, or a first one comes; without one, the
-/// same of convergent calls that name nobody. *Cost* O(instructions).
+/// inline assembly. *Changes when* its only barrier is removed, or a first one is added; without a
+/// barrier, the same for convergent calls without a named callee. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
     let find = || check::own_barriers(code(db, function), &|| architecture(db, function));
@@ -104,7 +104,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
         for name in at.mentions(db).callees().iter().filter(|name| library.get(**name).is_none()) {
             match symbols.get(name) {
                 Some(&callee) => work.push(callee),
-                // An alias that others may replace, or who is chosen at run time.
+                // An alias that other modules may replace, or a callee that is chosen at run time.
                 None => answer = Callee::Unknown,
             }
         }
@@ -151,7 +151,7 @@ fn large_diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Findin
     findings(db, function)
 }
 
-/// As [`diagnostics`], of a large function from what is kept. Not a query.
+/// As [`diagnostics`]; for a large function from retained state. Not a query.
 fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     cfg(db, function)?;
     let sites = sites(db, function);
@@ -185,7 +185,7 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         let read = |kept: &KeptFindings| Arc::clone(kept.judged.findings());
         let slot = &function.slots(db).large().findings;
         let concerns = Concerns::Itself(check::concerns_memory);
-        // What else is read is looked at by who follows.
+        // Other inputs are compared by the incremental update itself.
         slot.follow((db, function), 0, concerns, follow, make, read)
     })?;
     // What is only known to be equal in a wave may be equal beyond it: that is found for who needs

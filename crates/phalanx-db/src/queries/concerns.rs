@@ -36,7 +36,7 @@ pub(crate) struct Changed<'a> {
     pub(super) blocks: Option<&'a [BlockId]>,
 }
 
-/// Whether an instruction calls something: answers about who is called and where depend on these
+/// Whether an instruction is a call: answers about callees and places of calls depend on these
 /// alone.
 pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call()

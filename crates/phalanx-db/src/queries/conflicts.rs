@@ -106,7 +106,7 @@ pub fn mixed_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>
     }
 }
 
-/// What nobody calls who is executed is not.
+/// Whether a function can be executed: it is a kernel, or it is live in the call graph.
 fn may_be_executed(db: &dyn Db, function: FunctionInput) -> bool {
     is_kernel(db, function) || call_place(db, function).is_live
 }

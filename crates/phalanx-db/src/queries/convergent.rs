@@ -59,8 +59,8 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
 
 /// Identity of what [`convergence()`] reads besides the body and its graph.
 ///
-/// *Reads* [`attributes_of_callees`] of a large function: a callee more or less is nothing to other
-/// calls. *Changes when* they do. *Cost* O(1).
+/// *Reads* [`attributes_of_callees`] of a large function: a new or removed callee does not affect
+/// other calls. *Changes when* they do. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = attributes_of_callees(db, function);

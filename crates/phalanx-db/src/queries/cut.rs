@@ -1,4 +1,4 @@
-//! The graph of a function without edges to blocks that nobody comes to.
+//! The graph of a function without edges to blocks that are never executed.
 //!
 //! A block that is nothing but `unreachable` ends the function where threads never are
 //! ([`is_undefined`]). Optimizers leave such blocks behind, for example as the default of a
@@ -6,8 +6,8 @@
 //! `switch` would be control dependent on it. The checks ask what threads do, so they use the graph
 //! without these blocks.
 //!
-//! **Invariant.** What is kept follows from the graph and these blocks alone, both of which are
-//! compared; so it is no query.
+//! **Invariant.** The retained state depends only on the graph and these blocks, and both are
+//! compared. So it needs no query.
 //!
 //! **Complexity.** O(ends of the function) where there is no such block, or they are the same as
 //! before; else O(blocks + edges), and the graph's facts as of [`graph_facts`].
@@ -29,8 +29,8 @@ use crate::retained::{
 
 use salsa::Database as Db;
 
-/// The graph of a function without edges to blocks that nobody comes to; none if there are no such
-/// blocks, or there is no way around them.
+/// The graph of a function without edges to blocks that are never executed. `None` if there are no
+/// such blocks, or no way around them.
 ///
 /// *Reads* `flow`, `body`, [`graph_facts`], and [`blocks_version`] of a large function.
 pub(super) fn cut(db: &dyn Db, function: FunctionInput) -> Option<Cut> {

@@ -28,10 +28,10 @@ use salsa::Database as Db;
 
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
-/// *Reads* [`affect_map`] and the graph facts; of a large function, which is followed, `flow`,
-/// `body` and [`footing`](super::footing), or what a small one's reads the first time.
-/// *Changes when* a source reaches something new. *Cost* near-linear; see
-/// [`phalanx_core::divergence`].
+/// *Reads* [`affect_map`] and the graph facts. For a large function, which is updated
+/// incrementally, it reads `flow`, `body` and [`footing`](super::footing); the first query reads
+/// the same as for a small function. *Changes when* a source reaches something new. *Cost*
+/// near-linear; see [`phalanx_core::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {

@@ -39,13 +39,14 @@ pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Doe
     called(db, function).map(|callee| does(db, callee)).collect()
 }
 
-/// Reads what [`called_effects`] is found from, without an answer of its own: one more to be asked
-/// whether it holds is dear in a small function.
+/// Reads the inputs of [`called_effects`] without a memo of its own: in a small function, checking
+/// another memo is expensive.
 pub(super) fn read_called_effects(db: &dyn Db, function: FunctionInput) {
     called(db, function).for_each(|callee| _ = does(db, callee));
 }
 
-/// Identity of what calls of the intrinsics of a module do, which nobody has to find for that.
+/// A number that changes when the effects of calls of the module's intrinsics may change. It is
+/// found without computing these effects.
 ///
 /// *Reads* `functions`, headers of intrinsics, and what is around them. *Changes when* one of them
 /// does. *Cost* O(intrinsics).

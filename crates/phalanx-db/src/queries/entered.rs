@@ -74,7 +74,7 @@ fn calls(db: &dyn Db, function: FunctionInput) -> Option<Vec<(FunctionInput, Ins
 pub(super) struct KnownCalls<'a> {
     pub(super) db: &'a dyn Db,
     pub(super) function: FunctionInput,
-    /// Through so many functions arguments are followed upwards.
+    /// The number of functions through which arguments are followed upwards.
     pub(super) depth: usize,
 }
 

@@ -28,7 +28,7 @@ pub enum Subject {
     Value(Value),
     /// The operand with this position where an instruction reads it.
     Use {
-        /// Who reads.
+        /// The reader.
         user: InstId,
         /// Position among its operands.
         operand: usize,

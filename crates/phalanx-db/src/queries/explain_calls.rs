@@ -46,7 +46,7 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// So many pieces inside of callees and up at callers are looked for.
+/// The largest number of chain pieces in callees and callers that are searched for.
 const PIECES: usize = 64;
 
 /// A link of a chain through functions.
@@ -102,7 +102,7 @@ pub enum Passage {
 /// An argument of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Who calls.
+    /// The caller.
     pub caller: FunctionInput,
     /// The call.
     pub call: InstId,

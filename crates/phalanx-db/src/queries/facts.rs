@@ -1,4 +1,4 @@
-//! The tables that divergence is solved from, of small functions and anew.
+//! The tables from which divergence is solved: of small functions, and of large ones from scratch.
 
 use phalanx_analysis::{lower, memory::PrivateMemory};
 use phalanx_core::divergence::{self as solver, ValueTable};
@@ -47,7 +47,7 @@ fn has_slots(flow: &Blocks, body: &Body) -> bool {
     insts.any(|inst| body.inst(inst).opcode == Opcode::Alloca)
 }
 
-/// As [`affect_map`], made anew of a function that has a body. Not a query.
+/// As [`affect_map`], computed from scratch for a function with a body. Not a query.
 pub(super) fn new_affect_map(
     db: &dyn Db,
     code: (FunctionInput, (&Blocks, &Body)),
@@ -69,7 +69,7 @@ pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTabl
     new_llvm_affect_map(db, function)
 }
 
-/// As [`llvm_affect_map`], made anew. Not a query.
+/// As [`llvm_affect_map`], computed from scratch. Not a query.
 pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_attributes(db, function, attributes_of_callees(db, function), lower::as_llvm)
 }

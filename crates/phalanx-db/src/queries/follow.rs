@@ -1,11 +1,11 @@
-//! Divergence of a function that is edited, by repair of what is kept beside the memos.
+//! Divergence of an edited function: incremental update of state that is retained beside the memos.
 //!
-//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of
-//! [`Assumptions`] that somebody asks about. The follower is taken out of the slot while it works,
-//! so that a query that is cancelled or panics loses it and leaves nothing half done; the next one
-//! starts anew. What is kept counts for the inputs only that it was brought up to: a position in
-//! the history of the body, and two numbers that are new whenever anything else that is read has
-//! changed ([`graph_facts()`], [`around`], both in one [`footing`]).
+//! Each function retains a [`Follower`] per set of rules, and a few more, one per set of
+//! [`Assumptions`] that was queried. A query takes the follower out of its place while it works. A
+//! query that is cancelled or panics loses it, and the next query starts from scratch. The retained
+//! state is valid for one dependency stamp: a position in the history of the body, and two numbers
+//! that change whenever another input does ([`graph_facts()`], [`around`], both in one
+//! [`footing`]).
 //!
 //! The first query for a function that is not very large is solved as for a small function: it
 //! reads its inputs directly, and the two numbers are not computed, since the function may be
@@ -72,8 +72,8 @@ pub fn around(db: &dyn Db, function: FunctionInput) -> Arc<Around> {
     Arc::new(Around { surroundings: OwnSurroundings::new(db, function), number: fresh() })
 }
 
-/// What the divergence of a large function rests on besides its instructions: to read one query is
-/// dear next to a small edit, two are twice that.
+/// The dependency stamp of the divergence of a large function, besides its instructions. It is one
+/// query, since reading a query is expensive compared with a small edit.
 #[derive(Debug)]
 pub struct Footing {
     graph: Arc<GraphFacts>,
@@ -153,8 +153,8 @@ impl Slot {
         run(&mut places[last].1, counts)
     }
 
-    /// Whether nobody has ever asked, and nothing is worth keeping from the first time on. Then
-    /// somebody has now, and was answered from scratch.
+    /// Whether this is the first query, and the function is too small to retain state from the
+    /// first query on. Records such a query, which is answered from scratch.
     fn is_first(&self, wanted: Wanted, position: u64, size: usize) -> bool {
         if size >= TABLES_KEPT || matches!(wanted, Wanted::Assuming(_)) {
             return false;
@@ -169,7 +169,8 @@ impl Slot {
         })
     }
 
-    /// The follower; none for the first question, unless it is worth having from the first time on.
+    /// Takes the follower out. `None` for the first query, unless the function is large enough to
+    /// retain state from the first query on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
         self.at(wanted, |place, _| match (wanted, &place) {
             (Wanted::Of(sources), Place::New | Place::Taken) if size >= TABLES_KEPT => {
@@ -183,8 +184,8 @@ impl Slot {
         })
     }
 
-    /// The tables that divergence was found from, if they are those of this stamp and are kept.
-    /// They are copied while nobody else can ask.
+    /// A copy of the tables from which divergence was computed, if they are retained and valid for
+    /// this stamp. While they are copied, other queries find the place busy.
     fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         let place = std::mem::replace(&mut locked(&self.full).0, Place::Taken);
         let table = match &place {
@@ -195,7 +196,7 @@ impl Slot {
         table
     }
 
-    /// Puts a follower back that has found an answer.
+    /// Puts the follower back after it has computed an answer.
     fn put(&self, wanted: Wanted, follower: Follower, found: Found) {
         self.at(wanted, |place, counts| {
             *place = Place::Here(follower);
@@ -207,7 +208,7 @@ impl Slot {
         self.at(wanted, |_, counts| counts.count(found));
     }
 
-    /// Drops what is kept; it is built again when it is worth it.
+    /// Drops the retained state. Later queries may build it again.
     pub(crate) fn clear(&self) {
         locked(&self.full).0 = Place::Taken;
         locked(&self.llvm).0 = Place::Taken;
@@ -215,7 +216,7 @@ impl Slot {
     }
 }
 
-/// Divergence of a large function as its journal says it has become. None for a declaration.
+/// Divergence of a large function, updated from the journal of its edits. `None` for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the
 /// first times; then that of what changed.
@@ -227,10 +228,10 @@ pub(super) fn followed_divergence(
     follow(db, function, Wanted::Of(sources), Granted::nothing())
 }
 
-/// The same by our own rules, with what is granted under assumptions.
+/// The same by our own rules, under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`footing`]. *Cost* as [`followed_divergence`]; entries by which what is
-/// granted differs count as changes.
+/// *Reads* `flow`, `body`, [`footing`]. *Cost* as [`followed_divergence`]; entries of `granted`
+/// that differ from those before count as changes.
 pub(super) fn divergence_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -249,8 +250,8 @@ pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     all
 }
 
-/// How often the stack slots of a function were looked at again for its divergence, since that is
-/// followed. Not a query.
+/// Statistics of the updates of private memory for the divergence of a function, since its state is
+/// retained. Not a query.
 pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
     let Some(slot) = function.slots(db).known_divergence() else { return Looks::default() };
     match &locked(&slot.full).0 {
@@ -266,15 +267,15 @@ pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     slot.map_or_else(Repairs::default, |slot| locked(&slot.assuming).1)
 }
 
-/// Drops what is kept to repair the facts of a function. Not a query.
+/// Drops the retained state of a function. Not a query.
 pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     function.slots(db).clear();
 }
 
-/// What the divergence of a large function was found from, if it was asked: a query that needs the
-/// same tables does not make them again.
+/// The tables from which divergence of a large function was computed, if they are retained. A query
+/// that needs the same tables does not build them again.
 ///
-/// *Reads* `body`, [`footing`]: what they follow from. *Cost* that of a copy.
+/// *Reads* `body`, [`footing`]: the inputs of the tables. *Cost* that of a copy.
 pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let position = function.body(db).journal().position();
     let Footing { graph, around } = footing(db, function).as_ref()?;
@@ -283,18 +284,18 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 }
 
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
-/// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a
+/// [`assumed_divergence`](super::assumed_divergence) updated from the journal. `None` for a
 /// declaration.
 ///
-/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules; who asks first, what it
-/// is solved from. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, [`footing`], [`llvm_version`] by LLVM's rules; for a solution from
+/// scratch, its inputs. *Cost* from scratch the first times, then that of the changes.
 fn follow(
     db: &dyn Db,
     function: FunctionInput,
     wanted: Wanted,
     granted: &Granted,
 ) -> Option<Arc<Divergence>> {
-    // Each part is read once: to read one is as dear as to look at an instruction.
+    // Each input is read once: reading one costs as much as examining an instruction.
     let (body, slots) = (function.body(db), function.slots(db));
     let journal = body.journal();
     let position = journal.position();

@@ -1,7 +1,7 @@
 //! Queries on the flow of a function.
 //!
-//! [`graph_facts()`] is the one that salsa knows; the others look at what it has, so who asks one
-//! of them depends on the graph.
+//! Only [`graph_facts()`] is a salsa query. The others read facts from its result, so a query that
+//! calls one of them depends on the graph.
 
 use std::sync::Arc;
 

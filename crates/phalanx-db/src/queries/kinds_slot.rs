@@ -1,4 +1,4 @@
-//! Kinds of memory of a function that is edited, by repair of what is kept beside the memos.
+//! Kinds of memory in an edited function: incremental update of retained state.
 //!
 //! The first question finds the answer from scratch and [retains](super::retained) what it takes to
 //! repair it, which costs next to nothing more; from then on an edit is followed.

@@ -17,11 +17,11 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Functions of which a summary is told.
+/// The functions whose summaries are available.
 pub(super) enum Told<'a> {
-    /// Whoever is asked for.
+    /// All functions.
     Any,
-    /// Those who are called, by [`callee_summaries`], once one was asked for.
+    /// The callees, from [`callee_summaries`], which is read at the first use.
     Listed(OnceCell<&'a [(GlobalName, Summary)]>),
     /// The same, found one by one.
     Each(Vec<(GlobalName, &'a Summary)>),
@@ -31,7 +31,7 @@ pub(super) enum Told<'a> {
 pub(super) struct KnownCalls<'a> {
     pub(super) db: &'a dyn Db,
     pub(super) function: FunctionInput,
-    /// Of whom summaries are told.
+    /// Whose summaries are available.
     pub(super) told: Told<'a>,
     /// Summaries that are being found, instead of those of the query.
     pub(super) found: &'a [(FunctionInput, Summary)],

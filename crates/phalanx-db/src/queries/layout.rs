@@ -6,8 +6,8 @@
 //! journal has them, and where blocks or edges are others also those that stand in them, or that
 //! are reached now and were not.
 //!
-//! Layouts are shared by all who keep one, and several answers are brought up to date over the same
-//! edits; so the last difference is kept with the layout.
+//! Several answers share a layout and are updated over the same edits. So the last difference is
+//! retained with the layout.
 //!
 //! **Complexity.** O(blocks + edges) for a layout, O(blocks) for the difference of two, once;
 //! O(changes) where blocks are the same.
@@ -68,7 +68,7 @@ impl Layout {
         Layout { number: fresh(), cfg, ranks, reached, last: Mutex::default() }
     }
 
-    /// Whether another one says the same.
+    /// Whether another layout is equal.
     fn is_same(&self, other: &Self) -> bool {
         self.ranks == other.ranks && self.cfg == other.cfg
     }
@@ -124,8 +124,8 @@ pub(crate) fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> 
     Arc::new(Layout::new(function.flow(db), graph.map(|graph| Arc::clone(graph.cfg()))))
 }
 
-/// What has changed since a position in the history of the body, where blocks were laid out so.
-/// None if nobody knows.
+/// The changes since a position in the history of the body, with the layout of blocks at that time.
+/// `None` if the history does not reach back so far, or does not explain the new layout.
 ///
 /// *Reads* `body`, [`block_layout`]; where it is another, `flow`.
 pub(super) fn since<'db>(
@@ -136,7 +136,7 @@ pub(super) fn since<'db>(
     let now = block_layout(db, function);
     let journal = function.body(db).journal();
     let is_flow_the_same = || {
-        // Whoever takes an edit back sets it again.
+        // A transaction that is taken back sets an equal `flow` again.
         let changes = journal.since(position);
         changes.is_some_and(|changes| changes.blocks.is_empty()) && now.is_same(old)
     };
@@ -161,7 +161,8 @@ fn between(
     (position, old): (u64, &Layout),
 ) -> Option<Between> {
     let (body, flow) = (function.body(db), function.flow(db));
-    // Nobody knows the blocks of another flow that the history does not tell of.
+    // If the history lists no blocks although the flow is another one, the changed blocks are
+    // unknown.
     let changes = body.journal().since(position).filter(|changes| !changes.blocks.is_empty())?;
     let mut blocks = now.others(old, &changes.blocks);
     blocks.extend_from_slice(&changes.blocks);
@@ -169,7 +170,7 @@ fn between(
     let mut own = changes.insts.into_owned();
     let mut insts = own.clone();
     let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
-    // What was moved between blocks that are all reached is reached as before.
+    // An instruction that moved between reachable blocks is as reachable as before.
     let stays_reached =
         |block: &BlockId| now.is_gone_or_reached(*block) && old.is_gone_or_reached(*block);
     let are_reached = changes.blocks.iter().all(stays_reached);

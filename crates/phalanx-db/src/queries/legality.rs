@@ -31,8 +31,8 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
 /// Answers about motions of operations that communicate within a scope. None for a declaration. Not
 /// a query.
 ///
-/// They are about the graph: whether a call between two places comes back in all threads is for who
-/// moves something to see ([`same_set`](phalanx_core::legality::same_set)).
+/// They are facts about the graph. Whether a call between two places returns in all threads is for
+/// the pass that moves an operation to check ([`same_set`](phalanx_core::legality::same_set)).
 ///
 /// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`], the graph facts and the flow;
 /// what [`rounds_around`] reads. *Cost* that of the latter, so ask once for many motions.

@@ -74,7 +74,7 @@ impl Asked {
         }
     }
 
-    /// Asks who writes a variable; see [`variable`].
+    /// Queries which function writes a variable; see [`variable`].
     pub(super) fn variable(
         &self,
         db: &dyn Db,

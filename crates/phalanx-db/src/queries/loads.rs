@@ -166,7 +166,7 @@ pub fn variables_written(db: &dyn Db, function: FunctionInput) -> Vec<GlobalName
     names
 }
 
-/// Who writes the variables of a module: the first function of it that does.
+/// For each written variable of a module, the first function that writes it.
 ///
 /// *Reads* `functions`, [`variables_written`]. *Changes when* a variable begins or ceases to be
 /// written. *Cost* O(functions + entries).
@@ -220,8 +220,9 @@ fn is_entered_by_launches(db: &dyn Db, function: FunctionInput) -> bool {
     entry == Entry::Kernel && call_place(db, function).callers.is_empty()
 }
 
-/// By callee of those that cannot be named from outside of the module, and argument: whether what a
-/// function passes in all its calls is memory that nobody writes while the kernel runs.
+/// For each callee that cannot be named from outside of the module, and each of its arguments:
+/// whether the function passes, in all its calls, pointers to memory that is not written while the
+/// kernel runs.
 ///
 /// *Reads* `header`, `body`, `mentions`, [`pointer_flow`], [`memory_kinds`], [`parameter_uses`] of
 /// the callees, [`unchanged_arguments`]. *Changes when* an argument does not change any more, or
@@ -258,8 +259,8 @@ fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput,
     all
 }
 
-/// By argument: whether all callers of a function are known, and pass memory that nobody writes
-/// while the kernel runs. None where nothing is.
+/// By argument: whether all callers of a function are known and pass memory that is not written
+/// while the kernel runs. `None` if that holds for no argument.
 ///
 /// *Reads* [`call_place`], [`passed_unchanged`] of the callers. *Changes when* one of them does.
 /// *Cost* O(callers).
@@ -280,8 +281,8 @@ pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<b
     Some(all)
 }
 
-/// Whether all callers of a function are known, and pass memory for an argument that nobody writes
-/// while the kernel runs. Not a query.
+/// Whether all callers of a function are known and pass memory for this argument that is not
+/// written while the kernel runs. Not a query.
 pub(super) fn is_unchanged_argument(db: &dyn Db, function: FunctionInput, position: u32) -> bool {
     let known = unchanged_arguments(db, function).as_ref();
     known.is_some_and(|known| known.get(position as usize) == Some(&true))
@@ -319,7 +320,8 @@ impl<'a> Around<'a> {
     }
 }
 
-/// Loads that somebody else than us promises to be of memory that never changes, sorted.
+/// Loads from memory that never changes, according to marks in the input that Phalanx did not add;
+/// sorted.
 ///
 /// *Reads* `body`, [`promises_of_others`]. *Changes when* such a mark comes or goes, or an
 /// instruction that has one is a load no more. *Cost* O(marks).
@@ -330,7 +332,7 @@ pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
     marked.filter(|&inst| body.inst(inst).opcode == Opcode::Load).collect()
 }
 
-/// Instructions that somebody else than us has marked `!invariant.load`, sorted.
+/// Instructions marked `!invariant.load` in the input, not by Phalanx; sorted.
 ///
 /// *Reads* `extras`. *Changes when* a mark comes or goes. *Cost* O(attachments).
 #[salsa::tracked(returns(ref))]
@@ -488,8 +490,8 @@ pub fn starts_at_launch(db: &dyn Db, function: FunctionInput) -> bool {
         && place.callers.iter().all(|&caller| called_at_launch(db, caller).contains(&function))
 }
 
-/// Loads of a function that one thread may do for its wave, of memory that nobody writes while the
-/// kernel runs; in the order of blocks.
+/// Loads that one thread may execute for its wave, from memory that is not written while the kernel
+/// runs; in the order of blocks.
 ///
 /// *Reads* [`load_classes`]. *Changes when* a load becomes such or ceases to be. *Cost* O(loads).
 #[salsa::tracked(returns(ref))]

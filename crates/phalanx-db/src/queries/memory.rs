@@ -51,7 +51,7 @@ pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<Privat
 /// loaded: what is known of pointers follows from these. None for a declaration.
 ///
 /// *Reads* what [`private_memory`] does. *Changes when* an access of such an object does. *Cost* as
-/// [`private_memory`], where what is done with other objects is nothing to it.
+/// [`private_memory`]; accesses of other objects do not matter.
 #[salsa::tracked(returns(ref))]
 pub fn address_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::of_addresses, |slots| &slots.addresses)
@@ -103,7 +103,7 @@ fn large_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySs
     versions(db, function)
 }
 
-/// As [`memory_ssa`], of a large function from what is kept. Not a query.
+/// As [`memory_ssa`]; for a large function from retained state. Not a query.
 fn versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     let graph = Graph::of(db, function)?;
     let private = private_memory(db, function).as_ref()?;
@@ -234,9 +234,9 @@ pub fn with_aliases<R>(
     })
 }
 
-/// Whether what a load reads is the same whenever this function reads it: a promise, constant
-/// memory, a constant variable, or an argument that the function only reads and that nobody else
-/// reaches.
+/// Whether a load reads memory that does not change while this function runs: by a promise, because
+/// it is constant memory or a constant variable, or because it is memory of an argument that this
+/// function only reads and that no other code can access.
 fn never_changes(
     db: &dyn Db,
     function: FunctionInput,
@@ -286,7 +286,7 @@ fn never_changes(
                 let Some(position) = address.as_arg() else { return false };
                 let attributes =
                     code.context.param_attrs(code.header.attributes, position as usize);
-                // Nobody else writes it, and this function does not.
+                // Neither this function nor other code writes it.
                 return attributes.has(AttrKind::NoAlias)
                     && (attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone));
             }
@@ -296,5 +296,5 @@ fn never_changes(
     false
 }
 
-/// How many steps from an address to what it was made from are looked at.
+/// The largest number of steps from an address up to its base.
 const STEPS: usize = 64;

@@ -23,8 +23,8 @@ use salsa::Database as Db;
 
 /// A fact that is kept.
 pub(super) trait Answer: PartialEq {
-    /// Whether one that was found anew can be dropped for this: they say the same, also about what
-    /// an edit is to them.
+    /// Whether this retained answer can replace one from scratch: the two are equal, including
+    /// their dependency sets.
     fn says_as_much(&self, new: &Self) -> bool {
         self == new
     }

@@ -1,38 +1,39 @@
-//! Facts about memory of a function that is edited, kept where an edit does not concern them, or
-//! made to follow it.
+//! Incremental update of facts about memory: an edit that does not affect them leaves them as they
+//! are, and others repair them.
 //!
 //! # What
 //!
 //! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory),
 //! [`memory_ssa`](super::memory_ssa) and [`classic_memory_ssa`](super::classic_memory_ssa) read the
-//! body, so any edit asks for them again; but most instructions have nothing to do with memory. A
-//! function of [some size](is_kept) has a [`MemoryPlace`] for each beside the memos with the last
-//! answer, shared with the memo. When it is asked again, the journal tells which instructions have
-//! been changed since. If the answer itself says that these do not *concern* it, it is given again:
-//! the very same one, so that it is compared with the memo by its address, and nothing that follows
-//! from it runs. Else it is *repaired*: another one is made that shares with it what is the same.
+//! body, so they run again after any edit; but most edits do not touch memory. A function of [some
+//! size](is_kept) retains the last answer of each, in a [`MemoryPlace`] that shares it with the
+//! memo. When the query runs again, the journal lists the instructions that have changed since. If
+//! the dependency set of the answer does not contain them, the query returns the same answer. Salsa
+//! then compares two equal addresses, and no dependent query runs. Otherwise the query *repairs*
+//! the answer: the new one shares its unchanged parts with the old one.
 //!
 //! # Invariants
 //!
-//! - An answer that is given again or repaired equals the one from scratch, tables by instruction
-//!   included ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do
-//!   not tell how many instructions there are.
-//! - An answer counts for a position in the history of the body, for a [layout](super::layout) of
-//!   its blocks, and for a number that is new whenever anything around the function has changed.
-//! - What an answer reads of other facts about the same body is kept with it, and compared by
-//!   whoever asks; so is the graph for which it was found.
+//! - A retained or repaired answer equals the one from scratch, including tables by instruction
+//!   ([`by_inst`](phalanx_analysis::memory)): their equality does not depend on the number of
+//!   instructions.
+//! - An answer is valid for one dependency stamp: a position in the history of the body, a
+//!   [layout](super::layout) of its blocks, and a number that changes whenever the environment of
+//!   the function does.
+//! - The other facts about the same body that an answer depends on are retained with it, and so is
+//!   the graph. The query compares them with the current ones.
 //!
-//! An answer costs nothing to keep, so that is done from the first time on. What is made from
-//! scratch and comes out equal is dropped for the one that was there, unless it knows more of what
-//! concerns it.
+//! Retaining an answer costs nothing, so it is done from the first query on. If an answer from
+//! scratch equals the retained one, the query returns the retained one, unless the new one has a
+//! larger dependency set.
 //!
-//! An answer about a function that is not large is followed over [few](is_few) changes only: to
-//! repair one costs more for an instruction than to make it. What is around such a function is told
-//! by two numbers for all answers: each is a query of its own that is asked whether it still holds,
-//! and that costs as much as to look at several instructions.
+//! In a function that is not large, an answer is repaired after [few](is_few) changes only, since a
+//! repair costs more per instruction than a computation from scratch. For such a function, two
+//! numbers represent the environment for all answers. Each is a query of its own, and checking its
+//! memo costs as much as examining several instructions.
 //!
-//! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer
-//! says of itself; else from scratch.
+//! **Complexity.** O(changed instructions) for an unaffected answer. For a repair, see each answer.
+//! Otherwise the cost from scratch.
 
 use std::sync::Arc;
 

@@ -28,7 +28,8 @@ pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
         .described(module.extension(db).machine())
 }
 
-/// Other names of entities: aliases that nobody can replace, and what each stands for in the end.
+/// Other names of entities: aliases that no other module can replace, each with the entity that it
+/// resolves to.
 ///
 /// *Reads* `shell`. *Changes when* an alias does. *Cost* O(aliases).
 #[salsa::tracked(returns(ref))]

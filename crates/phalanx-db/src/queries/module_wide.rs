@@ -90,7 +90,7 @@ impl Known {
     }
 }
 
-/// Who calls each function by name, functions that are never executed included.
+/// The functions that call each function by name, including functions that are never executed.
 ///
 /// *Reads* [`symbols`], `functions`, `mentions`. *Changes when* a call comes or goes. *Cost*
 /// O(functions + calls).

@@ -1,4 +1,4 @@
-//! Where pointers of a function that is edited come from, by what is kept beside the memos.
+//! The origins of pointers in an edited function: incremental update of retained state.
 //!
 //! How they are followed is told in [`phalanx_analysis::loads::pointers`]; how they are
 //! [retained](super::retained), as all such state is.

@@ -1,9 +1,9 @@
 //! What facts about memory read of the functions that are called, of variables, and of attachments.
 //!
-//! Each is a small projection that hangs on inputs of high durability and not on the body, so that
-//! a function whose facts are kept does not look through its instructions for calls after an edit.
-//! Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which
-//! a module declares few, so all of them are listed with the module.
+//! Each is a small projection of inputs of high durability, independent of the body. So a function
+//! with retained facts does not search its instructions for calls after an edit. Callees are known
+//! from [`Mentions`](crate::Mentions). These leave out intrinsics; a module declares few of them,
+//! so each query covers all intrinsics of the module.
 
 use phalanx_analysis::code::TypeSizes;
 use phalanx_ir::{

@@ -9,12 +9,12 @@
 //! reads of the others. After an edit salsa finds those again whose body or inputs are others, and
 //! an answer that comes out equal stops there. Two things more keep rounds cheap:
 //!
-//! - A member that reads what it read in the round before comes to what it came to then, and is not
-//!   looked at. So the last round, which only finds that nothing changes any more, costs nothing as
-//!   a rule.
-//! - A large member is repaired, in each round by what is kept for that round
-//!   ([`RoundSlots`](crate::retained::place::RoundSlots)): what is kept counts for the inputs only
-//!   that it was brought up to, and those of a round stay as they are after most edits.
+//! - A member that reads the same as in the round before has the same result, and is not computed
+//!   again. So the last round, which only finds that nothing changes any more, usually costs
+//!   nothing.
+//! - A large member is repaired, with retained state for each round
+//!   ([`RoundSlots`](crate::retained::place::RoundSlots)): the state is valid only for the inputs
+//!   for which it was computed, and most edits do not change the inputs of a round.
 //!
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a
 //! component that needs more than [`ROUNDS`] of them. Rounds are gone through from the first one

@@ -17,8 +17,8 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Shapes of the values of a function, with nothing taken for granted. None for a declaration. Not
-/// a query: divergence keeps its own.
+/// Shapes of the values of a function, without assumptions. `None` for a declaration. Not a query:
+/// divergence has shapes of its own.
 ///
 /// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or
 /// [`launch_facts`](super::launch_facts). *Cost* O(instructions + operands).

@@ -109,7 +109,7 @@ pub fn variable_alignments(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
     let (context, layout) = (module.context(db), type_layout(db, module));
     let align = |variable: &GlobalVariable| {
         let of_type = || layout.data_layout().abi_align(context, &**layout, variable.ty);
-        // Who declares a variable without an alignment says nothing of where it is.
+        // A declaration without an alignment says nothing about the address of the variable.
         let or_of_type = || variable.initializer.and_then(|_| of_type());
         variable.align.or_else(or_of_type).unwrap_or(1)
     };

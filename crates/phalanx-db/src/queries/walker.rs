@@ -1,14 +1,14 @@
-//! The walker of MemorySSA: which definition of memory a load may read from.
+//! The walker of MemorySSA: finds the definition of memory that a load may read from.
 //!
 //! [`ClassicMemorySsa::clobber`](phalanx_analysis::memory::ClassicMemorySsa::clobber) goes up over
-//! definitions that do not write what is asked about. Which do is known from private memory, for
-//! loads of slots that nobody else reaches; else from the [alias query](with_aliases) and from
-//! types. A walk may go round a cycle, so a definition may have been executed in another iteration
-//! than the load: addresses are compared only where both are made from something that is the same
-//! throughout a run of the function.
+//! definitions that do not write what the load reads. For loads from private slots, private memory
+//! decides which definitions do; for other loads, the [alias query](with_aliases) and types do. A
+//! walk may go around a cycle, so a definition may have been executed in another iteration than the
+//! load. So two addresses are compared only if both are computed from values that do not change
+//! during an execution of the function.
 //!
-//! Fences and ordered accesses define all memory that others reach, since what others wrote may be
-//! seen behind them. Not a query: O(definitions that are passed) for each question.
+//! Fences and ordered accesses define all memory that other threads can access, since writes of
+//! other threads may be visible behind them. Not a query: O(passed definitions) for each load.
 
 use phalanx_analysis::{
     alias::{Alias, AliasQuery, Location},
@@ -52,7 +52,7 @@ pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Op
             if private.is_load(load) {
                 return writes_slot_of(private, definition, load);
             }
-            // Private memory that nobody else reaches, and the load is of other memory.
+            // The store writes private slots, and the load reads other memory.
             if private.of(load).is_empty()
                 && body.inst(definition).opcode == Opcode::Store
                 && !private.of(definition).is_empty()

@@ -126,7 +126,7 @@ pub fn stable_loads(
     .into()
 }
 
-/// What is taken for granted where it is asked whether barriers are used rightly.
+/// The assumptions of the check of barriers.
 pub(super) const JUDGED: Assumptions =
     Assumptions { barriers: Some(BarrierModel::Judged), race_free: false };
 
@@ -239,7 +239,7 @@ fn race_free(has_barriers: bool) -> Assumptions {
     Assumptions { barriers: has_barriers.then_some(BarrierModel::Lenient), race_free: true }
 }
 
-/// [`race_free_loads`] of a large function, from what is kept. Not a query.
+/// [`race_free_loads`] of a large function, from retained state. Not a query.
 fn followed_race_free(
     db: &dyn Db,
     function: FunctionInput,
@@ -313,7 +313,7 @@ pub fn assumed_divergence(
     Some(Arc::new(solve(flow_facts(db, function)?, &values, Rules::Precise)))
 }
 
-/// What is granted of a function under assumptions. None for a declaration. Not a query.
+/// The facts about a function that hold under assumptions. `None` for a declaration. Not a query.
 fn granted(db: &dyn Db, function: FunctionInput, assumptions: Assumptions) -> Option<Granted> {
     let loads = Arc::clone(stable_loads(db, function, assumptions));
     let branches = match assumptions.barriers {
@@ -323,7 +323,7 @@ fn granted(db: &dyn Db, function: FunctionInput, assumptions: Assumptions) -> Op
     Some(Granted { loads, branches })
 }
 
-/// The affect map with what is granted.
+/// The affect map with the facts that hold under assumptions.
 fn with_granted(db: &dyn Db, function: FunctionInput, granted: &Granted) -> Option<ValueTable> {
     let mut table = affect_map(db, function).clone()?;
     granted.apply(function.header(db), &mut table);

@@ -55,7 +55,8 @@ pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// [`written_spaces`] of a large function whose code is what runs, from what is kept. Not a query.
+/// [`written_spaces`] of a large function whose definition is the executed one, from retained
+/// state. Not a query.
 ///
 /// What is asked of functions by name are those that it calls, however it is found; who they are is
 /// read in any case.

@@ -46,7 +46,7 @@ pub(crate) enum Question {
     WrittenBy(GlobalName, Type),
     /// What it does with an argument.
     Passed(GlobalName, Type, u32),
-    /// Who writes a variable.
+    /// Which function writes a variable.
     Variable(GlobalName),
     /// Whether what callers pass does not change.
     IsUnchanged(u32),
@@ -113,10 +113,10 @@ pub(crate) struct KeptFindings {
 /// Identities of the graph of a large function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Graphs {
-    /// Of blocks, edges, the order of the blocks, and the edges to blocks that nobody comes to.
+    /// Of blocks, edges, the order of the blocks, and the edges to blocks that are never executed.
     pub(crate) all: u64,
     pub(crate) whole: u64,
-    /// Of the graph without edges to blocks that nobody comes to, if there are such.
+    /// Of the graph without edges to blocks that are never executed, if there are such edges.
     pub(crate) cut: Option<u64>,
 }
 

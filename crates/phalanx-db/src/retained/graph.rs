@@ -1,16 +1,16 @@
-//! Facts that follow from the graph of a function, kept with the graph.
+//! Facts that follow from the graph of a function, retained with the graph.
 //!
-//! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread,
-//! gets that one. All of them follow from the graph and nothing else, so one query of salsa,
-//! [`graph_facts`](crate::queries::graph_facts()), stands for them: it says when the graph has
-//! changed, and to ask for a fact beside those that are there costs a look instead of a memo with
-//! dependences of its own, at each of thousands of small functions and after each edit.
+//! Each fact is computed once, at its first use, and shared by all threads. All facts depend on the
+//! graph alone, so a single salsa query, [`graph_facts`](crate::queries::graph_facts()), represents
+//! them: it changes when the graph does. Reading a fact costs a lookup. A salsa query for each fact
+//! would cost a memo with dependences of its own, in each of thousands of small functions and after
+//! each edit.
 //!
-//! The facts of the last graph stay in a slot of the function. An equal graph is that graph, facts
-//! included. When one place of a large graph has changed ([`Change`]), each fact that is asked for
-//! is made from that of the graph before, if it had been asked for there, with the difference put
-//! in; so the graph before is kept until the next one comes. Everything else is made anew. Either
-//! way the answer is the same, orders included.
+//! The retained state of the function holds the facts of the last graph. If the next graph is
+//! equal, it is that graph, facts included. If one place of a large graph has changed ([`Change`]),
+//! a fact that was computed for the previous graph is updated at its first use; so the previous
+//! graph is retained until the next change. All other facts are computed from scratch. Either way
+//! the facts are the same, orders included.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -192,7 +192,7 @@ impl GraphSlot {
         facts
     }
 
-    /// Drops what is kept, also for those who have the last graph.
+    /// Drops the retained state, also for other holders of the last graph.
     pub(crate) fn clear(&self) {
         if let Some(facts) = locked(&self.0).take() {
             *locked(&facts.before) = None;
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(first.made(), ["dom_tree"]);
         let second = slot.advance(first.cfg.after_split(node(1)));
         assert!(follows(&second));
-        // Nobody asks in between.
+        // No query runs in between.
         let third = slot.advance(second.cfg.after_split(node(2)));
         let fourth = slot.advance(third.cfg.after_split(node(0)));
         assert!(!follows(&fourth));

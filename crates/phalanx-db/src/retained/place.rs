@@ -1,7 +1,8 @@
-//! Where the state of one analysis of one function is, while no question is asked.
+//! Places for the retained state of one analysis of one function, while no query uses it.
 //!
-//! State is taken out of its place, worked with, and put back: work that is broken off loses the
-//! state and leaves nothing half done. Counters say how answers were found.
+//! A query takes the state out of its place, works with it, and puts it back. A cancelled query
+//! loses the state, so no query sees state that is half updated. Counters record how answers were
+//! found.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,7 @@ pub(crate) fn fresh() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Nothing is done under these locks but moving and counting, so what a panic leaves is whole.
+/// Code under these locks only moves and counts, so a poisoned lock still protects valid data.
 pub(crate) fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -33,7 +34,7 @@ pub struct Ways {
     pub kept: u64,
     /// From the state that was retained.
     pub repaired: u64,
-    /// Subjects that all repairs together looked at, where the analysis counts them.
+    /// The number of subjects that all repairs visited, if the analysis counts them.
     pub visited: u64,
 }
 
@@ -63,7 +64,8 @@ impl Ways {
 pub(crate) enum Updated {
     /// The answer is the one of before.
     Same,
-    /// The state was repaired; so many subjects were looked at, as far as they are counted.
+    /// The state was repaired. `visited` is the number of visited subjects, if the analysis counts
+    /// them.
     Changed { visited: usize },
     /// The answer has to be found from scratch, or was.
     Scratch,
@@ -155,22 +157,24 @@ impl Repairs {
     }
 }
 
-/// Where a follower, or what else is taken out while it is worked with, is while nobody asks.
+/// A place for a follower or other retained state. A query takes the state out while it works with
+/// it.
 #[derive(Debug, Default)]
 pub(crate) enum Place<F = Follower> {
-    /// Never asked.
+    /// No query has run.
     #[default]
     New,
-    /// Asked once, at this position of the body's history; nothing was kept.
+    /// One query has run, at this position of the body's history. No state was retained.
     Asked(u64),
-    /// Somebody is working with it, or it was dropped; lost, if work with it was broken off.
+    /// Busy: a query has taken the state out. Or the state was dropped, or lost because that query
+    /// was cancelled.
     Taken,
     Here(F),
 }
 
 impl<F> Place<F> {
-    /// The follower; none for a first question after which nothing is kept. `seen` makes one of a
-    /// function that was asked about at a position of its history.
+    /// Takes the state out. `None` for a first query, after which no state is retained. `seen`
+    /// builds the state for the second query, from the position of the first.
     pub(crate) fn take(&mut self, position: u64, seen: impl FnOnce(u64) -> F) -> Option<F> {
         match std::mem::replace(self, Place::Taken) {
             Place::New | Place::Taken => {
@@ -183,7 +187,7 @@ impl<F> Place<F> {
     }
 }
 
-/// What is kept of a function for each round.
+/// The retained state of a function for each round of a recursion.
 #[derive(Debug)]
 pub(crate) struct RoundSlots<T>(pub(crate) Mutex<Vec<Arc<T>>>);
 
@@ -199,7 +203,7 @@ impl<T: Default> RoundSlots<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is kept for a round from one on; none for one of those for which nothing is.
+    /// The retained state for a round, counted from one. `None` for rounds without retained state.
     pub(crate) fn of(&self, round: usize) -> Option<Arc<T>> {
         let mut slots = self.slots();
         while slots.len() < round.min(ROUNDS_KEPT) {
@@ -208,7 +212,7 @@ impl<T: Default> RoundSlots<T> {
         slots.get(round.checked_sub(1)?).cloned()
     }
 
-    /// What is kept for all rounds.
+    /// The retained state of all rounds.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         self.slots().clone()
     }

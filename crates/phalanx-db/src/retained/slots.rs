@@ -1,10 +1,11 @@
-//! What is kept of a function beside the memos, from one edit to the next.
+//! The retained state of a function beside the memos, from one edit to the next.
 //!
-//! A small function is looked at from scratch after each edit, but for what costs nothing to keep:
-//! its graph, and facts about memory with what is around it
-//! ([`memory_slot`](crate::queries::memory_slot)). The slot of a large one's divergence comes to be
-//! when that is asked for; the others, more than a thousand bytes when they are empty, when the
-//! first of them is used; so do those of facts about memory.
+//! A small function is analysed from scratch after each edit, with two exceptions that cost nothing
+//! to retain: its graph, and facts about memory with their environment
+//! ([`memory_slot`](crate::queries::memory_slot)). Places are allocated lazily: the one for the
+//! divergence of a large function at the first query; all other ones of a large function, more than
+//! a thousand bytes when empty, when one of them is first used; and those of facts about memory
+//! likewise.
 
 use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicBool};
 
@@ -29,7 +30,7 @@ use super::graph::GraphSlot;
 use super::place::{AnswerSlot, Place, Repairs, Retained, RoundSlots, Ways, locked};
 use super::tally::Tally;
 
-/// What is kept of a function beside the memos.
+/// The retained state of a function beside the memos.
 #[derive(Debug, Default)]
 pub struct Slots {
     pub(crate) graph: GraphSlot,
@@ -43,7 +44,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Those of facts about memory.
+    /// The places for facts about memory.
     pub(crate) fn memory(&self) -> &MemorySlots {
         self.memory.get_or_init(Box::default)
     }
@@ -53,7 +54,7 @@ impl Slots {
         self.memory.get().map(Box::as_ref)
     }
 
-    /// That of the divergence of a large function.
+    /// The place for the divergence of a large function.
     pub(crate) fn divergence(&self) -> &Slot {
         self.divergence.get_or_init(Box::default)
     }
@@ -73,7 +74,7 @@ impl Slots {
         self.large.get().map_or_else(T::default, |slots| count(slots))
     }
 
-    /// Drops what is kept; it is made again when it is worth it.
+    /// Drops the retained state. Later queries may build it again.
     pub(crate) fn clear(&self) {
         self.graph.clear();
         if let Some(slots) = self.memory.get() {
@@ -88,7 +89,7 @@ impl Slots {
     }
 }
 
-/// What is kept of a large function beside the memos and its divergence.
+/// The retained state of a large function, besides its divergence.
 #[derive(Debug, Default)]
 pub(crate) struct LargeSlots {
     pub(crate) kinds: KindsSlot,
@@ -133,16 +134,17 @@ impl LargeSlots {
     }
 }
 
-/// Where the followers of a function are while nobody asks.
+/// The retained divergence of a function, one follower per set of rules or assumptions, while no
+/// query uses it.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) full: Mutex<(Place, Repairs)>,
     pub(crate) llvm: Mutex<(Place, Repairs)>,
-    /// The one asked last comes last.
+    /// Ordered by their last use; the most recent one comes last.
     pub(crate) assuming: Mutex<(Vec<(Assumptions, Place)>, Repairs)>,
 }
 
-/// What is kept of the divergence of a function for a round.
+/// The retained divergence of a function in one round of a recursion.
 #[derive(Debug, Default)]
 pub(crate) struct DivergenceSlot {
     pub(crate) place: Mutex<Place>,
@@ -158,7 +160,7 @@ impl DivergenceSlot {
 /// What is retained of a function.
 pub(crate) type KindsSlot = Retained<RetainedKinds>;
 
-/// What is kept of the summary of one function.
+/// The retained summary of one function.
 #[derive(Debug, Default)]
 pub(crate) struct SummarySlot {
     pub(crate) results: Mutex<Place<ResultFollower>>,

@@ -1,12 +1,13 @@
-//! Answers that follow from *which* contributions the instructions of a function make, not from who
-//! makes them or how often: unions, whether there is one.
+//! Counted multisets of contributions, for answers that depend on *which* contributions the
+//! instructions of a function make, but not on which instruction makes them or how often: unions,
+//! existence.
 //!
 //! Each contribution is counted, so that an instruction that changes takes its old one out again: a
 //! union that is only known as a whole cannot be made smaller. There are few different
 //! contributions as a rule.
 //!
-//! O(instructions) to begin with, O(1) for each that is looked at again, O(different contributions)
-//! to read.
+//! O(instructions) from scratch, O(1) for each changed instruction, O(different contributions) to
+//! read.
 
 use std::hash::Hash;
 

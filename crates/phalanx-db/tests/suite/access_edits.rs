@@ -366,7 +366,7 @@ fn what_is_kept_is_the_very_same() {
         assert_eq!(address(&fixture), before);
     }
     fixture.check("integers");
-    // Edits that nobody asked after in between are looked at together.
+    // Edits without a query in between are handled by one update.
     let (once, s) = (fixture.named("once"), fixture.named("s"));
     let (found, three) = (fixture.repairs(), constant(&fixture, 3));
     fixture.edit(|edit| edit.set_operand(once, 1, three));
@@ -393,7 +393,7 @@ fn nothing_is_kept_of_small_kernels_and_of_what_was_dropped() {
     }
 }
 
-/// Who rewrites a function as a whole is served from scratch, and nothing is kept.
+/// After a rewrite of a whole function, the query solves from scratch and retains nothing.
 #[test]
 fn many_changes_at_a_time_are_not_followed() {
     let mut fixture = Fixture::new(400);
@@ -444,12 +444,12 @@ fn blocks_are_put_back_by_a_reload() {
     fixture.check("blocks in their old order");
 }
 
-/// A loop that is repeated by another edge as well: what was assumed of its phi holds no more;
-/// where nothing was, it is nothing to accesses.
+/// A loop gets another back edge: the assumption about its phi no longer holds. If there was no
+/// assumption, accesses do not change.
 #[test]
 fn another_edge_to_the_header_of_a_loop() {
-    // What comes round the loop is made from the phi, or is not, so that nobody looked at the phi
-    // to find out.
+    // The value over the back edge is computed from the phi, or it is not. In the second case no
+    // rule has read the phi.
     for (start, next, found) in
         [("0", "r.next", "kept"), ("%x", "r.next", "anew"), ("%x", "beside", "anew")]
     {
@@ -520,8 +520,7 @@ end:
     fixture.check("an address that is made from itself");
 }
 
-/// Accesses with so much between them that it is not known where they stand: their block is put
-/// together anew.
+/// Accesses too far apart to compare their neighbours: the row of their block is rebuilt.
 #[test]
 fn accesses_that_stand_alone_are_in_their_place() {
     let last = "  ret void\n}\n";
@@ -544,8 +543,7 @@ fn accesses_that_stand_alone_are_in_their_place() {
     }
 }
 
-/// What a value may be in threads that others are not follows from atoms that its operands do not
-/// tell of.
+/// Whether a value may be poison in some threads only depends on atoms that are not operands of it.
 #[test]
 fn poison_of_atoms_is_followed() {
     let text = text(400).replace(

@@ -16,7 +16,7 @@ use support::Fixture;
 /// Race-free programs whose barriers are used rightly.
 const STRICT: Assumptions = Assumptions { barriers: Some(BarrierModel::Strict), race_free: true };
 
-/// All that can be assumed, more than what is kept at a time.
+/// All sets of assumptions: more than a function retains.
 const ALL: [Assumptions; 6] = [
     Assumptions::NONE,
     Assumptions { barriers: None, race_free: true },
@@ -390,7 +390,8 @@ fn stable_loads_follow_addresses() {
     }
     let after = queries::kept_answers(&fixture.db, fixture.edited()).race_free;
     assert_eq!((after.repaired - before.repaired, after.solved), (3, before.solved));
-    // What else is said of addresses is not told by instruction: then all is found anew.
+    // Other changes of facts about addresses are not known by instruction: then the answer is
+    // computed from scratch.
     let late = fixture.named("late");
     let writer = fixture.function("writer").body(&fixture.db);
     let variable = writer.all_ids().find_map(|inst| writer.operands(inst).get(1).copied());
@@ -407,7 +408,8 @@ fn stable_loads_follow_addresses() {
     );
 }
 
-/// A few followers are kept; who asks with more assumptions in turn starts anew each time.
+/// A function retains a few followers. Queries that alternate between more assumptions than that
+/// are solved from scratch each time.
 #[test]
 fn followers_are_few() {
     let mut fixture = Fixture::new(400);
@@ -443,8 +445,8 @@ fn followers_are_few() {
     assert_eq!((after.repaired, after.kept), (before.repaired, before.kept + 1), "dropped");
 }
 
-/// Passes over a whole function change more at a time: what is granted is solved then from the
-/// tables of `divergence`, and kept as soon as changes are very few.
+/// A pass over a whole function makes larger edits. Then divergence under assumptions is solved
+/// from the tables of `divergence`. State is retained again once edits are very small.
 #[test]
 fn after_larger_edits_nothing_is_kept() {
     let mut fixture = Fixture::new(4000);
@@ -468,7 +470,7 @@ fn after_larger_edits_nothing_is_kept() {
     assert_eq!(ask(12), [0, 0, 1]);
 }
 
-/// Where nothing that is granted makes a difference the answer is that without, and nothing is
+/// If no assumption makes a difference, the answer is the one without assumptions, and nothing is
 /// solved.
 #[test]
 fn without_effect_it_is_divergence() {

@@ -1,5 +1,5 @@
-//! Facts of large functions that are found from what somebody else has asked for: they are what
-//! they are without that.
+//! Facts of large functions that reuse retained results of other queries: they equal the facts
+//! without such reuse.
 
 #[path = "support.rs"]
 mod support;
@@ -36,7 +36,7 @@ entry:
     text
 }
 
-/// With so many instructions tables are kept from the first question on.
+/// A function so large that tables are retained from the first query on.
 fn warm() -> Fixture {
     let fixture = Fixture::of(&text(1200), "function");
     assert!(fixture.edited().is_large(&fixture.db));

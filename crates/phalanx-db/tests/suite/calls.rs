@@ -499,8 +499,8 @@ fn invoked_functions_have_summaries() {
     );
 }
 
-/// What clang leaves of a kernel once it is inlined passes nothing on: nobody calls it. A function
-/// that only such ones call keeps them.
+/// Clang may leave a function in the module after inlining it everywhere. It has no callers, so its
+/// calls do not count. A function whose callers are all of this kind keeps them.
 #[test]
 fn functions_that_are_never_executed_pass_nothing_to_those_that_are() {
     let text = "define amdgpu_kernel void @k(i32 %n) {

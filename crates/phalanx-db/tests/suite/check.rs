@@ -161,8 +161,8 @@ fn a_comment_checks_nothing() {
     );
 }
 
-/// Nobody knows whether a convergent call that names nobody waits, also where it is in a function
-/// that is called.
+/// It is unknown whether a convergent call without a named callee waits for other threads. The same
+/// holds for such a call in a callee.
 #[test]
 fn calls_of_nobody_who_is_named_are_not_judged() {
     let fixture = Fixture::of(
@@ -278,7 +278,7 @@ fn what_is_done_instead_of_a_barrier() {
     .assert_eq(&Fixture::of(&text).check());
 }
 
-/// Whoever freezes poison may get anything, so nothing is known of which way threads go.
+/// `freeze` of poison may give any value, so nothing is known about which way threads go.
 #[test]
 fn whatever_is_poison_ends_the_evaluation() {
     let mut text = String::from(
@@ -334,8 +334,8 @@ fn whatever_is_poison_ends_the_evaluation() {
     .assert_eq(&Fixture::of(&text).check());
 }
 
-/// Threads that are counted are all threads only if they are as many, and nobody else is counted
-/// with them.
+/// A barrier with a count is a barrier of all threads only if the count equals the size of the
+/// workgroup, and no other code takes part in the same barrier.
 #[test]
 fn barriers_of_some_threads_are_told_from_those_of_all() {
     let kernel = |name: &str, size: u32, count: u32, besides: &str| {
@@ -398,7 +398,7 @@ fn amd_barriers_are_told_apart_by_their_numbers() {
     expect!["PHX009 in workgroup"].assert_eq(&Fixture::of(&text).check());
 }
 
-/// A function that comes to be called in an edit of a large one is heard of from then on.
+/// An edit of a large function adds a call: from then on the facts of the callee count.
 #[test]
 fn a_function_that_is_called_since_an_edit() {
     let mut text = String::from(

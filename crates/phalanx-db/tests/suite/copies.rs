@@ -11,7 +11,7 @@ use support::Fixture;
 
 const LONG: [usize; 2] = [3, 2_000];
 
-/// `long` instructions that are nothing to the rest: something is kept of a large function.
+/// `long` unrelated instructions: a large function retains state.
 fn padding(long: usize) -> String {
     (1..=long).map(|at| format!("  %pad{at} = add i32 %n, {at}\n")).collect()
 }
@@ -84,7 +84,7 @@ entry:
             fixture.edit(|edit| edit.set_operand(store, 0, stored));
             assert_eq!(is_shared(&fixture), expected, "{long} {stored:?}");
         }
-        // Somebody who is not known gets the address of the slot, and no longer.
+        // An unknown function gets the address of the slot, and then no longer.
         for round in 0..2 {
             fixture.edit(|edit| edit.set_operand(call, 0, slot));
             assert!(!is_shared(&fixture), "{long} {round}");
@@ -157,7 +157,7 @@ join:
             fixture.edit(|edit| edit.set_operand(store, 0, block));
             assert_eq!(found(&fixture), before, "{long} {round}");
         }
-        // Its address goes where nobody looks: then it may hold anything.
+        // Its address escapes: then it may hold anything.
         let s = Value::arg(0);
         let at = fixture.edited().body(&fixture.db).operands(store)[1];
         let escape = fixture.edit(|edit| edit.before(store).store(s, at));
@@ -265,7 +265,7 @@ fn structures_that_are_passed_by_reference() {
     }
 }
 
-/// Nothing is known of the content once somebody else may write there.
+/// Nothing is known about the content once other code may write there.
 #[test]
 fn structures_that_are_passed_by_reference_and_reached_otherwise() {
     for long in LONG {

@@ -14,7 +14,7 @@ use phalanx_ir::{
 use phalanx_target::LaunchStatement;
 use phalanx_testing::files::check_table;
 
-/// A small function, a large one and one that nobody edits.
+/// A small function, a large one, and one that is never edited.
 fn text() -> String {
     let mut text = String::from(
         r#"
@@ -306,7 +306,8 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
     assert_eq!(quiet(&mut fixture, InstFlags::NUW), before + 1);
 }
 
-/// Whoever compares answers compares two addresses where an edit has changed nothing.
+/// After an edit that changes nothing, the query returns the same allocation, so a comparison
+/// compares two addresses.
 #[test]
 fn an_answer_that_an_edit_leaves_as_it_was_is_the_same_one() {
     let mut fixture = Fixture::new();
@@ -321,7 +322,7 @@ fn an_answer_that_an_edit_leaves_as_it_was_is_the_same_one() {
     let (first, second) = (answer(v3.into()), answer(v5.into()));
     assert!(Arc::ptr_eq(&first.0, &second.0));
     assert_eq!(second.1, first.1 + 1, "it was repaired");
-    // What diverges now is in another answer: whoever has this one sees no change.
+    // The new facts are in a new answer; the old answer does not change.
     let divergent = |of: &phalanx_core::divergence::Divergence| {
         of.values().iter().filter(|sources| !sources.is_empty()).count()
     };
@@ -331,7 +332,7 @@ fn an_answer_that_an_edit_leaves_as_it_was_is_the_same_one() {
     assert_eq!(divergent(&second.0), before);
 }
 
-/// By LLVM's rules as well, though these look at attributes of whoever is called.
+/// The same by LLVM's rules, although these also read attributes of callees.
 #[test]
 fn uniformity_is_repaired_too() {
     let mut fixture = Fixture::new();
@@ -345,8 +346,8 @@ fn uniformity_is_repaired_too() {
     assert_eq!(fixture.ran(), "`uniformity`");
 }
 
-/// Attributes of whoever is called decide, in a small function and in a large one, kept or not, and
-/// when they change.
+/// Attributes of callees decide, also after they change: in a small function and in a large one,
+/// with and without retained state.
 #[test]
 fn uniformity_follows_attributes_of_callees() {
     for length in [4, 400] {
@@ -412,12 +413,12 @@ fn a_function_that_grows_becomes_large() {
     assert_eq!((ways.solved, ways.kept, ways.repaired), (1, 1, 1));
 }
 
-/// Whoever changes a little at a time is expected to come back; whoever changes more is waited for
-/// until that happens twice in a row.
+/// After a small edit, state is retained at once, since more edits are likely. Larger edits have to
+/// come twice in a row before it is retained.
 #[test]
 fn a_function_is_followed_after_one_small_edit_or_two_larger_ones() {
-    // How many instructions each edit changes, and how it is answered: from scratch, from scratch
-    // and kept, by repair.
+    // The number of instructions that each edit changes, and how the query is answered: from
+    // scratch, from scratch with retained state, by repair.
     let few = [(4, [0, 1, 0]), (12, [0, 0, 1])];
     let more = [(12, [1, 0, 0]), (12, [0, 1, 0]), (12, [0, 0, 1])];
     let apart = [(12, [1, 0, 0]), (200, [1, 0, 0]), (12, [1, 0, 0]), (4, [0, 1, 0])];
@@ -522,7 +523,7 @@ fn functions_come_and_go_and_their_inputs_are_used_again() {
     assert_eq!(fixture.module.functions(&fixture.db).len(), 4);
 }
 
-/// A call is not looked at again, but what was read of it is validated.
+/// A call is not analysed again, but the memos that were read for it are validated.
 #[test]
 fn after_an_edit_of_the_flow_edits_of_instructions_run_nothing_about_it() {
     let mut fixture = Fixture::new();

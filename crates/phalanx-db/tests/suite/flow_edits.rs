@@ -175,8 +175,8 @@ impl Fixture {
     }
 }
 
-/// One edit of an instruction: an operand is another one of those that the function has, or it
-/// comes, goes or moves.
+/// One random edit of an instruction: replaces an operand, or inserts, removes or moves the
+/// instruction.
 fn edit_inst(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
     let block = *edit.flow().order().choose(rng).expect("there is an entry");
     let insts: Vec<InstId> = edit.body().block_insts(block).collect();
@@ -246,8 +246,7 @@ fn facts_follow_random_edits_of_the_flow() {
     }
     assert!(accesses.repaired > 60 && kinds[1] > kinds[0], "{accesses:?} {kinds:?}");
     for (query, found) in answers.by_query() {
-        // What is found of barriers hangs on the graph as a whole; nothing is done through
-        // pointers.
+        // Diagnostics of barriers depend on the whole graph, and no pointer is followed.
         let is_followed = !matches!(query, "diagnostics" | "through");
         assert!(!is_followed || found.kept + found.repaired > found.solved, "{query}: {answers:?}");
     }
@@ -420,7 +419,7 @@ fn a_pointer_comes_round_a_loop_no_longer() {
     );
 }
 
-/// A load of an address that was not there before reads what nobody knew anything of.
+/// A load from a new address: there are no old facts about that address.
 #[test]
 fn a_load_reads_an_address_that_is_new() {
     let mut fixture = Fixture::rounds(20);

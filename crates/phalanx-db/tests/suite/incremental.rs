@@ -322,7 +322,7 @@ define amdgpu_kernel void @second(ptr addrspace(1) %p, i32 %n) {
 }
 "#;
 
-/// Classes of loads after edits: who runs, besides what only passes on what others read.
+/// Classes of loads after edits: the queries that run, except projections.
 fn loads_after(edit: impl Fn(&str) -> String) -> String {
     let mut fixture = Fixture::new(LOADS);
     let ask = |fixture: &Fixture| {

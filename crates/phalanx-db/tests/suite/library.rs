@@ -1,5 +1,5 @@
-//! Functions that are known by name: a definition takes the place of what the table says, also in
-//! what is kept of large functions.
+//! Functions that are known by name: a definition overrides the table, also in the retained state
+//! of large functions.
 
 #[path = "support.rs"]
 mod support;
@@ -60,8 +60,8 @@ fn a_definition_that_comes_or_goes_is_heeded() {
     }
 }
 
-/// A kernel that another one calls is passed what that one has, in launches of either; so is one
-/// that is called by an alias.
+/// A kernel that another kernel calls gets the arguments of that call, and runs in launches of
+/// both. The same holds for a call through an alias.
 #[test]
 fn a_kernel_with_callers_is_a_function() {
     let text = |call: &str| {
@@ -155,7 +155,7 @@ define ptx_kernel void @kernel(i32 %n, ptr addrspace(1) %o) {
     }
 }
 
-/// What is kept of the convergent operations of a large function goes when a function that is known
+/// The retained convergent operations of a large function are dropped when a function that is known
 /// by name gets a definition: the barrier is an ordinary call then.
 #[test]
 fn convergent_operations_follow_definitions() {
@@ -192,8 +192,8 @@ entry:
     }
 }
 
-/// A driver that says what a function does changes what is kept of large functions as well, and so
-/// does one that takes it back.
+/// If a driver states the effects of a function, or withdraws them, the retained state of large
+/// functions follows.
 #[test]
 fn functions_of_a_driver_come_and_go() {
     for long in [3, 2_000] {
@@ -277,8 +277,8 @@ define spir_kernel void @kernel(ptr addrspace({space}) %arg, i32 %n, i1 %c) {{
     }
 }
 
-/// What is kept of a large kernel was found as of one that is only launched. Where its first call
-/// comes in an edit, all that is asked of it afterwards is what a new database says.
+/// The retained state of a large kernel assumes that it is only launched. When an edit adds the
+/// first call, all later answers equal those of a new database.
 #[test]
 fn facts_that_are_kept_of_a_kernel_follow_its_first_call() {
     let mut text = String::from(

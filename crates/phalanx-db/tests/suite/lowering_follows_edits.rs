@@ -383,8 +383,8 @@ fn check_follower(text: &str) {
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
             assert!(*answer == scratch, "{sources:?}, {is_granted}, round {round}, {how:?}");
             found.push(how);
-            // What it was solved from is for others, as long as it is of the function as it is and
-            // nothing is granted in it.
+            // Other queries may use the table of the solution, if its stamp is the current one and
+            // it contains no assumptions.
             let table = follower.table(stamp);
             let is_plain = granted == Granted::default();
             assert_eq!(table.is_some(), is_plain, "round {round}");
@@ -407,8 +407,8 @@ fn check_follower(text: &str) {
     assert!(!has_memory || looked_into > 300, "{looked_into}");
 }
 
-/// Something else granted than before: an entry more, less or otherwise, now and then all of it. Of
-/// any instruction, not of loads alone.
+/// Changes the assumptions at random: adds, removes or changes entries, sometimes all of them.
+/// Entries are for any instruction, not only for loads.
 fn grant(before: &Granted, function: &Function, graph: &Graph, rng: &mut SmallRng) -> Granted {
     let left = [SourceSet::EMPTY, SourceSet::OPAQUE_GROUP];
     let mut loads = before.loads.to_vec();

@@ -328,7 +328,7 @@ fn a_store_through_a_generic_pointer_clobbers_what_it_may_lead_to() {
 fn a_call_clobbers_what_its_code_may_write() {
     assert!(!is_clobbered_by("call void @puts(ptr %shared)"));
     assert!(is_clobbered_by("call void @puts(ptr %device)"));
-    // What others pass is nothing to this call.
+    // Arguments of other calls do not matter to this call.
     assert!(!is_clobbered_by("call void @puts.of.others(ptr %shared)"));
     assert!(is_clobbered_by("call void @anything()"));
     assert!(is_clobbered_by("call void @waits()"), "others may have written it");
@@ -386,7 +386,7 @@ fn the_walker_passes_numbers_that_are_given_to_a_call() {
 
 #[test]
 fn the_walker_stops_at_a_call_that_is_given_an_address_of_the_object() {
-    // Whoever is called may write before what it is given.
+    // The callee may write below the address that it is passed.
     let fixture = kernel(
         "  %g = getelementptr i8, ptr addrspace(1) %p, i64 8\n  \
          call void @writes(ptr addrspace(1) %g)\n  \
@@ -492,7 +492,7 @@ fn the_walker_stops_at_what_orders() {
     nearest_is(Opcode::Fence, &behind("fence acquire", "load"));
 }
 
-/// A copy out of a slot that nobody else reaches writes what others read.
+/// A copy out of a private slot writes memory that other code reads.
 #[test]
 fn the_walker_stops_at_a_copy_out_of_a_slot() {
     nearest_is(

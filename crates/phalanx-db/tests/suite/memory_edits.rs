@@ -438,7 +438,7 @@ fn what_is_kept_is_the_very_same() {
         assert_eq!(addresses(&fixture), before);
     }
     fixture.check("integers");
-    // Edits that nobody asked after in between are looked at together.
+    // Edits without a query in between are handled by one update.
     let (v, store) = (fixture.named("v1"), fixture.behind("m"));
     fixture.edit(|edit| edit.erase(store));
     fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
@@ -457,8 +457,7 @@ fn nothing_is_kept_of_what_was_dropped() {
     }
 }
 
-/// Accesses with so much between them that it is not easily told where they stand: their block is
-/// looked at as a whole.
+/// Accesses too far apart to compare their neighbours: the row of their block is rebuilt.
 #[test]
 fn what_is_far_apart_is_found_in_its_block() {
     let far =

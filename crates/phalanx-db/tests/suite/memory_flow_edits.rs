@@ -87,7 +87,7 @@ fn text(rng: &mut SmallRng) -> String {
             _ => format!("  br i1 %c, label %b{one}, label %b{other}\n"),
         });
     }
-    // Nobody comes here. It makes the function large enough.
+    // Unreachable code, which makes the function large enough.
     text.push_str("rest:\n  %w0 = add i32 %n, 1\n");
     for at in 1..256 {
         text.push_str(&format!("  %w{at} = add i32 %w{}, %n\n", at - 1));

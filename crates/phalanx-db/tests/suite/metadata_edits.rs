@@ -43,7 +43,7 @@ define amdgpu_kernel void @kernel(ptr %p, i64 %i, i32 %n) {
     text
 }
 
-/// Asks about functions and module; what ran for it, and what was found again, in order of names.
+/// Runs queries about functions and module. Returns the queries that ran, in the order of names.
 fn asked(fixture: &Fixture) -> String {
     let db = &fixture.db;
     for entry in fixture.module.functions(db).iter().filter(|entry| entry.is_definition) {
@@ -117,9 +117,9 @@ fn a_register_of_another_name_is_another() {
     }
 }
 
-/// A function that was followed and is dropped is found anew from as much as before, though it
-/// reads no register: salsa keeps an equal answer, and panics where a new one has read nothing as
-/// late as what the old one has read.
+/// After its retained state is dropped, an answer from scratch reads as many inputs as before,
+/// although the function reads no register. Otherwise salsa would panic: an equal answer must have
+/// read an input that changed as late.
 #[test]
 fn what_was_dropped_reads_as_much_as_before() {
     let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n\

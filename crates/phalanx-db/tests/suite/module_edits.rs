@@ -280,7 +280,7 @@ fn a_module_that_broke_rules_before_may_be_edited() {
     expect!["the module is not well-formed: Global is external, but doesn't have external or weak linkage! (@a)"].assert_eq(&error.to_string());
 }
 
-/// A variable that is added is looked at, and functions where it says something of them.
+/// An added variable is verified, and so are functions that it refers to.
 #[test]
 fn a_variable_that_is_added_breaks_no_rule_either() {
     let text = "declare i32 @llvm.ctpop.i32(i32)\ndefine void @f() { ret void }";
@@ -406,7 +406,7 @@ impl Calling {
         Calling(Fixture::of(&text, "kernel"))
     }
 
-    /// Adds a function that nobody calls.
+    /// Adds a function without callers.
     fn add(&mut self, name: &str) {
         let Calling(fixture) = self;
         let mut function = fixture.function("spare").view(&fixture.db).to_function();
@@ -436,9 +436,9 @@ impl Calling {
     }
 }
 
-/// The list of summaries that a function reads is as it was before after functions have come. If
-/// who asks first read what the list is made from, and the next one the list, that would have read
-/// nothing as late: salsa panics.
+/// Adding functions does not change the list of summaries that a function reads. Suppose the first
+/// query read the inputs of the list, and the next query read the list itself. Then the next query
+/// would have read no input that changed as late, and salsa would panic.
 #[test]
 fn functions_come_before_and_after_the_first_question() {
     for is_listed_before in [false, true] {
@@ -455,8 +455,8 @@ fn functions_come_before_and_after_the_first_question() {
     }
 }
 
-/// The same where a callee has changed before the first question and changes back after it: who
-/// counts on the answer would not learn that it is another.
+/// The same for a callee that changes before the first query and changes back after it: dependent
+/// queries would not see the change.
 #[test]
 fn a_callee_changes_before_the_first_question_and_back_after_it() {
     for is_listed_before in [false, true] {

@@ -1,5 +1,5 @@
-//! Questions about a whole module after an edit of one function: who is asked again, and that the
-//! answer is that of a new database.
+//! Queries about a whole module after an edit of one function: which queries run again, and that
+//! the answer equals that of a new database.
 
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ fn the_first_edit_of_a_function_looks_at_nothing_of_the_module() {
     module.set_sum("second", Value::arg(1));
     module.db.take_log();
     queries::divergence(&module.db, second);
-    // The call graph is validated by itself; what it is made from is not looked at.
+    // The call graph is validated as a whole, without a check of its inputs.
     let names = module.db.take_log().into_iter().map(|entry| entry.query);
     let made_from = ["aliases", "named_by_shell", "language", "called_kernels", "mentions"];
     let looked: Vec<String> = names.filter(|name| made_from.contains(&&**name)).collect();

@@ -377,7 +377,7 @@ fn who_is_next_is_still_there() {
     assert_eq!((solved, kept, repaired), (1, 1, 3));
 }
 
-/// A variable that nobody mentioned is another root.
+/// A variable that the function did not mention before is a new root.
 #[test]
 fn a_variable_is_mentioned_for_the_first_time() {
     let mut fixture = Fixture::pointers();
@@ -430,9 +430,10 @@ fn seeds() -> u64 {
     std::env::var("PHALANX_POINTERS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
 }
 
-/// What is said of an address is said of what is made of it by steps: who reads that sees something
-/// else when another address is tested, by the test or by a step above it, when a step is one of
-/// another address, when nobody asks for the test any more, and when other blocks are behind it.
+/// The fact that a test proves about an address also holds for addresses computed from it by steps.
+/// Users of these see a change in five cases: the test gets another address, a step above the test
+/// does, a step gets another base, the result of the test is no longer used, or other blocks are
+/// behind the test.
 #[test]
 fn what_tests_say_follows_steps_and_blocks() {
     let mut fixture = Fixture::tested_pointers();

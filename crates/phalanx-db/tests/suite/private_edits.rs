@@ -366,8 +366,8 @@ fn a_load_more_is_one_less_again() {
     assert_eq!(fixture.ways().repaired, 2);
 }
 
-/// An address that nobody uses changes nothing that is said, but what concerns it: who uses it
-/// later does something with the slot.
+/// An address without uses changes no fact, but it changes the dependency set: a later use of it
+/// accesses the slot.
 #[test]
 fn an_address_is_known_before_it_is_used() {
     let mut fixture = Fixture::new(30);
@@ -377,7 +377,7 @@ fn an_address_is_known_before_it_is_used() {
     fixture.check("an address");
     fixture.edit(|edit| edit.before(load).store(Value::arg(1), address).map(drop));
     fixture.check("a store there");
-    // The same where it is found from scratch: phis where nobody comes are not looked into.
+    // The same in a solution from scratch, which does not examine phis in unreachable code.
     let (phi, b, load) = (fixture.named("ph"), fixture.named("b"), fixture.named("le"));
     fixture.edit(|edit| edit.set_operand(phi, 0, b));
     fixture.check("a slot that escapes");

@@ -288,7 +288,7 @@ fn with_blocks(linkage: &str, blocks: &str) -> Fixture {
     );
     let mut fixture = Fixture::of(&text, "kernel");
     fixture.check("at first");
-    // What is kept is kept when it is asked for again.
+    // Retained state stays retained at the next query.
     for other in [4, 5, 4] {
         let at = fixture.named("d9");
         let other = Value::constant(fixture.context.const_i32(other));

@@ -1,5 +1,5 @@
-//! Dependencies between instructions that few programs have: after an edit of one, facts about the
-//! others are found again.
+//! Dependencies between instructions that occur in few programs: after an edit of one, facts about
+//! the others are updated.
 
 #[path = "support.rs"]
 mod support;
@@ -111,8 +111,8 @@ fn an_argument_of_an_invoke_moves_to_another_block() {
     }
 }
 
-/// Where nobody comes a value may come to read itself: what was known of it before is no reason for
-/// it.
+/// In unreachable code an edit may make a value its own operand. The old facts about the value must
+/// not support themselves.
 #[test]
 fn a_value_that_reads_itself_where_nobody_comes() {
     let text = large(
@@ -165,7 +165,7 @@ fn an_address_is_taken_out_of_another_vector() {
     check(&fixture, "another vector");
 }
 
-/// Where nobody comes an address may be made from itself, and has no end to be looked for.
+/// In unreachable code an address may be computed from itself: the search for its base must end.
 #[test]
 fn a_ring_of_new_addresses_where_nobody_comes() {
     let text = large(
@@ -208,8 +208,7 @@ fn a_ring_of_new_addresses_where_nobody_comes() {
     check(&fixture, "a ring");
 }
 
-/// One instruction keeps two slots from being private. It goes, after one of them was looked at
-/// again.
+/// One instruction lets two slots escape. It is removed after one of them was scanned again.
 #[test]
 fn who_lets_two_slots_escape_is_known_of_both() {
     let text = large(
@@ -236,8 +235,7 @@ fn who_lets_two_slots_escape_is_known_of_both() {
     check(&fixture, "nobody lets them escape any more");
 }
 
-/// A slot that holds an address is read by whoever reads it through a cast of a cast of a cast of a
-/// cast.
+/// A slot that holds an address may be read through a chain of four casts.
 #[test]
 fn a_slot_is_read_through_many_casts() {
     let text = large(
@@ -327,8 +325,7 @@ fn a_load_gets_marks_of_our_own() {
     }
 }
 
-/// Where nobody comes casts may be made from each other: whoever looks for what they are made from
-/// comes to an end.
+/// In unreachable code casts may be operands of each other: the search for their base must end.
 #[test]
 fn casts_of_each_other_where_nobody_comes() {
     let text = "
@@ -357,7 +354,7 @@ fn casts_of_each_other_where_nobody_comes() {
     assert!(queries::diagnostics(&fixture.db, fixture.edited()).is_some());
 }
 
-/// An assumption is taken for granted behind it only.
+/// An `llvm.assume` counts only for code behind it.
 #[test]
 fn an_assumption_moves_in_its_block() {
     let text = large(
@@ -393,7 +390,7 @@ fn an_assumption_moves_in_its_block() {
     expect![[r#"["{shared}", "{shared}"]"#]].assert_eq(&format!("{:?}", sets(&fixture)));
 }
 
-/// However many conditions a test is joined with: those that are made of no test are not looked at.
+/// A test is combined with many conditions: those that contain no test are not visited.
 #[test]
 fn a_test_is_joined_with_many_conditions() {
     let mut entry = String::from("  %t = call i1 @llvm.nvvm.isspacep.shared(ptr %p)\n");
@@ -509,7 +506,7 @@ fn an_edge_is_read_again_between_edits() {
     check(&fixture, "an edge that was read, and a block that was split");
 }
 
-/// Who is called no more is not asked what it writes: it may call the one that asks.
+/// The query must not ask a former callee what it writes: it may call the function itself.
 #[test]
 fn a_callee_becomes_the_caller() {
     let text = large(
@@ -572,8 +569,8 @@ fn a_step_is_a_load_when_the_text_is_read_again() {
     check(&fixture, "an address that is loaded");
 }
 
-/// Which bytes an index leads to is not followed: what is kept of a load is not said by what the
-/// index is computed from.
+/// The bytes that an index leads to are not tracked: the retained facts about a load do not depend
+/// on how the index is computed.
 #[test]
 fn an_index_is_computed_from_something_else() {
     let text = large(

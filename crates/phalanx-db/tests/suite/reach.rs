@@ -1,4 +1,4 @@
-//! Who else can come to a function or to a variable, and what is not known of memory then.
+//! Other code that can reach a function or a variable, and what is unknown about memory then.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn arguments_are_unchanged_where_all_callers_are_known() {
     assert_eq!(unchanged(""), None);
 }
 
-/// Who knows a variable by another name may write it.
+/// Code that refers to a variable by another name may write it.
 #[test]
 fn a_variable_that_is_named_elsewhere_may_be_written() {
     let is_unwritten = |others: &str| {

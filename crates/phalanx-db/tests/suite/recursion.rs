@@ -10,8 +10,8 @@ use phalanx_ir::{BuildError, InstId, Value, edit::Transaction};
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// Functions in a ring, of so many instructions more each: `@a` returns what the last of them does
-/// or its second argument, and passes its address on. `@kernel` calls `@a`.
+/// Functions in a ring, with `long` further instructions each. `@a` returns the result of the last
+/// one or its second argument, and passes its address on. `@kernel` calls `@a`.
 fn text(names: &[&str], long: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -272,7 +272,7 @@ fn what_is_less_after_an_edit_is_found() {
     }
 }
 
-/// What is kept for rounds is dropped with the rest, and built again.
+/// The retained state of rounds is dropped with the rest, and built again.
 #[test]
 fn what_is_kept_is_dropped() {
     let mut ring = Ring::new(&["a", "b"], 300);

@@ -1,5 +1,5 @@
-//! Loads and stores of stack slots that come, go or change: what else is looked at, and that
-//! divergence is that from scratch.
+//! Loads and stores of stack slots are inserted, removed or changed: what else is examined, and
+//! that divergence equals that from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -76,7 +76,7 @@ impl Fixture {
         }
     }
 
-    /// How many objects have been looked at, and all of them how often.
+    /// The number of scanned objects, and of scans of the whole function.
     fn looks(&self) -> (u64, u64) {
         let looks = queries::slot_looks(&self.db, self.edited());
         (looks.objects, looks.whole)
@@ -92,8 +92,8 @@ impl Fixture {
 
 type Edit = fn(&mut Fixture);
 
-/// What is done with the slot `%a7`, of which a patch tells, or with others; how many objects are
-/// looked at for that, and the edit.
+/// An edit of accesses of the slot `%a7`, which is in a patch, or of others: its name, the number
+/// of objects that are scanned for it, and the edit.
 const EDITS: &[(&str, u64, Edit)] = &[
     ("a load more", 0, |f| {
         let load = f.named("f7");
@@ -219,7 +219,7 @@ fn an_access_costs_itself() {
         fixture.check(what);
         let now = fixture.looks();
         assert_eq!((now.0 - before.0, now.1 - before.1), (*objects, 0), "{what}");
-        // What is kept is as good as new.
+        // The retained state is equivalent to a new one.
         let (load, tid, slot) = (fixture.named("h7"), fixture.named("tid"), fixture.named("a7"));
         fixture.edit(|edit| edit.before(load).store(tid, slot).map(drop));
         fixture.check(&format!("{what}, and a store"));
@@ -247,8 +247,8 @@ fn a_part_of_what_was_accessed_as_a_whole() {
     fixture.check("a load of any part");
 }
 
-/// An address comes to be made from a pointer that may be private as well, and is of no object
-/// that is known: what is stored by it is stored elsewhere.
+/// An address gets another base, which may be private but is no known object: a store through it
+/// goes elsewhere.
 #[test]
 fn an_address_that_is_used_is_made_from_a_loaded_pointer() {
     let mut fixture = Fixture::warm();
@@ -288,8 +288,8 @@ fn an_address_that_is_stored_is_not_stored_any_more() {
     fixture.check("a number is stored");
 }
 
-/// A split leaves all versions as they are, so no slot is looked at again; and what is done with
-/// one afterwards is nothing to the others.
+/// A split leaves all versions as they are, so no slot is scanned again. A later access of one slot
+/// does not affect the others.
 #[test]
 fn a_split_looks_at_no_slot() {
     let mut fixture = Fixture::warm();

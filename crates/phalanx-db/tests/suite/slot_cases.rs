@@ -1,5 +1,5 @@
-//! What hangs on what where stack slots are edited: a case each in which an answer would be wrong
-//! if one thing were left out.
+//! Dependencies between stack slots and edits: in each case, the answer would be wrong if one
+//! dependency were left out.
 
 #[path = "support.rs"]
 mod support;
@@ -80,7 +80,7 @@ impl Case {
         }
     }
 
-    /// How often objects were looked at again, and all of them.
+    /// The number of updates that scanned some objects, and of scans of the whole function.
     fn looks(&self) -> [u64; 2] {
         let looks = queries::slot_looks(&self.0.db, self.0.edited());
         [looks.in_part, looks.whole]
@@ -121,7 +121,8 @@ fn a_store_through_an_address_that_is_kept_in_a_slot() {
     assert_eq!(case.looks(), [1, 0]);
 }
 
-/// What nobody comes to is looked at with the objects that it has to do with: it does nothing.
+/// An unreachable instruction belongs to the component of the objects that it uses, but it has no
+/// effect.
 #[test]
 fn a_load_where_nobody_comes() {
     let start = "
@@ -145,8 +146,8 @@ on:";
     case.expect("d", true);
 }
 
-/// Where there are too many uses, all of it is made anew, and compared with what was known before
-/// the edit: also of where pointers come from.
+/// If there are too many uses, everything is computed from scratch and compared with the facts
+/// before the edit, including the origins of pointers.
 #[test]
 fn what_is_given_up_half_way_is_as_it_was() {
     let start = String::from(
@@ -168,8 +169,7 @@ fn what_is_given_up_half_way_is_as_it_was() {
     case.expect("d", true);
 }
 
-/// A store where nobody comes puts no address anywhere: the slot holds one, whether that stays or
-/// goes.
+/// An unreachable store does not count: the slot holds one address, with and without it.
 #[test]
 fn a_second_address_where_nobody_comes() {
     let start = "

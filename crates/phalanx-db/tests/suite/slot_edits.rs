@@ -1,5 +1,5 @@
-//! Edits of what is done with stack slots: divergence follows at the price of the slots in
-//! question, and is that from scratch.
+//! Edits of accesses of stack slots: the update of divergence costs what the affected slots cost,
+//! and the result equals that from scratch.
 
 #[path = "support.rs"]
 mod support;
@@ -132,7 +132,7 @@ fn behind(fixture: &Fixture, name: &str, opcode: Opcode) -> InstId {
     all.find(|&inst| body.inst(inst).opcode == opcode).expect("there is one")
 }
 
-/// What is edited, whether objects are looked at again, and the edit.
+/// The name of an edit, the number of scans that it causes, and the edit.
 const EDITS: &[(&str, u64, Edit)] = &[
     ("an integer", 0, |f| {
         let (sum, n) = (at(f, "sum"), Value::arg(1));
@@ -277,7 +277,7 @@ fn slots_follow_edits() {
         let [looks, whole, repaired, solved] = changed;
         assert_eq!((looks, whole, solved), (*in_part, 0, 0), "{what}");
         assert!(repaired > 0, "{what}");
-        // What is kept is as good as new.
+        // The retained state is equivalent to a new one.
         let sum = fixture.named("sum");
         fixture.edit(|edit| edit.set_operand(sum, 1, Value::arg(1)));
         fixture.ask();

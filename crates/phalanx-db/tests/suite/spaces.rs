@@ -379,8 +379,8 @@ fn random_edits_of_pointers_are_followed() {
     assert!(repaired > 200 && solved < 20, "{repaired} repaired, {solved} solved");
 }
 
-/// Of an integer that can hold no address nothing is known, and whoever reads it sees that: also
-/// where nothing was known to come in before.
+/// Nothing is known about an integer that cannot hold an address. Its users see that, even if they
+/// had no incoming facts before.
 #[test]
 fn an_integer_comes_to_be_followed_and_no_longer() {
     let mut padding = String::from("  %v0 = add i32 %n, 1\n");

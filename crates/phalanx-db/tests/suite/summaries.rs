@@ -64,7 +64,7 @@ done:
     text
 }
 
-/// With so many arguments more, for all of which the kernel passes its own.
+/// The same with `count` further arguments, for which the kernel passes its own.
 fn with_more(count: u32) -> String {
     let more: String = (0..count).map(|at| format!(", i32 %a{at}")).collect();
     let passed = ", i32 %n".repeat(count as usize);
@@ -288,8 +288,8 @@ fn the_table_in_the_documentation_is_what_happens() {
     check_table(page, "| edited in a large function that is called |", &table);
 }
 
-/// An answer that becomes less durable counts as another one, equal or not: that is so at the first
-/// edit of what it was found from.
+/// An answer that becomes less durable counts as changed even if it is equal. That happens at the
+/// first edit of its inputs.
 #[test]
 fn an_equal_summary_stops_there_from_the_second_edit_on() {
     let mut f = Edited(Fixture::of(&text(4), "callee"));
@@ -305,8 +305,8 @@ fn an_equal_summary_stops_there_from_the_second_edit_on() {
     }
 }
 
-/// Arguments are told apart by fewer bits where there are reductions, so there are more passes;
-/// what is known of the last arguments is the same.
+/// With reductions, an argument takes more bits, so there are more passes; the facts about the last
+/// arguments are the same.
 #[test]
 fn a_first_reduction_and_its_end() {
     for count in [12, 22] {
@@ -337,7 +337,8 @@ fn a_first_reduction_and_its_end() {
     }
 }
 
-/// What is returned comes to be the same at both returns, or once per call, and ceases to be.
+/// The returned value becomes the same at both returns, or computed once per call, and ceases to
+/// be.
 #[test]
 fn returns_of_the_same() {
     let mut f = Edited::new(400);
@@ -428,7 +429,7 @@ fn an_address_leads_elsewhere() {
     assert_ne!(effects(&f), before);
 }
 
-/// What is known of what is done through a pointer is found again, whatever changes.
+/// The effects through a pointer are updated, whatever changes.
 #[test]
 fn what_is_left_in_memory_of_the_caller() {
     let text = text(400)

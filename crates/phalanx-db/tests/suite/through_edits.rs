@@ -303,7 +303,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         edit(&mut fixture);
         table.push_str(&format!("| {kind} | {} |\n", fixture.found(before)));
         fixture.check(kind);
-        // What is kept is as good as new.
+        // The retained state is equivalent to a new one.
         let v = fixture.named("v1");
         fixture.edit(|edit| edit.set_operand(v, 0, Value::arg(3)));
         fixture.check(kind);
@@ -341,7 +341,7 @@ fn a_pointer_is_kept_and_is_not_any_more() {
     assert!(f.counts().repaired >= 9, "{:?}", f.counts());
 }
 
-/// Where nobody is followed there is nothing to be found, until that ends.
+/// If no pointer argument is followed, there are no facts, until an edit makes one followed again.
 #[test]
 fn all_pointers_are_kept() {
     let mut f = Fixture::new(400);
@@ -431,8 +431,7 @@ two:
     format!("{}{body}{rest}", &text[..from])
 }
 
-/// What is known of memory is found again after an edit of the graph, whether or not there is any
-/// slot.
+/// Facts about memory are updated after an edit of the graph, even if there is no slot.
 #[test]
 fn the_graph_of_a_function_without_slots() {
     let mut f = Fixture::warm(&without_slots(400));
@@ -470,8 +469,8 @@ fn nothing_is_done_with_what_is_there() {
     assert!(f.through().is_none());
 }
 
-/// What attributes say of a function that only sounds like an intrinsic is known of it however long
-/// ago the call was looked at.
+/// The attributes of a function that is only named like an intrinsic count, however long ago the
+/// call was analysed.
 #[test]
 fn a_made_up_intrinsic_promises_something() {
     let mut text = String::from(

@@ -1,12 +1,19 @@
-//! Graphs that differ from others in one place, by copying.
+//! Makes graphs that differ from a given one in one place, by copying.
+//!
+//! ```text
+//! after_split(b)            a -> b -> c, d    becomes    a -> b -> new -> c, d
+//! after_edge_split(a, 0)    a -> b, c         becomes    a -> new, c    new -> b
+//! after_merge(a, b)         a -> b -> c       becomes    a -> c         b has no edges
+//! ```
 
 use super::{Cfg, unless_by_number};
 use crate::dom::inserted;
 use crate::node::Node;
 
 impl Cfg {
-    /// The graph with a node split in two: its edges out start in a new node, which is entered from
-    /// it alone, has the next number, and follows it in the layout.
+    /// The graph with a node split in two. A new node takes over the outgoing edges of the node,
+    /// which then leads to the new node alone. The new node has the next number and follows the
+    /// node in the layout.
     ///
     /// ```
     /// use phalanx_graph::{Cfg, Node};
@@ -20,7 +27,7 @@ impl Cfg {
     /// ```
     ///
     /// # Panics
-    /// If the node is none of the graph.
+    /// If the graph does not have the node.
     #[must_use]
     pub fn after_split(&self, node: Node) -> Self {
         let new = Node::new(self.node_count());
@@ -54,8 +61,8 @@ impl Cfg {
         Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
     }
 
-    /// The graph with a new node on the edge that is the given one of those out of a node. It has
-    /// the next number, and follows the node in the layout.
+    /// The graph with a new node on the edge at position `edge` among those that leave a node. The
+    /// new node has the next number and follows that node in the layout.
     ///
     /// None when there is no such edge, or another one with the same ends.
     #[must_use]
@@ -77,11 +84,11 @@ impl Cfg {
         Some(Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out })
     }
 
-    /// The graph with two nodes merged: `node`, which leads to `next` alone, takes over where that
-    /// one leads, which is entered from it alone and is left with no edge. In the layout `next`
-    /// must follow `node`; it is not laid out any more.
+    /// The graph with two nodes merged: `next` must be the only successor of `node`, and `node` the
+    /// only predecessor of `next`. `node` takes over the outgoing edges of `next`, which is left
+    /// without edges. In the layout `next` must follow `node`; it is no longer laid out.
     ///
-    /// None when the nodes are not like that.
+    /// None when the nodes do not fulfil this.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Option<Self> {
         if self.successors(node) != [next] || self.predecessors(next) != [node] || node == next {
@@ -103,7 +110,7 @@ impl Cfg {
         }
         succ.extend_from_slice(&self.succ[high.end..]);
         let (first, last) = (node.min(next).index(), node.max(next).index());
-        // Between the two, rows have moved by what the first of them gained or lost.
+        // Rows between the two nodes move by as many entries as the first node gains or loses.
         let by = match node < next {
             true => (moved.len() as u32).wrapping_sub(1),
             false => 0u32.wrapping_sub(moved.len() as u32),

@@ -2,9 +2,9 @@
 //!
 //! Havlak's algorithm takes the nodes in decreasing preorder of a depth-first search. A node `h`
 //! with an edge from a descendant (or from itself) heads a cycle: the cycles and nodes found by
-//! walking backwards from the sources of those edges through descendants of `h`. What has been put
-//! into a cycle is represented from then on by the cycle's header (union-find), so each node and
-//! each cycle is walked once.
+//! walking backwards from the sources of those edges through descendants of `h`. Nodes of a
+//! finished cycle are represented by its header (union-find), so each node and each cycle is walked
+//! once.
 //!
 //! Walking backwards can meet an edge whose source is no descendant of `h`: the cycle has a second
 //! entry there. Havlak looks at such edges again in each enclosing cycle, which is quadratic.
@@ -196,7 +196,7 @@ impl<G: Graph + ?Sized> Finder<'_, G> {
         self.tables.parts.first.push(NONE);
         self.tables.parts.last.push(NONE);
         while let Some(part) = self.tables.work.pop() {
-            // What is in the cycle by now is represented by `h`.
+            // Nodes that are in the cycle already are represented by `h`.
             if part == h || self.tables.up[part.index()] == h {
                 continue;
             }
@@ -245,7 +245,7 @@ impl<G: Graph + ?Sized> Finder<'_, G> {
         }
     }
 
-    /// Lets the edge wait for the lowest common ancestor of its ends.
+    /// Puts the edge into the bucket of the lowest common ancestor of its ends.
     fn postpone(&mut self, from: Node, to: Node, h: Node) {
         if self.tables.buckets.is_empty() {
             let n = self.graph.node_count();
@@ -259,8 +259,8 @@ impl<G: Graph + ?Sized> Finder<'_, G> {
         *bucket = self.tables.late.len() as u32 - 1;
     }
 
-    /// The lowest common ancestor of `p` and `h` in the search tree, where `h` is the node at hand
-    /// and `p` is a proper ancestor of it or numbered after its subtree.
+    /// The lowest common ancestor of `p` and `h` in the search tree. `h` is the node being
+    /// processed; `p` is a proper ancestor of it or numbered after its subtree.
     fn common_ancestor(&mut self, p: Node, h: Node) -> Node {
         let number = |node: Node| self.dfs.interval[node.index()].0;
         let (mut at, limit) = (number(p), number(h));

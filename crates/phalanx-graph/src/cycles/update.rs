@@ -1,4 +1,4 @@
-//! Cycle hierarchies of graphs that differ from others in one place, by copying.
+//! Updates a cycle hierarchy by copying when its graph changes in one place.
 
 use super::{CycleId, Cycles};
 use crate::cfg::Cfg;
@@ -10,12 +10,12 @@ use crate::threshold::Thresholds;
 impl Cycles {
     /// The hierarchy of a graph made by [`Cfg::after_split`]: the new node is in the same cycles.
     ///
-    /// It takes the place of the node among the blocks of its innermost cycle, and the node
-    /// follows; but a header stays first, and the place of the new node is found by going back from
-    /// the header as the construction does.
+    /// Among the blocks of the innermost cycle, the new node takes the position of the node, and
+    /// the node follows it. But a header stays first; then the position of the new node is found by
+    /// a walk backwards from the header, as in the construction.
     ///
-    /// None when that is not enough to know: the node is the header of a cycle with an irreducible
-    /// one inside.
+    /// None when the node is the header of a cycle with an irreducible cycle inside: the position
+    /// is then unknown.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -35,7 +35,7 @@ impl Cycles {
         };
         let mut hierarchy = self.with_block(new, inner, at);
         let exits = &mut hierarchy.exits;
-        // Those of the node are those of the new one now.
+        // The exits of the node are exits of the new node now.
         let own = match is_header {
             true => self.cycles[inner.index()].first_block,
             false => at,
@@ -59,10 +59,10 @@ impl Cycles {
     }
 
     /// The hierarchy of a graph made by [`Cfg::after_edge_split`]: the new node is in the cycles
-    /// that have both ends of the edge.
+    /// that contain both ends of the edge.
     ///
-    /// None when that is not enough to know: there is an irreducible cycle in the innermost of
-    /// them.
+    /// None when the innermost of them has an irreducible cycle inside: the position of the new
+    /// node is then unknown.
     #[must_use]
     pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -83,7 +83,7 @@ impl Cycles {
         Some(hierarchy)
     }
 
-    /// The hierarchy with another block in a cycle.
+    /// The hierarchy with one more block in a cycle.
     fn with_block(&self, new: Node, inner: CycleId, at: u32) -> Self {
         let mut innermost = Vec::with_capacity(self.innermost.len() + 1);
         innermost.extend_from_slice(&self.innermost);
@@ -102,8 +102,8 @@ impl Cycles {
         Self { innermost, cycles, blocks, entries, exits }
     }
 
-    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges
-    /// out are the node's now.
+    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without `next`, whose outgoing edges
+    /// are those of `node` now.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
         let mut innermost = self.innermost.clone();
@@ -150,8 +150,8 @@ impl Cycles {
         Self { innermost, cycles, blocks, entries, exits }
     }
 
-    /// Where the new node comes among the blocks of its innermost cycle: goes back from the header
-    /// as the construction does.
+    /// The position of the new node among the blocks of its innermost cycle: walks backwards from
+    /// the header as the construction does.
     fn place(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
         let new = Node::new(split.node_count() - 1);
         let header = self.header(cycle);
@@ -162,8 +162,8 @@ impl Cycles {
         {
             return None;
         }
-        // What stands for a block of the cycle: itself, or the header of the nested cycle around
-        // it.
+        // The node that represents a block of the cycle: the block itself, or the header of the
+        // nested cycle around it.
         let part = |block: Node| {
             if block == new || block == header {
                 return Some(block);

@@ -1,4 +1,4 @@
-//! Dominator trees of graphs that differ from others in one place, by copying.
+//! Updates a dominator tree by copying when its graph changes in one place.
 
 use super::{DomTree, NONE};
 use crate::bitset::BitSet;
@@ -6,10 +6,10 @@ use crate::cfg::Cfg;
 use crate::graph::Graph;
 use crate::node::Node;
 
-/// How many edges are looked at to find the place of a new node among its siblings.
+/// How many edges may be visited to find the position of a new node among its siblings.
 const FAR: usize = 4096;
 
-/// Copies a list with an item more.
+/// Copies a list with one more item.
 pub(crate) fn inserted<T: Copy>(list: &[T], at: usize, item: T) -> Vec<T> {
     let mut copy = Vec::with_capacity(list.len() + 1);
     copy.extend_from_slice(&list[..at]);
@@ -47,7 +47,7 @@ impl DomTree {
 
     /// The tree of a graph made by [`Cfg::after_edge_split`].
     ///
-    /// None when it takes too long to find the place of the new node among its siblings.
+    /// None when the search for the position of the new node among its siblings exceeds its budget.
     #[must_use]
     pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -87,8 +87,8 @@ impl DomTree {
         Some(())
     }
 
-    /// What a node strictly dominates and can be reached from the successors that it has before
-    /// another one.
+    /// The nodes that `from` strictly dominates and that are reachable from its successors before
+    /// `to`.
     fn met_before<G: Graph + ?Sized>(&self, graph: &G, from: Node, to: Node) -> Option<BitSet> {
         let mut met = BitSet::new(self.idom.len());
         let before = graph.successors(from).iter().take_while(|next| **next != to);
@@ -106,7 +106,8 @@ impl DomTree {
         Some(met)
     }
 
-    /// Puts a node that is not in the tree at a position, above so many of the nodes that follow.
+    /// Puts a node that is not in the tree at a position; the next `above` nodes become its
+    /// descendants.
     fn put(&mut self, new: Node, parent: Node, at: u32, above: u32) {
         let low = self.interval[parent.index()].0;
         for (first, end) in self.interval.iter_mut().filter(|interval| interval.0 != NONE) {
@@ -123,8 +124,8 @@ impl DomTree {
         self.preorder.insert(at as usize, new);
     }
 
-    /// The tree with its root, which has the last number, moved by one, and its number given to a
-    /// node that is not in it.
+    /// The tree with its root, which has the last number, renumbered to one more. Its old number
+    /// goes to a node that is not in the tree.
     pub(crate) fn with_room_below_root(&self) -> Self {
         let mut tree = self.clone();
         let root = self.root();
@@ -137,8 +138,8 @@ impl DomTree {
         tree
     }
 
-    /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): the node takes over the children
-    /// of the other, its only child.
+    /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): `node` takes over the children of
+    /// `next`, its only child.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
         let (at, end) = self.interval[next.index()];
@@ -153,9 +154,9 @@ impl DomTree {
         tree
     }
 
-    /// The tree of the reversed graph: the node, the only child of the other, takes the place of
-    /// that one, which becomes a child of the root, before the child that is given or else as the
-    /// last.
+    /// The tree of the reversed graph after a merge. `node`, the only child of `next`, takes the
+    /// place of `next` in the tree. `next` becomes a child of the root, before the child `before`
+    /// or else as the last.
     pub(crate) fn with_parent_taken_out(
         &self,
         node: Node,
@@ -181,7 +182,7 @@ impl DomTree {
         tree
     }
 
-    /// The lists without the node at a position.
+    /// The tree without the node at a position; `idom` is not updated.
     fn without_position(&self, at: u32) -> Self {
         let shift = |&(first, end): &(u32, u32)| {
             let is_behind = first > at && first != NONE;
@@ -198,8 +199,8 @@ impl DomTree {
         tree
     }
 
-    /// The tree when the node is put between another one and that one's parent; the number of the
-    /// root, which is the last, is one more then. `node` is the number that the root has had.
+    /// The tree with a new node between `child` and its parent. The new node gets the number of the
+    /// root, which is the last one; the root moves up by one.
     pub(crate) fn with_parent_put_in(&self, child: Node) -> Self {
         let root = self.root();
         let (new, last) = (root, Node::new(root.index() + 1));
@@ -224,7 +225,7 @@ impl DomTree {
         Self { idom, interval, level, preorder }
     }
 
-    /// The tree with an unreachable node more.
+    /// The tree with one more node, which is unreachable.
     fn with_unreachable(&self) -> Self {
         let mut tree = self.clone();
         tree.idom.push(NONE);

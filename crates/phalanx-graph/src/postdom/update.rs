@@ -1,18 +1,18 @@
-//! Post-dominator trees of graphs that differ from others in one place, by copying.
+//! Updates a post-dominator tree by copying when its graph changes in one place.
 
 use super::{PostDomTree, Reversed};
 use crate::cfg::Cfg;
 use crate::node::Node;
 
-/// Endless loops are given roots within a budget that depends on the size of the graph. It is
-/// enough for any graph up to this size.
+/// Roots of endless loops are chosen within a budget that depends on the size of the graph. The
+/// budget suffices for every graph of at most this many nodes and edges.
 const SMALL: usize = 256;
 
 impl PostDomTree {
     /// The tree of a graph made by [`Cfg::after_split`]: the new node stands between the node and
     /// its parent.
     ///
-    /// None when the choice of roots may be another one: in large graphs with endless loops.
+    /// None when roots could be chosen differently: in large graphs with endless loops.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
@@ -27,8 +27,8 @@ impl PostDomTree {
 
     /// The tree of a graph made by [`Cfg::after_edge_split`].
     ///
-    /// None when the choice of roots may be another one, which is when there are endless loops, or
-    /// when it takes too long to find the place of the new node among its siblings.
+    /// None when roots could be chosen differently, which is when there are endless loops, or when
+    /// the search for the position of the new node among its siblings exceeds its budget.
     #[must_use]
     pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
         if self.roots.len() > split.exits().count() {
@@ -41,11 +41,12 @@ impl PostDomTree {
         Some(Self { tree, roots: self.roots.clone() })
     }
 
-    /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other,
-    /// which is a root of its own.
+    /// The tree of a graph made by [`Cfg::after_merge`]: `node` takes the place of `next`, which
+    /// becomes a root of its own.
     ///
-    /// None when the choice of roots may be another one: where there are endless loops, in large
-    /// graphs, or when the other comes first by number, so that a search may have begun there.
+    /// None when roots could be chosen differently. This is when there are endless loops and the
+    /// graph is large or `next` has the smaller number, since the search for a root may have begun
+    /// in it.
     #[must_use]
     pub fn after_merge(&self, merged: &Cfg, node: Node, next: Node) -> Option<Self> {
         let mut roots = self.roots.clone();

@@ -3,19 +3,18 @@
 //! Everything that reaches a block after a branch `B` *arrives* over an edge, and an [`Arrival`]
 //! says what is known about the threads that come that way:
 //!
-//! - **label**: where they were last all together: a successor of `B` or a block where different
-//!   labels met. Threads with equal labels have met since `B`.
+//! - **label**: the last place where they were all together: a successor of `B` or a block where
+//!   different labels met. Threads with equal labels have met since `B`.
 //! - **tags**: which of the cycles `D1` (innermost) .. `Dk` around `B` they have gone round since
-//!   `B`; the outermost one of each path, 0 for none.
-//! - **mixed**: the `j` for which threads that are in different iterations of `Dj` have met
-//!   already.
+//!   `B`; of each path only the outermost one, 0 for none.
+//! - **mixed**: the `j` for which threads in different iterations of `Dj` have met already.
 //!
 //! One pass in decreasing modified post-order; a cycle that does not contain `B` is one node. At a
 //! block that different labels reach, `j` becomes mixed when two of them come with different tags,
-//! where tags below `j` count as "same iteration of `Dj`". At the header of `Di` everybody who goes
-//! round meets, and every exit **edge** of `Di` gets an arrival with the header's label and the tag
-//! `i`. An irreducible cycle that different labels reach is assumed divergent: threads leave each
-//! of its blocks apart.
+//! where tags below `j` count as "same iteration of `Dj`". At the header of `Di` all threads that
+//! go round meet, and every exit **edge** of `Di` gets an arrival with the header's label and the
+//! tag `i`. An irreducible cycle that different labels reach is assumed divergent: threads leave
+//! each of its blocks apart.
 //!
 //! This is written for readers, with sets and maps, quadratic and worse. Property tests compare
 //! [`SyncDependence`](crate::sync::SyncDependence) with it.
@@ -228,7 +227,7 @@ impl Pass<'_> {
     }
 }
 
-/// A tag as far as the iteration of `Dj` is concerned.
+/// The tag as seen by `Dj`: tags below `j` count as the same iteration.
 #[must_use]
 pub fn effective(tag: usize, j: usize) -> usize {
     if tag >= j { tag } else { 0 }

@@ -1,30 +1,34 @@
-//! What stays true of sync dependence when an edit makes one graph of another.
+//! Which answers of sync dependence stay true when an edit changes the graph.
 //!
-//! Both graphs and their facts are at hand. Blocks keep their numbers; what is compared is the
-//! reduced graph, row by row: parents in the level tree, cycles by header, edges into each node,
-//! edges out of cycles. From the differences follows which nodes a search for an answer could meet
-//! in another state than before (*stale* nodes). An answer whose [`Footprint`] holds no stale node
-//! is an answer still; only the numbers of cycles and edges in it may be others.
+//! Both graphs and their facts are at hand. Blocks keep their numbers. The reduced graphs are
+//! compared row by row: parents in the level tree, cycles by header, edges into each node, edges
+//! out of cycles. The differences determine the *stale* nodes: those that a search for an answer
+//! could meet in another state than before. An answer whose [`Footprint`] contains no stale node is
+//! still true, although the numbers of cycles and edges in it may have changed.
 //!
-//! **Renamed edges.** A block that is split passes its end on to a new block, and a block on an
-//! edge passes the edge on. These are no differences: chains of new blocks with one way in and one
-//! way out are skipped in the new graph, those of blocks that went are skipped in the old one, and
-//! when a block leads to the same blocks as before then its edges are the same edges with other
-//! ends ([`Carry::tails`]).
+//! **Renamed edges.** When a block is split, its end moves to a new block; when a block is put on
+//! an edge, the new block carries the edge on. These are no differences. Chains of new blocks with
+//! one way in and one way out are skipped in the new graph, and chains of removed blocks are
+//! skipped in the old one. If a block then leads to the same blocks as before, its edges count as
+//! the same edges with other ends ([`Carry::tails`]).
 //!
-//! **Stale nodes.** A search reads of a node: the edges into it, the frontier of its dominance
-//! within its level, the edges back and the edges out of the level below it. So:
+//! ```text
+//! old:  a -> b        new:  a -> n -> b        a -> b is the same edge, with source n at its end
+//! ```
+//!
+//! **Stale nodes.** A search reads these properties of a node: the edges into it, the frontier of
+//! its dominance within its level, the edges back, and the edges out of the level below it. So:
 //!
 //! | difference | stale |
 //! |---|---|
-//! | edges into a node | the node, and for each edge that came or went whatever has the source below itself, up to the node's parent |
-//! | parent of a node | the node, the parents between it and the first that has it below itself in both trees, and for each edge into it whatever has its source below itself, up to the parent |
-//! | edge out of a cycle, edge back | whatever has the source below itself, up to the header |
+//! | edges into a node | the node; for each edge that came or went, the source and its ancestors below the node's parent |
+//! | parent of a node | the node; in each tree its ancestors up to the first that is also one in the other tree; for each edge into it the source and its ancestors below the parent |
+//! | edge out of a cycle, edge back | the source and its ancestors, up to and including the header |
 //! | innermost cycle | the node |
-//! | anything within an irreducible region: blocks, edges from and to them, cycles, dominators | the node that stands for it |
+//! | anything within an irreducible region: blocks, edges from and to them, cycles, dominators | the node that stands for the region |
 //!
-//! **Complexity.** O(nodes + edges) comparisons of what lies in memory in order, and a bounded
-//! number of steps up the trees; beyond that there is no answer.
+//! **Complexity.** O(nodes + edges) comparisons of contiguous memory, and a bounded number of steps
+//! up the trees. If the bound is exceeded, [`Carry::new`] returns `None`.
 
 mod compare;
 mod ends;
@@ -48,13 +52,13 @@ pub struct Carry<'a> {
     /// New cycle by old one, or `NONE`.
     cycles: Vec<u32>,
     has_same_cycles: bool,
-    /// New number by old number of an edge out of a cycle, or `NONE`; not there when all are the
-    /// same.
+    /// New number by old number of an edge out of a cycle, or `NONE`; absent when all numbers are
+    /// unchanged.
     leaving: Option<Numbers>,
     stale: BitSet,
-    /// By word of these: how many are in the words before.
+    /// Prefix counts of `stale`: entry `i` is the number of members in the words before word `i`.
     stale_before: Vec<u32>,
-    /// Nodes with other edges into them, and old cycles with other edges back.
+    /// Nodes whose incoming edges differ, and old cycles whose edges back to the header differ.
     other_rows: BitSet,
     other_back: BitSet,
     changed: Changed,
@@ -85,7 +89,7 @@ impl<'a> Side<'a> {
         node.index() < self.dom.node_count() && self.graph.interval(node).0 != NONE
     }
 
-    /// Whether `above` has `node` below itself in the level tree, or is it.
+    /// Whether `above` is `node` or an ancestor of it in the level tree.
     fn is_above(&self, above: Node, node: Node) -> bool {
         if !self.has(above) {
             return false;
@@ -100,7 +104,7 @@ impl<'a> Side<'a> {
         self.graph.parent(self.dom, node)
     }
 
-    /// Whether a block is there, and in an irreducible region.
+    /// Whether the graph has the block, and the block is in an irreducible region.
     fn is_in_region(&self, block: Node) -> bool {
         block.index() < self.dom.node_count() && is_in_region(self.cycles, block)
     }
@@ -110,43 +114,43 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Numbers by numbers that mostly follow one another.
+/// New numbers by old numbers, where most old neighbours stay neighbours.
 #[derive(Clone, Debug)]
 struct Numbers {
     new: Vec<u32>,
-    /// By old number: how often up to here the new number was not the one after that of the one
-    /// before.
+    /// By old number: how often, up to here, a new number was not the successor of the one before
+    /// it.
     breaks: Vec<u32>,
 }
 
-/// Blocks that lead elsewhere.
+/// The blocks whose successors differ.
 #[derive(Clone, Debug, Default)]
 struct Changed {
     blocks: BitSet,
     rewired: Vec<Node>,
     tails: Vec<(Node, Node)>,
-    /// The blocks of chains that were skipped, but for the blocks that they follow.
+    /// The blocks of skipped chains, without the first block of each.
     chained: Vec<Node>,
-    /// Whether blocks on edges were skipped as well.
+    /// Whether a block on an edge was skipped.
     skips: bool,
     /// By old source and target.
     edges: FxHashMap<(Node, Node), Renamed>,
 }
 
-/// An edge that has other ends.
+/// The new ends of an edge.
 #[derive(Clone, Copy, Debug)]
 struct Renamed {
     /// The source of the edge into the target.
     source: Node,
-    /// The edge that it leaves cycles by.
+    /// The edge by which it leaves cycles.
     leaves: (Node, Node),
 }
 
 impl<'a> Carry<'a> {
-    /// Compares two graphs. `touched` are blocks whose successors may be others, new ones included,
-    /// if they are known.
+    /// Compares two graphs. `touched` lists the blocks whose successors may differ, new ones
+    /// included, if the caller knows them.
     ///
-    /// None when they have too little in common.
+    /// None when the graphs have too little in common.
     #[must_use]
     pub fn new(old: &SyncView<'a>, new: &SyncView<'a>, touched: Option<&[Node]>) -> Option<Self> {
         let (old, new) = (Side::of(old), Side::of(new));
@@ -182,7 +186,8 @@ impl<'a> Carry<'a> {
         Some(carry)
     }
 
-    /// The new number of a cycle with the same header, depth and parents.
+    /// The new number of an old cycle, if the new graph has a cycle with the same header, the same
+    /// ancestors and the same reducibility.
     #[must_use]
     pub fn cycle(&self, old: CycleId) -> Option<CycleId> {
         let new = self.cycles[old.index()];
@@ -225,8 +230,8 @@ impl<'a> Carry<'a> {
         is_whole.then(|| (low, numbers.new[last] + 1))
     }
 
-    /// What is to be added to the numbers of forward edges into a node, wrapping, if the edges into
-    /// it are the same.
+    /// The difference between the new and the old numbers of the forward edges into a node
+    /// (wrapping), if these edges are the same.
     #[must_use]
     pub fn entering(&self, node: Node) -> Option<u32> {
         let is_same = self.new.has(node) && !self.other_rows.contains(node.index());
@@ -234,7 +239,7 @@ impl<'a> Carry<'a> {
         is_same.then(|| is.entering(node).0.wrapping_sub(was.entering(node).0))
     }
 
-    /// The same for edges back to the header of an old cycle.
+    /// As [`entering`](Self::entering), for edges back to the header of an old cycle.
     #[must_use]
     pub fn back(&self, cycle: CycleId) -> Option<u32> {
         let new = self.cycle(cycle).filter(|_| !self.other_back.contains(cycle.index()))?;
@@ -247,13 +252,13 @@ impl<'a> Carry<'a> {
         self.new.has(node)
     }
 
-    /// Whether a search would meet the node in another state.
+    /// Whether a search could meet the node in another state than before.
     #[must_use]
     pub fn is_stale(&self, node: Node) -> bool {
         self.stale.contains(node.index())
     }
 
-    /// Whether a search that has looked there could end otherwise.
+    /// Whether a search with this footprint could have another result.
     #[must_use]
     pub fn touches(&self, footprint: Footprint) -> bool {
         const BITS: usize = 64;
@@ -280,33 +285,32 @@ impl<'a> Carry<'a> {
         self.stale.iter().map(Node::new)
     }
 
-    /// Blocks that lead to others than before, or are reachable and were not, or were and are not.
+    /// Blocks whose successors differ or whose reachability differs.
     #[must_use]
     pub fn rewired(&self) -> &[Node] {
         &self.changed.rewired
     }
 
-    /// Pairs of blocks, the second of which leads now where the first has led before.
+    /// Pairs of an old and a new block: the new one leads where the old one led.
     #[must_use]
     pub fn tails(&self) -> &[(Node, Node)] {
         &self.changed.tails
     }
 
-    /// Old blocks that are in other cycles than before, or in another region, or reachable and were
-    /// not, or were and are not.
+    /// Old blocks whose cycles, region or reachability differ.
     #[must_use]
     pub fn recycled(&self) -> &[Node] {
         &self.recycled
     }
 
-    /// Intervals of positions, see [`SyncView::dominated`], of what is dominated by others than
-    /// before: apart and in order.
+    /// Intervals of new positions (see [`SyncView::dominated`]) of the blocks whose dominators
+    /// differ: disjoint and in order.
     #[must_use]
     pub fn redominated(&self) -> &[(u32, u32)] {
         &self.redominated
     }
 
-    /// New positions by old ones, see [`SyncView::dominated`].
+    /// New positions by old positions; see [`SyncView::dominated`].
     #[must_use]
     pub fn positions(&self) -> Vec<u32> {
         let Self { old, new, .. } = self;
@@ -335,7 +339,8 @@ impl<'a> Carry<'a> {
         Some(())
     }
 
-    /// Marks a node and what is above it, up to where a condition holds.
+    /// Marks a node and its ancestors, up to the first for which a condition holds, that one
+    /// excluded.
     fn climb(&mut self, side: Side<'a>, from: Node, until: impl Fn(Node) -> bool) -> Option<()> {
         let mut at = Some(side.graph.representative(from));
         while let Some(node) = at.filter(|node| !until(*node)) {
@@ -345,7 +350,7 @@ impl<'a> Carry<'a> {
         Some(())
     }
 
-    /// The same, that node included.
+    /// As [`climb`](Self::climb), up to `last`, that one included.
     fn climb_to(&mut self, side: Side<'a>, from: Node, last: Node) -> Option<()> {
         self.climb(side, from, |node| node == last)?;
         self.mark(last)

@@ -1,8 +1,9 @@
-//! A graph with the facts that sync dependence is of, to be kept beyond an edit.
+//! A copy of a graph and of the facts that its sync dependence was computed from, retained across
+//! an edit.
 //!
-//! Who follows edits compares the graph that an answer was found in with what has become of it, so
-//! it keeps the former. Several who follow one function share the copy: while one of them has it,
-//! the table knows where it is.
+//! An incremental update compares the graph that an answer was computed for with the edited graph,
+//! so it retains a copy of the old one. The retained states of one function share that copy: the
+//! table holds a weak reference to it.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -21,11 +22,11 @@ pub struct GraphCopy {
 }
 
 impl SyncDependence {
-    /// A copy of the graph that the table is of, with its facts: the one that somebody has, or a
-    /// new one. O(1) or O(blocks + edges).
+    /// A copy of the graph that the table belongs to, with its facts. O(1) if such a copy is alive,
+    /// else O(blocks + edges).
     #[must_use]
     pub fn copy_graph(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Arc<GraphCopy> {
-        // A copy of the table shares what is in it once something is.
+        // Creating a view fills the table, so that the clone below shares its contents.
         let place = &SyncView::new(self, cfg, dom, cycles).tables.copy;
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = place.upgrade() {
@@ -38,7 +39,7 @@ impl SyncDependence {
     }
 }
 
-/// Where the copy of a graph is, if somebody has one.
+/// The last copy of a graph, if it is still alive.
 pub(super) type Place = std::sync::Mutex<Weak<GraphCopy>>;
 
 impl GraphCopy {
@@ -80,7 +81,7 @@ mod tests {
         let first = sync.copy_graph(&cfg, &dom, &cycles);
         assert_eq!((first.cfg(), first.dom_tree()), (&cfg, &dom));
         assert!(Arc::ptr_eq(&first, &sync.copy_graph(&cfg, &dom, &cycles)));
-        // The table of the copy is the same.
+        // The copy shares the table.
         let _ = first.view().branch(n(0));
         assert_eq!(sync.filled_slots(), 1);
         let weak = Arc::downgrade(&first);

@@ -1,9 +1,9 @@
 //! Dominance frontiers within levels, as lists that share their tails.
 //!
-//! The frontier of a node is made of the frontiers of its children in the level tree, without what
-//! the node itself is the parent of, and of the targets of its own edges. All frontiers together
-//! can be quadratic: a row of `n` nodes whose last one jumps to `m` places further out has `n * m`
-//! entries. But going up, a list only loses its deepest entries and gains a few:
+//! The frontier of a node consists of the frontiers of its children in the level tree, without the
+//! children of the node itself, and of the targets of its own edges. All frontiers together can be
+//! quadratic: a row of `n` nodes whose last one jumps to `m` places further out has `n * m`
+//! entries. But from a node to its parent, a list only loses its deepest entries and gains a few:
 //!
 //! ```text
 //!   h1 -> h2 -> h3 -> {j3, j2, j1}    lists, deepest parent first:   h3: j3 - j2 - j1
@@ -11,9 +11,9 @@
 //!   j1 has a parent above h1                                          h1:           j1
 //! ```
 //!
-//! So lists are kept sorted by the depth of the parents of their entries, deepest first, and a list
-//! is a position in a forest of cells: taking away the deepest entries is to go on in the list, and
-//! adding copies only what is deeper than what is added. Lists that are equal are the same.
+//! So lists are sorted by the depth of the parents of their entries, deepest first. A list is a
+//! position in a forest of cells. To remove the deepest entries, it moves on along its cells. To
+//! add an entry, it copies only the deeper ones. Equal lists share their cells.
 
 use crate::dfs::NONE;
 use crate::node::Node;
@@ -34,12 +34,12 @@ struct Cell {
 }
 
 impl Fringes {
-    /// The frontier of a node is empty now.
+    /// Empties the frontier of a node.
     pub(crate) fn clear(&mut self, node: Node) {
         self.first[node.index()] = NONE;
     }
 
-    /// The frontiers with one more, of one node.
+    /// The frontiers with one more node, whose frontier has one entry.
     pub(crate) fn with_one(&self, node: Node) -> Self {
         let mut fringes = self.with_copy(None);
         if let Some(last) = fringes.first.last_mut() {
@@ -49,7 +49,7 @@ impl Fringes {
         fringes
     }
 
-    /// The frontiers with one more, equal to that of a node or empty.
+    /// The frontiers with one more node, whose frontier equals that of `of` or is empty.
     pub(crate) fn with_copy(&self, of: Option<Node>) -> Self {
         let mut first = Vec::with_capacity(self.first.len() + 1);
         first.extend_from_slice(&self.first);
@@ -161,7 +161,8 @@ impl Builder<'_> {
         self.first[node.index()] = self.merge(known, list);
     }
 
-    /// Gives the parent what it is not the parent of.
+    /// Adds the frontier of a node to that of its parent, without the nodes that are children of
+    /// the parent.
     fn hand_up(&mut self, node: Node) {
         let up = self.parent[node.index()];
         if up == NONE {
@@ -208,7 +209,8 @@ impl Builder<'_> {
                 only_a &= order.is_eq();
             }
         };
-        // What is left comes from one list, so the other must have had everything so far as well.
+        // The rest comes from one list. If everything before came from that list too, the result is
+        // that list as it is.
         if only_a && end == x {
             return a;
         }

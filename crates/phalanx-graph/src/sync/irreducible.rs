@@ -8,9 +8,9 @@
 //!
 //! **Every hierarchy.** LLVM's rules look at the headers of the cycles that one depth-first search
 //! happens to find, but the answer must be right for all. A block `y` of the region can be the
-//! header of a cycle `S` around the branch only if it is an entry of `S`; since its immediate
-//! dominator is on every way to it, that one is not in `S`. So `S` lies in the component of `y` in
-//! the region without `idom(y)`: the [`Candidate`]s of a region are its blocks with at least two
+//! header of a cycle `S` around the branch only if it is an entry of `S`. Every path to `y` passes
+//! its immediate dominator, so `idom(y)` is not in `S`. So `S` lies in the component of `y` in the
+//! region without `idom(y)`: the [`Candidate`]s of a region are its blocks with at least two
 //! predecessors and these components. Then
 //!
 //! - a join is unreliable when a candidate, of a component that contains branch and join, is on
@@ -21,12 +21,13 @@
 //! Repairing LLVM's five known faults is not enough: these rules find more, in one of 35,000 random
 //! functions.
 //!
-//! **Stopping early.** LLVM goes on when one node is left, since the label could run round the
-//! region and meet others. It cannot when every labelled block lies in the branch's innermost cycle
-//! and is strictly dominated by the branch: the way back to it leads through the branch.
+//! **Stopping early.** LLVM goes on when a single node is left to visit, since its label could run
+//! round the region and meet others. It cannot if every labelled block lies in the branch's
+//! innermost cycle and is strictly dominated by the branch: every path back to such a block leads
+//! through the branch.
 //!
-//! **Footprint.** What follows within a region depends on the region alone; see `carry::regions`
-//! for what that is. Outside of it a wave says where it has looked.
+//! **Footprint.** The consequences within a region depend on the region alone; `carry::regions`
+//! lists what they depend on. Outside of the region, the wave reports which nodes it looked at.
 //!
 //! **Limit.** In a large region most branches have a join that makes the region unreliable as a
 //! whole. A propagation that has not finished after [`LIMIT`] edges assumes so. This depends on the
@@ -48,14 +49,15 @@ use crate::sync::wave::{Consequence, Wave};
 /// Edges after which the region is assumed divergent.
 pub(crate) const LIMIT: usize = 1024;
 
-/// Blocks up to which components are computed; in larger regions they are taken to be the region.
+/// Components are computed for regions up to this size; in larger regions each component is taken
+/// to be the whole region.
 const SMALL: usize = 256;
 
 /// A block that is the header of cycles in some hierarchies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate {
     node: Node,
-    /// What these cycles may contain; `None` for the whole region.
+    /// The nodes that these cycles may contain; `None` for the whole region.
     component: Option<Vec<Node>>,
 }
 
@@ -176,11 +178,11 @@ pub(crate) struct Irreducible<'a> {
 
 /// How the propagation ended.
 enum End {
-    /// Everything has its label.
+    /// Every reachable block has its label.
     Complete,
-    /// Everybody met in a block from where no labelled block can be reached again.
+    /// All threads met in a block from which no labelled block can be reached again.
     Met,
-    /// Too much to visit.
+    /// The limit of edges was exceeded.
     Limit,
 }
 
@@ -207,7 +209,7 @@ impl<'a> Irreducible<'a> {
         }
     }
 
-    /// What needs to be known about a region.
+    /// The tables that the searches in a region need.
     pub(crate) fn facts(&mut self, region: CycleId) -> RegionFacts {
         let Self { cfg, dom, cycles, reach, .. } = self;
         RegionFacts {
@@ -216,8 +218,8 @@ impl<'a> Irreducible<'a> {
         }
     }
 
-    /// The consequences of the branch that ends a block of a region, and where outside of it was
-    /// looked.
+    /// The consequences of the branch that ends a block of a region, and the nodes outside of the
+    /// region that the search looked at.
     pub(crate) fn branch(
         &mut self,
         wave: &mut Wave<'a>,
@@ -250,7 +252,7 @@ impl<'a> Irreducible<'a> {
 
     fn propagate(&mut self, region: CycleId, order: &ModifiedPostOrder, branch: Node) -> End {
         let Some(inner) = self.cycles.innermost(branch) else { return End::Complete };
-        // Whether all labels are where they cannot be reached again without passing the branch.
+        // Whether no labelled block can be reached again without passing the branch.
         let mut is_local = true;
         for &s in self.cfg.successors(branch) {
             if !self.cycles.contains(inner, s) {
@@ -290,7 +292,8 @@ impl<'a> Irreducible<'a> {
         other.is_some_and(|c| !self.cycles.is_reducible(c))
     }
 
-    /// Sends the label of a node on. False when it leaves the branch's innermost cycle.
+    /// Passes the label of a node on. Returns false if the label leaves the branch's innermost
+    /// cycle.
     fn pass(
         &mut self,
         region: CycleId,
@@ -370,7 +373,7 @@ impl<'a> Irreducible<'a> {
         for cycle in cycles.ancestors(inner).take_while(|&c| c != region) {
             if !cycles.is_reducible(cycle) {
                 let header = self.label[cycles.header(cycle).index()];
-                // Edges out of the region are looked at one by one.
+                // `outside` handles the edges out of the region one by one.
                 let differs =
                     |to: &Node| cycles.contains(region, *to) && self.label[to.index()] != header;
                 let exits = cycles.exit_edges(cycle).map(|(_, to)| to).filter(differs);
@@ -387,7 +390,7 @@ impl<'a> Irreducible<'a> {
         found
     }
 
-    /// What the headers of other hierarchies make unreliable.
+    /// Adds what becomes unreliable because other hierarchies have other headers.
     fn by_other_hierarchies(
         &mut self,
         region: CycleId,
@@ -453,13 +456,13 @@ impl<'a> Irreducible<'a> {
                 });
             }
         }
-        // The exits of the whole region are looked at one by one.
+        // `outside` handles the exits of the whole region one by one.
         found.sort_unstable();
         found.dedup();
     }
 
-    /// The smallest cycle of the hierarchy at hand that contains what the candidate's cycles may
-    /// contain.
+    /// The smallest cycle of this hierarchy around the branch that contains the candidate's
+    /// component.
     fn smallest_around(&self, region: CycleId, branch: Node, candidate: &Candidate) -> CycleId {
         let (Some(component), Some(inner)) = (&candidate.component, self.cycles.innermost(branch))
         else {
@@ -469,8 +472,8 @@ impl<'a> Irreducible<'a> {
         self.cycles.ancestors(inner).find(contains).unwrap_or(region)
     }
 
-    /// What follows outside of the region from the labels on the edges that leave it, and where
-    /// that was looked for.
+    /// Adds the consequences outside of the region of the labels on the edges that leave it.
+    /// Returns the nodes that the search looked at.
     fn outside(
         &mut self,
         wave: &mut Wave<'a>,
@@ -519,8 +522,8 @@ impl<'a> Irreducible<'a> {
         looked
     }
 
-    /// The label on an edge out of the region; `own` when nobody else has it. `None` when no label
-    /// gets there.
+    /// The label on an edge out of the region; `own` if the edge starts at the branch or different
+    /// labels arrive there. `None` if no label arrives.
     fn edge_label(&self, region: CycleId, branch: Node, from: Node, own: u32) -> Option<u32> {
         let mut label = match self.label[from.index()] {
             _ if from == branch => Some(own),

@@ -8,9 +8,10 @@
 //! **Algorithm** (LLVM 22, *Convergence And Uniformity*). Each successor of `B` starts with itself
 //! as its label. Labels travel along edges in decreasing [`ModifiedPostOrder`]; a block that two
 //! different labels reach is a join and goes on with itself as the label. At the header of a
-//! reducible cycle everybody who goes round meets, so the header's label goes to the exits of the
-//! cycle and nowhere else. When a single block is left to be visited, everybody meets there and the
-//! search stops, except inside irreducible cycles, where a second round can pass at other blocks.
+//! reducible cycle all threads that go round meet, so the header's label goes to the exits of the
+//! cycle and nowhere else. When a single block is left to be visited, all threads meet there and
+//! the search stops, except inside irreducible cycles, where a second round can pass at other
+//! blocks.
 //!
 //! ```text
 //!        B             label(C) = C, label(D) = D
@@ -163,7 +164,7 @@ impl<'a> LabelPropagation<'a> {
         self.take()
     }
 
-    /// Sends the label of a node on.
+    /// Passes the label of a node on.
     fn pass(&mut self, branch: Node, node: Node) {
         let reducible = match self.cycles.innermost(node) {
             Some(c) if self.cycles.header(c) == node && self.cycles.is_reducible(c) => Some(c),
@@ -245,8 +246,8 @@ impl<'a> LabelPropagation<'a> {
         }
     }
 
-    /// An irreducible cycle has no block where everybody meets once per round: an exit that is not
-    /// reached from the header's meeting point is divergent.
+    /// An irreducible cycle has no block where all threads meet once per round: an exit that the
+    /// label of the header's meeting point does not reach is divergent.
     fn exits_of_irreducible_cycles(&mut self, branch: Node) {
         let Some(inner) = self.cycles.innermost(branch) else { return };
         let cycles = self.cycles;

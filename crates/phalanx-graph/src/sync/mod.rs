@@ -7,11 +7,12 @@
 //! having come different ways: a phi there can tell them apart. An exit of a cycle is *divergent*
 //! when threads that were together in the cycle take it in different rounds: what they bring along
 //! was computed in different rounds (*temporal divergence*). An irreducible cycle has no block that
-//! everybody passes once per round under every cycle hierarchy, so after some separations threads
+//! all threads pass once per round under every cycle hierarchy. So after some separations threads
 //! must be *assumed* to run apart in it.
 //!
-//! All this follows from the graph alone, branch by branch. [`SyncDependence`] computes it when
-//! asked and keeps it; what is in it stays true as long as the graph does.
+//! All this follows from the graph alone, branch by branch. [`SyncDependence`] computes each answer
+//! at its first query and caches it; a cached answer stays true as long as the graph does not
+//! change.
 //!
 //! | module | what |
 //! |---|---|
@@ -23,10 +24,10 @@
 //! | `wave` | the fast algorithm on it: skips to the fringes, one level at a time |
 //! | `irreducible` | branches inside irreducible regions, right for every hierarchy |
 //! | `table` | the lazily filled table |
-//! | `carry` | what of it stays true when the graph is edited |
-//! | `copy` | a graph to be compared with what has become of it |
+//! | `carry` | which cached answers stay true when the graph is edited |
+//! | `copy` | a copy of a graph, to be compared with the edited one |
 //!
-//! Read first: [`Consequence`] (what there is to know), then the module docs of `wave`.
+//! Read first: [`Consequence`] (the possible answers), then the module docs of `wave`.
 
 pub mod arrivals;
 mod carry;

@@ -35,12 +35,12 @@ pub struct ModifiedPostOrder {
     order: Vec<Node>,
 }
 
-/// Which nodes are numbered.
+/// The nodes that are numbered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Nodes {
-    /// Those of a graph of so many.
+    /// All nodes of a graph with this many nodes.
     All(usize),
-    /// These, in the order of their numbers in the graph.
+    /// These nodes, in increasing order.
     Some(Box<[Node]>),
 }
 
@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
             let Some(inner) = cycles.innermost(from) else { continue };
             for &to in cfg.successors(from) {
                 if let Some(left) = cycles.outermost_without(inner, to) {
-                    // Whoever leaves the root is not numbered.
+                    // Targets outside of the root are not numbered.
                     if root.is_none_or(|root| cycles.contains(root, to)) {
                         let at = self.exits_of(left);
                         self.exits[at].push(to);
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
         ModifiedPostOrder { nodes: self.nodes, number: self.number, order: self.order }
     }
 
-    /// Whether a node needs no number, since it has one, or is not in the root.
+    /// Whether a node needs no number: it has one already, or lies outside of the root.
     fn is_done(&self, node: Node) -> bool {
         self.nodes.position(node).is_none_or(|at| self.number[at] != NONE)
     }

@@ -23,16 +23,16 @@
 //!      B   X              B
 //! ```
 //!
-//! What is behind a cycle comes after what is in it among the children of the header.
+//! Among the children of a header, those in its cycle come before those behind it.
 //!
 //! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly
 //! when `p` lies in the subtree of `n`: an interval of positions. All tables below are sorted by
 //! position, so "the edges from what `n` dominates to `x`" and "the edges from there out of the
 //! level" are intervals too.
 //!
-//! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they
-//! have in common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of
-//! them, which is what makes frontiers quadratic in nested loops and in loops with many exits.
+//! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share common
+//! parts, see [`fringe`](crate::sync::fringe). They exclude edges that leave the level, which make
+//! ordinary frontiers quadratic in nested loops and in loops with many exits.
 
 mod contraction;
 mod leaving;
@@ -84,11 +84,12 @@ pub(crate) struct Reduced {
     pub(crate) leaving: Leaving,
 }
 
-/// Tables that are needed while a [`Reduced`] is made. They are kept for the next one: most
-/// functions are small, and making the tables would cost more than filling them.
+/// Scratch tables for making a [`Reduced`], reused by the next one: most functions are small, and
+/// allocating the tables would cost more than filling them.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// By node: parent in the level tree, where that is the dominator tree.
+    /// By node: parent in the level tree, used where `Reduced` stores none since that is the
+    /// dominator tree.
     tree_parent: Vec<u32>,
     /// The level tree in preorder.
     preorder: Vec<Node>,
@@ -314,7 +315,8 @@ impl Reduced {
         Some(self.one_of_several(cfg, node, from, to, first))
     }
 
-    /// The same where the block has several edges into a region, from number `first` on.
+    /// As [`edge_into`](Self::edge_into), for a block with several edges into a region; the first
+    /// has number `first`.
     #[cold]
     fn one_of_several(&self, cfg: &Cfg, node: Node, from: Node, to: Node, first: u32) -> u32 {
         let mut others: Vec<Node> = cfg.successors(from).to_vec();
@@ -340,7 +342,7 @@ impl Reduced {
         let (order, n) = (dom.preorder(), self.interval.len());
         preorder.clear();
         if cycles.is_empty() {
-            // It is the dominator tree.
+            // The level tree is the dominator tree.
             refill(tree_parent, n, NONE);
             for (at, &node) in order.iter().enumerate() {
                 tree_parent[node.index()] = dom.idom(node).map_or(NONE, Node::raw);
@@ -360,9 +362,9 @@ impl Reduced {
             self.parent[node.index()] = up.raw();
             is_behind[node.index()] = is_out;
         }
-        // Parents dominate, so they come earlier in the dominator tree's preorder. What is behind a
-        // cycle comes after what is in it: `behind` counts first what is in it, and is then where
-        // to go on.
+        // Parents dominate, so they come earlier in the dominator tree's preorder. Among children,
+        // those in the cycle come before those behind it: `behind` first counts the size of those
+        // in the cycle and is then the next free position behind it.
         refill(size, n, 1);
         refill(behind, n, 1);
         for node in order[1..].iter().rev() {

@@ -1,13 +1,13 @@
-//! The sync dependence of a whole graph, computed on demand and kept.
+//! The sync dependence of a whole graph, computed on demand and cached.
 //!
-//! One slot per branch, per divergent exit edge and per irreducible region, each filled the first
-//! time that somebody asks. What is in a slot depends on the graph alone, so a [`SyncDependence`]
-//! outlives any change of the instructions. Slots may be filled from several threads; whoever is
-//! first wins, and all would have put the same in.
+//! There is one cache entry per branch, per divergent exit edge and per irreducible region, filled
+//! by the first query for it. An entry depends on the graph alone, so a [`SyncDependence`] stays
+//! valid when instructions change but the graph does not. Several threads may compute the same
+//! entry; all get the same result, and the first one is stored.
 //!
-//! Whoever asks holds a [`SyncView`], which has the graph facts at hand and the scratch tables of
-//! the searches. Answers that would make the whole table more than linear in the graph are not
-//! kept.
+//! Queries go through a [`SyncView`], which holds the graph facts and the scratch tables of the
+//! searches. The total size of all entries is limited to be linear in the graph; answers beyond
+//! that limit are returned but not cached.
 
 use std::iter;
 use std::ops::Deref;
@@ -27,7 +27,8 @@ use crate::sync::wave::{Consequence, EnteringEdges, Wave};
 
 /// Sync dependence of a graph: lazily filled, independent of any values.
 ///
-/// A copy shares the slots, and whatever is filled in later.
+/// A clone made after the first view was opened shares the entries, including those filled in
+/// later.
 #[derive(Clone, Debug, Default)]
 pub struct SyncDependence {
     tables: OnceLock<Arc<Tables>>,
@@ -44,9 +45,9 @@ pub(super) struct Tables {
     splits: Slots,
     /// By cycle left and node, see [`SyncView::onward`].
     onward: Mutex<Onward>,
-    /// By cycle: where all meet who leave it.
+    /// By cycle: where all threads that leave it meet.
     meetings: Vec<OnceLock<(Option<Node>, Footprint)>>,
-    /// How many consequences may still be kept.
+    /// How many more consequences may be cached.
     room: AtomicUsize,
     pub(super) copy: Place,
 }
@@ -54,18 +55,18 @@ pub(super) struct Tables {
 type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
 type Slot = OnceLock<(Kept, Footprint)>;
 
-/// Slots by number; those of a group are made when one of them is asked for.
+/// Entries by number, allocated in groups at the first access to a group.
 #[derive(Debug)]
 struct Slots {
     count: usize,
     first: Group,
-    /// The groups behind the first; small graphs have none.
+    /// The groups after the first; small graphs have none.
     others: Vec<Group>,
 }
 
 type Group = OnceLock<Box<[Slot]>>;
 
-/// Slots of a group.
+/// Entries per group.
 const GROUP: usize = 64;
 
 impl Slots {
@@ -88,7 +89,7 @@ impl Slots {
     }
 }
 
-/// What is in a slot. Most branches have one consequence, a join.
+/// A cached answer. Most branches have one consequence, a join.
 #[derive(Debug)]
 enum Kept {
     One(Consequence),
@@ -111,9 +112,9 @@ impl Kept {
     }
 }
 
-/// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as
-/// nothing has changed about these nodes, about the block or edge in question and the header of the
-/// cycle left, the answer is the same. An irreducible region counts as the node that stands for it.
+/// The nodes that a search has looked at, as a range of numbers. The answer stays the same unless
+/// something changes about these nodes, the block or edge of the query, or the header of the cycle
+/// left. An irreducible region counts as the node that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     pub(super) first: u32,
@@ -143,19 +144,21 @@ impl Footprint {
 }
 
 impl SyncDependence {
-    /// The empty table of a graph. The arguments must be the same whenever it is used.
+    /// The empty table of a graph. Later uses of the table must pass the same graph, tree and
+    /// cycles.
     #[must_use]
     pub fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
         debug_assert!(dom.node_count() == cfg.node_count() && cycles.len() <= cfg.node_count());
         Self::default()
     }
 
-    /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph
-    /// before. `cycles` are the cycles after the split, made by [`Cycles::after_split`].
+    /// The table, without answers, of a graph made by [`Cfg::after_split`], from the table of the
+    /// graph before. `cycles` are the cycles after the split, made by [`Cycles::after_split`].
     ///
-    /// None when the reduced graph is not known or the node is in an irreducible region; then a
-    /// [`new`](Self::new) one is as good. So with [`after_merge`](Self::after_merge);
-    /// [`after_edge_split`](Self::after_edge_split) gives none when there is any such region.
+    /// None if the reduced graph was never computed or the node is in an irreducible region; then
+    /// make a [`new`](Self::new) table. The same holds for [`after_merge`](Self::after_merge).
+    /// [`after_edge_split`](Self::after_edge_split) returns none if the graph has any irreducible
+    /// region.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
         let graph = self.tables.get()?.graph.after_split(split, cycles, node)?;
@@ -163,8 +166,8 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
-    /// The same for a graph made by [`Cfg::after_edge_split`], with its dominator tree and its
-    /// cycles.
+    /// As [`after_split`](Self::after_split), for a graph made by [`Cfg::after_edge_split`], with
+    /// its dominator tree and its cycles.
     #[must_use]
     pub fn after_edge_split(
         &self,
@@ -178,8 +181,8 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
-    /// The same for a graph made by [`Cfg::after_merge`], with cycles made by
-    /// [`Cycles::after_merge`].
+    /// As [`after_split`](Self::after_split), for a graph made by [`Cfg::after_merge`], with cycles
+    /// made by [`Cycles::after_merge`].
     #[must_use]
     pub fn after_merge(
         &self,
@@ -193,7 +196,7 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
-    /// Whether the graph as it is seen here is that of another table; for tests.
+    /// Whether the reduced graph equals that of another table; for tests.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn is_of_same_graph(&self, other: &Self) -> bool {
@@ -203,7 +206,7 @@ impl SyncDependence {
         }
     }
 
-    /// How many answers are kept, for tests of what is computed.
+    /// How many answers are cached, for tests of what is computed.
     #[must_use]
     pub fn filled_slots(&self) -> usize {
         let Some(tables) = self.tables.get() else { return 0 };
@@ -237,7 +240,7 @@ impl Tables {
     }
 }
 
-/// An answer: kept in a slot, or computed for this once.
+/// An answer: cached, or computed for this query only.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
     list: List<'a>,
@@ -246,16 +249,16 @@ pub struct Answer<'a> {
 
 #[derive(Clone, Debug)]
 enum List<'a> {
-    /// From a slot.
+    /// From its own cache entry.
     Kept(&'a [Consequence]),
-    /// Kept, but not in a slot of its own.
+    /// Cached in the map of [`SyncView::onward`].
     Shared(Arc<[Consequence]>),
-    /// Too much to keep.
+    /// Not cached: the limit was reached, or the answer depends on more than the graph.
     Computed(Vec<Consequence>),
 }
 
 impl Answer<'_> {
-    /// Where the search has looked.
+    /// The nodes that the search has looked at.
     #[must_use]
     pub fn footprint(&self) -> Footprint {
         self.footprint
@@ -280,7 +283,7 @@ pub struct SyncView<'a> {
     pub(super) dom: &'a DomTree,
     pub(super) cycles: &'a Cycles,
     pub(super) tables: &'a Tables,
-    /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch
+    /// Made when the first answer is computed: views that only read the graph need no scratch
     /// tables.
     wave: Option<Box<Wave<'a>>>,
     irreducible: Option<Box<Irreducible<'a>>>,
@@ -305,7 +308,8 @@ impl<'a> SyncView<'a> {
         wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)))
     }
 
-    /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
+    /// The consequences when threads separate at the end of a block. Empty unless it is a reachable
+    /// branch.
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
         let slot = tables.branches.of(block.index());
@@ -332,8 +336,8 @@ impl<'a> SyncView<'a> {
         answer
     }
 
-    /// What follows from a branch of a region, and where the search has looked: the region as a
-    /// whole counts as the node that stands for it.
+    /// The consequences of a branch of a region, and the nodes that the search has looked at: the
+    /// whole region counts as the node that stands for it.
     fn branch_in(&mut self, region: CycleId, block: Node) -> (Vec<Consequence>, Footprint) {
         let &mut Self { cfg, dom, cycles, tables, ref mut wave, ref mut irreducible, .. } = self;
         let wave = wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)));
@@ -344,7 +348,7 @@ impl<'a> SyncView<'a> {
         (found, outside.and(Footprint::of(tables.graph.representative(block))))
     }
 
-    /// What follows when threads leave by an edge at different times.
+    /// The consequences when threads leave by an edge at different times.
     pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
         let tables = self.tables;
         let slot = tables.exits.of(edge.index());
@@ -362,11 +366,11 @@ impl<'a> SyncView<'a> {
         *slot.get_or_init(|| self.wave().meeting_behind(cycle))
     }
 
-    /// What follows when threads that left the cycle by divergent exits have met in a node, from
+    /// The consequences when threads that left the cycle by divergent exits have met in a node; see
     /// [`Consequence::Onward`].
     pub fn onward(&mut self, cycle: CycleId, node: Node) -> Answer<'a> {
         let tables = self.tables;
-        // A panic elsewhere leaves the map as it was before or after an insertion.
+        // A panic in another thread leaves the map as it was before or after an insertion.
         let kept = || tables.onward.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, footprint)) = kept().get(&(cycle, node)) {
             return Answer { list: List::Shared(Arc::clone(known)), footprint: *footprint };
@@ -383,10 +387,11 @@ impl<'a> SyncView<'a> {
         Answer { list: List::Shared(Arc::clone(found)), footprint }
     }
 
-    /// What follows outside of a region when threads run apart in it and leave by each edge apart.
+    /// The consequences outside of a region when threads run apart in it and leave by each edge
+    /// apart.
     ///
-    /// `together` says of a block of the region whether its terminator sends everybody the same way
-    /// whenever they come; then its edges do not separate threads that come to it together.
+    /// `together` says of a block of the region whether its terminator sends all threads the same
+    /// way whenever they come; then its edges do not separate threads that come to it together.
     pub fn split(&mut self, region: CycleId, together: impl Fn(Node) -> bool) -> Answer<'a> {
         let tables = self.tables;
         let slot = tables.splits.of(region.index());
@@ -480,7 +485,7 @@ impl<'a> SyncView<'a> {
         EnteringEdges { first, end }
     }
 
-    /// Those of these edges whose sources a node dominates in its level.
+    /// The part of `edges` whose sources `node` dominates in its level.
     #[must_use]
     pub fn edges_below(&self, node: Node, edges: EnteringEdges) -> EnteringEdges {
         let graph = &self.tables.graph;
@@ -489,7 +494,7 @@ impl<'a> SyncView<'a> {
         EnteringEdges { first, end }
     }
 
-    /// The sources of edges.
+    /// The sources of edges, by edge number.
     #[must_use]
     pub fn sources(&self, edges: EnteringEdges) -> impl ExactSizeIterator<Item = Node> + use<'a> {
         let items = &self.tables.graph.sources.items()[edges.first as usize..edges.end as usize];
@@ -529,7 +534,7 @@ impl<'a> SyncView<'a> {
     }
 }
 
-/// Puts an answer into its slot while there is room.
+/// Caches an answer if there is room, and returns it.
 fn keep<'a>(
     tables: &'a Tables,
     slot: &'a Slot,
@@ -543,13 +548,13 @@ fn keep<'a>(
     Answer { list: List::Kept(list.list()), footprint: *footprint }
 }
 
-/// What is in a slot.
+/// The cached answer, if there is one.
 fn kept(slot: &Slot) -> Option<Answer<'_>> {
     let (list, footprint) = slot.get()?;
     Some(Answer { list: List::Kept(list.list()), footprint: *footprint })
 }
 
-/// Takes room for an answer. False if there is not enough.
+/// Reserves room for an answer. False if there is not enough.
 fn reserve(tables: &Tables, found: &[Consequence]) -> bool {
     let take = |room: usize| room.checked_sub(found.len() + 1);
     tables.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()

@@ -69,7 +69,7 @@ fn meets_where_the_slow_twin_does_in_loops_with_many_exits() {
     assert!(compared > 20_000, "{compared}");
 }
 
-/// Those who leave the inner loop to 9 are back at the outer header 1 before the others have met
+/// Threads that leave the inner loop to 9 are back at the outer header 1 before the others have met
 /// in 8.
 #[test]
 fn who_is_back_before_the_others_meet() {
@@ -96,7 +96,7 @@ fn answers_are_kept_and_independent_of_who_asks_first() {
     assert_eq!(ask(&forth, &branches), ask(&back, &branches));
 }
 
-/// What a branch leads to without and with some repairs.
+/// The joins and exits of a branch, by LLVM's rules and with some repairs.
 fn with_and_without(lists: &[&[usize]], branch: usize, fixes: LlvmFixes) -> [LabelSync; 2] {
     let cfg = graph(lists);
     let cycles = Cycles::new(&cfg);

@@ -4,7 +4,7 @@
 //! graph at a time. Everything that a labelled node `n` dominates carries the label of `n`, until
 //! it leaves the level. So the propagation visits only the successors of the branch and, from each
 //! visited node, its dominance frontier; what lies between is an interval of positions. A wave ends
-//! when one live node is left, where everybody meets.
+//! when one live node is left, where all threads meet.
 //!
 //! ```text
 //!   B -> b1 | exit,  b1 -> b2 | exit,  b2 -> b3 | exit ...      (n early exits)
@@ -15,9 +15,9 @@
 //! Visited nodes never dominate one another, so each edge is crossed by at most one label.
 //!
 //! **Cycles by exits.** Three facts make it possible to look at one level at a time. Let `B` be a
-//! branch in the canonical cycle `D`, `H'` the meeting of all who go back to the header of `D`, and
-//! `l` the label that they have there. Every exit edge of `D` can be taken by threads that went
-//! round, so `l` arrives there.
+//! branch in the canonical cycle `D`, and `l` the label that the threads that go round have at the
+//! header of `D`, where they meet. Every exit edge of `D` can be taken by threads that went round,
+//! so `l` arrives there.
 //!
 //! 1. An exit edge is *divergent* when another label than `l` arrives there too: threads that leave
 //!    in this round meet threads that leave in a later one.
@@ -34,11 +34,13 @@
 //! exit of `D`, all other exits share one label, the *rest*; it is implicit in everything that the
 //! header of `D` dominates.
 //!
-//! **Irreducible regions** are single nodes. When different labels meet at one, it is assumed
-//! divergent, which splits threads further: that is a consequence of its own, because two paths
-//! that both pass the region and part there are found from the region.
+//! **Irreducible regions** are single nodes. When different labels meet at one, the region is
+//! assumed divergent, which splits threads further. That is a consequence of its own
+//! ([`Consequence::Assume`]): two paths that both pass the region and part in it are found from the
+//! region.
 //!
-//! **Cost** of a wave: what the visited nodes and their frontiers amount to, times a logarithm.
+//! **Cost** of a wave: the number of visited nodes and of entries in their frontiers, times a
+//! logarithm.
 
 mod report;
 
@@ -61,8 +63,8 @@ use crate::sync::table::Footprint;
 pub enum Consequence {
     /// Threads that went different ways meet in the block, and come over all its edges.
     Join(Node),
-    /// The same, but they come over some edges only, all of them forward edges: these and those of
-    /// the [`Also`](Self::Also) that follow.
+    /// As [`Join`](Self::Join), but threads come over some edges only, all of them forward edges:
+    /// these and those of the [`Also`](Self::Also) that follow.
     JoinOver(Node, EnteringEdges),
     /// Threads that went different ways are back at the header of the cycle, over these edges and
     /// those of the [`Also`](Self::Also) and [`AlsoFrom`](Self::AlsoFrom) that follow.
@@ -76,7 +78,7 @@ pub enum Consequence {
     Assume(CycleId),
     /// Threads leave by this edge at different times.
     Exit(LeavingEdge),
-    /// The same of every edge in a range of numbers that leaves cycles of a depth.
+    /// As [`Exit`](Self::Exit), for every edge in a range of numbers that leaves cycles of a depth.
     Exits {
         /// First number.
         first: u32,
@@ -85,15 +87,16 @@ pub enum Consequence {
         /// The edge must leave the cycle of this depth around its source.
         depth: u32,
     },
-    /// The same of every edge that leaves the node's level and can be reached from the node in one
-    /// round.
+    /// As [`Exit`](Self::Exit), for every edge that leaves the node's level and can be reached from
+    /// the node in one round.
     ExitsFrom(Node),
-    /// Of a divergent exit only: what the node dominates is reached from there.
+    /// Of a divergent exit only: the exit reaches the node and everything that it dominates.
     Reaches(Node),
-    /// Of a divergent exit of the cycle only: those who left by it meet in the node, others of the
-    /// cycle do not come there. What follows further on is the same for all exits that lead there.
+    /// Of a divergent exit of the cycle only: threads that left by it meet in the node, and no
+    /// other thread that left the cycle comes there. The consequences further on are the same for
+    /// all exits that lead there; [`SyncView::onward`](crate::sync::SyncView::onward) has them.
     Onward(CycleId, Node),
-    /// Everything that is computed in the cycle is read outside at different times.
+    /// Values computed in the cycle are read outside at different times.
     LiveOut(CycleId),
 }
 
@@ -107,39 +110,40 @@ pub struct EnteringEdges {
     pub end: u32,
 }
 
-/// The label of the exits that are not the one looked at.
+/// The label of the rest: all exits of the cycle but the divergent one that the wave starts from.
 const REST: u32 = NONE;
 
 /// Tells the label "met at this node" from the labels of edges.
 const JOINED: u32 = 1 << 31;
 
-/// The search. Scratch tables are kept between waves.
+/// The search for the consequences of one separation. Its scratch tables are reused between waves.
 #[derive(Debug)]
 pub(crate) struct Wave<'a> {
     cfg: &'a Cfg,
     cycles: &'a Cycles,
     graph: &'a Reduced,
     level: Option<CycleId>,
-    /// The cycle whose exits are looked at, and the exit, if only one is.
+    /// The cycle whose exits are searched, and the divergent exit if the wave starts from one.
     behind: Option<CycleId>,
     left_by: Option<(Node, Node)>,
-    /// Positions that carry the label of the rest.
+    /// The positions that implicitly carry the label of the rest.
     rest: Option<(u32, u32)>,
-    /// Where everybody meets, if known.
+    /// Where all threads that left the cycle meet, if known.
     meeting: Option<Node>,
     /// Visit by node.
     visit_of: Vec<u32>,
     visits: Vec<Visit>,
     /// Edges over which labels arrive: a linked list per visit.
     crossed: Vec<Crossed>,
-    /// Visits to which nothing more can arrive.
+    /// Visits at which labels have arrived over all edges.
     complete: Vec<u32>,
-    /// All visits, earliest first; some may be over.
+    /// All visits, earliest rank first; some may be over.
     pending: BinaryHeap<(Reverse<u32>, u32)>,
-    /// Visits that are not over, and those of them that other labels than the rest's have reached.
+    /// How many visits are not over, and how many of these another label than the rest's has
+    /// reached.
     live: usize,
     live_other: usize,
-    /// What has come back to the level's header, and over which edges.
+    /// The labels that have come back to the level's header, and over which edges.
     back: Back,
     back_ranges: Vec<(u32, u32)>,
     /// Ways out of the level.
@@ -148,8 +152,8 @@ pub(crate) struct Wave<'a> {
     ranges: Vec<(u32, u32)>,
 }
 
-/// Tables that every search needs, kept for the next one unless they are large. `visit_of` holds
-/// `NONE` only.
+/// Scratch tables that every search needs, reused by the next one unless they are large. All
+/// entries of `visit_of` are `NONE`.
 #[derive(Default)]
 struct Scratch {
     visit_of: Vec<u32>,
@@ -192,7 +196,8 @@ struct Visit {
     node: Node,
     /// First label that arrived, not counting the rest.
     label: u32,
-    /// Whether a label has arrived, another one, and the rest over edges that were crossed.
+    /// Three flags: a label has arrived; a second label has arrived; the label of the rest has
+    /// arrived over edges in `crossed`. The first two do not count the rest.
     has_label: bool,
     has_another: bool,
     has_rest: bool,
@@ -211,11 +216,11 @@ struct Crossed {
 /// How a wave ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Nobody but the rest is left.
+    /// No label but that of the rest is left.
     Over,
-    /// Everybody met in the node and has the label.
+    /// All threads met in the node and have the label.
     Met(Node, u32),
-    /// All but the rest did.
+    /// All threads but those of the rest met in the node and have the label.
     Onward(Node, u32),
 }
 
@@ -271,8 +276,8 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Threads separate: each edge is taken by those with its label. All edges start in one node of
-    /// the level.
+    /// Threads separate: the threads with a label take the edges with that label. All edges start
+    /// in one node of the level.
     pub(crate) fn separate(
         &mut self,
         level: Option<CycleId>,
@@ -287,7 +292,7 @@ impl<'a> Wave<'a> {
         (&self.found, self.footprint())
     }
 
-    /// Where everybody meets who leaves the cycle without leaving the one around it.
+    /// Where all threads meet that leave the cycle without leaving the one around it.
     pub(crate) fn meeting_behind(&mut self, cycle: CycleId) -> (Option<Node>, Footprint) {
         self.start(self.cycles.parent(cycle));
         let graph = self.graph;
@@ -299,8 +304,8 @@ impl<'a> Wave<'a> {
         self.found.clear();
         let mut footprint = self.footprint();
         footprint.add(self.cycles.header(cycle));
-        // Those who are back at the header of the level before the others have met come there no
-        // more.
+        // Threads that are back at the header of the level before the others have met do not come
+        // to the meeting.
         match end {
             End::Met(node, _) if self.back == Back::Nobody => (Some(node), footprint),
             _ => (None, footprint),
@@ -316,8 +321,8 @@ impl<'a> Wave<'a> {
         footprint
     }
 
-    /// Threads leave by this edge at different times. `meeting` is where everybody meets behind the
-    /// cycle that the edge leaves.
+    /// Threads leave by this edge at different times. `meeting` is where all threads meet behind
+    /// the cycle that the edge leaves.
     pub(crate) fn leave(
         &mut self,
         edge: LeavingEdge,
@@ -332,7 +337,8 @@ impl<'a> Wave<'a> {
         (&self.found, self.footprint())
     }
 
-    /// Threads that left the cycle by divergent exits have met in the node.
+    /// Threads that left the cycle by divergent exits have met in the node; the wave goes on from
+    /// there.
     pub(crate) fn go_on(
         &mut self,
         cycle: CycleId,
@@ -351,7 +357,7 @@ impl<'a> Wave<'a> {
         (&self.found, self.footprint())
     }
 
-    /// Prepares a wave in which the rest of the exits of a cycle share a label.
+    /// Prepares a wave in which the rest, all other exits of a cycle, share a label.
     fn start_behind(&mut self, cycle: CycleId, meeting: Option<Node>) {
         let header = self.cycles.header(cycle);
         self.start(self.cycles.parent(cycle));
@@ -386,7 +392,7 @@ impl<'a> Wave<'a> {
         (self.live, self.live_other, self.back) = (0, 0, Back::Nobody);
     }
 
-    /// The visit of a node.
+    /// The visit of a node, made if there is none.
     #[inline]
     fn visit(&mut self, node: Node) -> u32 {
         let known = self.visit_of[node.index()];
@@ -410,7 +416,7 @@ impl<'a> Wave<'a> {
         new
     }
 
-    /// A label crosses a single edge.
+    /// Lets a label cross a single edge.
     #[inline]
     fn cross(&mut self, from: Node, to: Node, label: u32) {
         let graph = self.graph;
@@ -436,7 +442,7 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// A label reaches a node over some edges.
+    /// Lets a label reach a node over some edges.
     #[inline]
     fn arrive(&mut self, node: Node, label: u32, edges: EnteringEdges) {
         let number = self.visit(node);
@@ -471,7 +477,7 @@ impl<'a> Wave<'a> {
         };
     }
 
-    /// Passes labels on until everybody has met, or all but the rest.
+    /// Passes labels on until all threads have met, or all but those of the rest.
     fn spread(&mut self) -> End {
         loop {
             if self.rest.is_some() && self.live_other == 0 {
@@ -492,7 +498,7 @@ impl<'a> Wave<'a> {
                 Some(_) => self.live_other == 0,
             };
             if is_alone {
-                // Where the rest is, only the known meeting can tell.
+                // Whether the rest meets here too is known only at the known meeting.
                 if self.rest.is_none() || self.meeting == Some(node) {
                     return End::Met(node, label);
                 }
@@ -504,7 +510,7 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Everything that could arrive has arrived: the label of the node. Reports a join.
+    /// Determines the label of a node after all labels have arrived. Reports a join.
     fn settle(&mut self, number: u32) -> u32 {
         let visit = self.visits[number as usize];
         let Visit { node, has_label, .. } = visit;
@@ -522,7 +528,7 @@ impl<'a> Wave<'a> {
         if is_join { node.raw() | JOINED } else { visit.label }
     }
 
-    /// Sends the label of a node to where its dominance ends.
+    /// Passes the label of a node to the frontier of its dominance.
     fn pass_on(&mut self, node: Node, label: u32) {
         let graph = self.graph;
         let (first, end) = graph.interval(node);

@@ -15,8 +15,8 @@ fn build(lists: Vec<Vec<usize>>) -> Cfg {
     Cfg::new(Node::new(0), lists.into_iter().map(|list| list.into_iter().map(Node::new)))
 }
 
-/// A graph of some kind of this module with at most `max` nodes (at least 1): what property tests
-/// should run on when nothing particular is meant.
+/// A graph of any kind of this module with at most `max` nodes (at least 1): the default for
+/// property tests.
 ///
 /// Reducible and irreducible graphs, unreachable nodes, self-loops, parallel edges, several exits,
 /// infinite loops and edges into the entry all occur often.
@@ -157,9 +157,9 @@ impl Writer {
     }
 }
 
-/// A loop in a loop, with several ways out of the inner one and a way past it: those who leave by
-/// one exit may be back at the outer header before others have met. Reducible; numbers are at
-/// random but for the entry's.
+/// A loop in a loop, with several ways out of the inner one and a way past it. Threads that leave
+/// by one exit may be back at the outer header before others have met. Reducible; node numbers are
+/// random except for the entry's.
 #[must_use]
 pub fn nested_exits(seed: u64) -> Cfg {
     let mut r = rng(seed);
@@ -274,7 +274,7 @@ pub fn local(seed: u64, nodes: usize, reach: usize) -> Cfg {
     build(lists)
 }
 
-/// Independent random edges, `degree` per node on average: many nodes are unreachable, the
+/// Independent random edges, `degree` per node on average: many nodes are unreachable, and the
 /// reachable part is strongly irreducible.
 #[must_use]
 pub fn arbitrary(seed: u64, nodes: usize, degree: f64) -> Cfg {

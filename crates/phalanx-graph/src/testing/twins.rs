@@ -71,7 +71,7 @@ impl TwinDfs {
     }
 }
 
-/// By node, what it dominates: whatever cannot be reached any more when the node is removed.
+/// By node, the nodes that it dominates: those that cannot be reached any more when it is removed.
 /// Unreachable nodes are dominated by all.
 #[must_use]
 pub fn dominated(cfg: &Cfg) -> Vec<Set> {
@@ -87,8 +87,8 @@ pub fn dominated(cfg: &Cfg) -> Vec<Set> {
         .collect()
 }
 
-/// By node, what it post-dominates when the given nodes lead to the virtual exit: whatever reaches
-/// none of them any more when the node is removed.
+/// By node, the nodes that it post-dominates when `roots` lead to the virtual exit: those that
+/// reach no root any more when it is removed.
 #[must_use]
 pub fn post_dominated(cfg: &Cfg, roots: &[Node]) -> Vec<Set> {
     cfg.nodes()
@@ -133,7 +133,7 @@ pub fn frontier(cfg: &Cfg, dominated: &[Set], x: Node) -> Set {
         .collect()
 }
 
-/// The least set that contains the given map's images of `starts` and of itself.
+/// The least set that contains the images, under the given map, of `starts` and of the set itself.
 #[must_use]
 pub fn closure(starts: &Set, image: impl Fn(Node) -> Set) -> Set {
     let mut all = Set::new();
@@ -242,8 +242,8 @@ fn components(cfg: &Cfg, nodes: &Set) -> Vec<Set> {
     found
 }
 
-/// The post-dominator roots for the nodes that cannot reach a node without successors, computed as
-/// the convention of [`crate::postdom`] is worded, without its shortcuts.
+/// The post-dominator roots for the nodes that cannot reach a node without successors. Follows the
+/// words of the convention in [`crate::postdom`], without its shortcuts.
 #[must_use]
 pub fn roots(cfg: &Cfg) -> Set {
     let mut roots: Vec<Node> = cfg.nodes().filter(|&n| cfg.successors(n).is_empty()).collect();

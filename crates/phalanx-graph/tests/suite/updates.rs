@@ -1,4 +1,4 @@
-//! Facts that are updated after local edits are what is computed from scratch.
+//! Facts that are updated after local edits equal those computed from scratch.
 
 use phalanx_graph::sync::{SyncDependence, SyncView};
 use phalanx_graph::testing::{families, random};
@@ -6,12 +6,12 @@ use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// How many times as much is done as in an ordinary run.
+/// How many times as many cases run as in an ordinary run.
 fn effort() -> u64 {
     std::env::var("PHALANX_UPDATES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
-/// The obvious split.
+/// The split graph, built from scratch.
 fn split(cfg: &Cfg, layout: &mut Vec<Node>, node: Node) -> Cfg {
     let new = Node::new(cfg.node_count());
     let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();
@@ -28,7 +28,7 @@ struct Counts {
     cycles: usize,
     refused: usize,
     sync: usize,
-    /// Of graphs with irreducible regions.
+    /// How many updates were of graphs with irreducible regions.
     regions: usize,
 }
 
@@ -67,7 +67,7 @@ fn check_splits(mut cfg: Cfg, seed: u64, rounds: usize, counts: &mut Counts) {
     }
 }
 
-/// The obvious merge, where there is one.
+/// The merged graph, built from scratch; none if `node` cannot be merged with its successor.
 fn merge(cfg: &Cfg, layout: &mut Vec<Node>, node: Node) -> Option<(Node, Cfg)> {
     let at = layout.iter().position(|n| *n == node)?;
     let &next = layout.get(at + 1)?;
@@ -120,7 +120,7 @@ fn check_merges(mut cfg: Cfg, seed: u64, rounds: usize, counts: &mut Counts) {
     }
 }
 
-/// The search that chose the root of the endless loop began in the block that goes.
+/// The search that chose the root of the endless loop began in the block that is merged away.
 #[test]
 fn a_merge_may_choose_another_root() {
     let n = Node::new;
@@ -149,7 +149,7 @@ fn merges() {
     assert!(counts.regions > 1000, "{counts:?}");
 }
 
-/// The obvious new block on an edge.
+/// The graph with a new block on an edge, built from scratch.
 fn split_edge(cfg: &Cfg, layout: &mut Vec<Node>, from: Node, edge: usize) -> Cfg {
     let new = Node::new(cfg.node_count());
     let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();

@@ -1,5 +1,5 @@
-//! The table of attributes that have a keyword: what each is called, what it carries and where it
-//! may stand.
+//! The table of attributes that have a keyword: the keyword, the payload and the permitted
+//! positions of each.
 
 use std::sync::LazyLock;
 

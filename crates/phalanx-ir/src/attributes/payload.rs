@@ -38,7 +38,7 @@ pub struct MemoryEffects(u16);
 impl MemoryEffects {
     /// Nothing is accessed.
     pub const NONE: MemoryEffects = MemoryEffects(0);
-    /// Anything may be accessed: what holds without the attribute.
+    /// Anything may be accessed: the default without the attribute.
     pub const UNKNOWN: MemoryEffects = Self::all(Access::ReadWrite);
 
     /// The same access to every kind of memory.
@@ -63,13 +63,13 @@ impl MemoryEffects {
         MemoryEffects(self.0 & !(3 << shift) | (access as u16) << shift)
     }
 
-    /// What both allow.
+    /// The accesses that both allow.
     #[must_use]
     pub const fn intersect(self, other: Self) -> Self {
         MemoryEffects(self.0 & other.0)
     }
 
-    /// What either allows.
+    /// The accesses that either allows.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         MemoryEffects(self.0 | other.0)
@@ -159,7 +159,7 @@ impl CaptureComponents {
         self.0 == 0
     }
 
-    /// The keywords that say it, in the order they are printed; `none` for nothing.
+    /// The keywords for the set, in the order they are printed; `none` for the empty set.
     pub fn keywords(self) -> impl Iterator<Item = &'static str> {
         let address = match self {
             _ if self.contains(Self::ADDRESS) => Some("address"),
@@ -175,7 +175,7 @@ impl CaptureComponents {
     }
 }
 
-/// `captures(..)`: what a callee may keep of a pointer, in general and in its return value.
+/// `captures(..)`: what a callee may retain of a pointer, in general and in its return value.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Captures {
     /// Through anything but the return value.
@@ -188,7 +188,7 @@ impl Captures {
     /// `captures(none)`
     pub const NONE: Captures =
         Captures { other: CaptureComponents::NONE, ret: CaptureComponents::NONE };
-    /// Anything: what holds without the attribute.
+    /// Anything: the default without the attribute.
     pub const ALL: Captures =
         Captures { other: CaptureComponents::ALL, ret: CaptureComponents::ALL };
 

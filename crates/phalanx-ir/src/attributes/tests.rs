@@ -1,4 +1,4 @@
-//! Sets are canonical, lookups find what was added, and lists drop what says nothing.
+//! Sets are canonical, lookups find what was added, and lists drop trailing empty sets.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is called, and how.
+//! Callees and calls, as arguments of the builder.
 
 use crate::{
     attributes::AttrList,
@@ -25,7 +25,7 @@ pub struct Callee {
 }
 
 impl Callee {
-    /// A function of the module, by its header: with its type and its convention.
+    /// A function of the module, by its header, with the type and the convention of the header.
     pub fn function(context: &Context, header: &FunctionHeader) -> Callee {
         let address = context.const_global(header.name, header.address_space);
         Callee { value: address.into(), function_type: header.ty, call_conv: header.call_conv }

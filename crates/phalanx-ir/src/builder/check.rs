@@ -1,4 +1,4 @@
-//! What every new instruction goes through, whoever inserts it.
+//! The checks of every new instruction, for the builder and for transactions.
 
 use crate::{
     body::{Body, InstId},
@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// What there is too much of, with so many blocks and instructions: a [`Value`] has no number for
-/// more.
+/// The error when a function would have this many blocks and instructions, if these are too many
+/// for the numbers of a [`Value`].
 pub(crate) fn excess(blocks: usize, insts: usize) -> Option<&'static str> {
     if blocks > Value::LIMIT {
         return Some("more than 2^29 blocks in a function");
@@ -32,7 +32,7 @@ fn is_below(block: BlockId, count: usize) -> bool {
     (block.into_raw().into_u32() as usize) < count
 }
 
-/// The record of a new instruction, if it breaks no rule.
+/// The record of a new instruction, or the rule that it breaks.
 pub(crate) fn check(
     env: &Env<'_>,
     function: FunctionRef<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn check(
         {
             return fault(message);
         }
-        // Its number is good for ever, but nothing computes it.
+        // Its id stays valid, but nothing computes its result.
         if operand.as_inst().is_some_and(|inst| function.body.block_of(inst).is_none()) {
             return fault("Referring to an instruction that was erased!");
         }

@@ -1,4 +1,4 @@
-//! What can go wrong while building.
+//! Errors of the builder.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ pub enum BuildError {
         /// What was to be inserted.
         opcode: Opcode,
     },
-    /// Something is said of an entity that is not what it should be.
+    /// An entity is not what the operation needs.
     #[error("{function}: {entity} {message}")]
     Entity {
         /// `@name` of the function.

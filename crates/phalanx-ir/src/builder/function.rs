@@ -41,10 +41,10 @@ pub struct FunctionBuilder<'m> {
     pub(super) function: Function,
     pub(super) cursor: Cursor,
     pub(super) next: Modifiers,
-    /// Where the instructions that are made now come from: their `!dbg`.
+    /// The `!dbg` location of the instructions that are made now.
     pub(super) location: Option<MetadataId>,
-    /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each
-    /// time.
+    /// Incoming pairs of phis. They are put in place at the end: adding one at a time would copy
+    /// them each time.
     pub(super) incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
     /// Phis in the order they were made.
     pub(super) phis: Vec<InstId>,
@@ -99,8 +99,8 @@ impl<'m> FunctionBuilder<'m> {
         &mut self.function.header
     }
 
-    /// The argument with this position. Using one that the function does not have is an error of
-    /// its user.
+    /// The argument with this position. If the function does not have it, using the value is an
+    /// error.
     pub fn arg(&self, position: u32) -> Value {
         Value::arg(position.min(Value::LIMIT as u32))
     }
@@ -160,7 +160,7 @@ impl<'m> FunctionBuilder<'m> {
         self.function.body.terminator(block).is_some()
     }
 
-    /// Declares an intrinsic, or another function, by the types of the arguments, and calls it.
+    /// Declares an intrinsic, or another function, with the types of the arguments, and calls it.
     ///
     /// # Errors
     /// When the name is declared with another type, or the call breaks a rule.
@@ -240,8 +240,9 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Says where the instructions that are made from now on come from: a `!DILocation`, which they
-    /// get as `!dbg`, or nothing. Findings about them are then told in the lines of the source.
+    /// Sets the location of the instructions that are made from now on: a `!DILocation`, which they
+    /// get as `!dbg`, or none. Findings about these instructions are then reported at the lines of
+    /// the source.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -310,8 +311,8 @@ impl<'m> FunctionBuilder<'m> {
         Value::metadata(self.function.body.add_local_metadata(metadata))
     }
 
-    /// Takes an instruction out of the function. Whoever still uses it makes
-    /// [`FunctionBuilder::finish`] fail.
+    /// Removes an instruction from the function. If anything still uses it,
+    /// [`FunctionBuilder::finish`] fails.
     pub fn erase(&mut self, inst: InstId) {
         if !is_below(inst, self.function.body.id_count()) {
             return;
@@ -338,7 +339,7 @@ impl<'m> FunctionBuilder<'m> {
         self.function.flow.set_successors(block, to);
     }
 
-    /// The function, once all of it satisfies the verifier; it is in the module then. O(function).
+    /// Verifies the function and puts it into the module. O(function).
     ///
     /// # Errors
     /// All broken rules. The module keeps the declaration.
@@ -393,7 +394,7 @@ impl<'m> FunctionBuilder<'m> {
         self.entity(value, "is not a value of this function")
     }
 
-    /// The builder does what it may not.
+    /// An error of the builder's user.
     pub(super) fn misuse(&self, message: &'static str) -> BuildError {
         let context = &self.module.module.context;
         let function = describe::global(context, self.function.header.name);
@@ -413,7 +414,8 @@ impl<'m> FunctionBuilder<'m> {
         block.map_or_else(String::new, |block| describe::block(self.function.view(), block))
     }
 
-    /// Where an instruction of this opcode goes: block, and what to put it before.
+    /// The place of a new instruction of this opcode: the block, and the instruction that it goes
+    /// before.
     fn place(&self, opcode: Opcode) -> Result<(BlockId, Option<InstId>), BuildError> {
         let body = &self.function.body;
         let function = || describe::global(&self.module.module.context, self.function.header.name);

@@ -1,4 +1,4 @@
-//! [`InstBuilder`]: one method per kind of instruction, over any place that instructions can be put.
+//! [`InstBuilder`]: one method per kind of instruction, for any place that can take instructions.
 
 use smallvec::SmallVec;
 
@@ -46,9 +46,9 @@ macro_rules! casts {
 
 /// A place where instructions can be inserted.
 ///
-/// Implementors say how ([`InstBuilder::emit`]); the methods say what. Each method fails, inserting
-/// nothing, when its operands break a rule of the instruction. Values and constants can both be
-/// operands.
+/// Implementors provide the insertion ([`InstBuilder::emit`]); the methods provide the kinds of
+/// instructions. A method fails, and inserts nothing, when its operands break a rule of the
+/// instruction. Values and constants can both be operands.
 pub trait InstBuilder: Sized {
     /// Inserts a checked instruction at the cursor.
     ///
@@ -57,7 +57,7 @@ pub trait InstBuilder: Sized {
     /// the same way.
     fn emit(&mut self, inst: NewInst<'_>) -> Result<InstId, BuildError>;
 
-    /// What the next instruction gets.
+    /// Properties of the next instruction.
     fn modifiers(&mut self) -> &mut Modifiers;
 
     /// Where types, constants and names live.

@@ -47,7 +47,7 @@ impl FunctionHandle {
     }
 }
 
-/// What a function is like, its name and code aside.
+/// The properties of a function except its name and code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionSpec {
     ret: Type,
@@ -148,14 +148,14 @@ impl ModuleBuilder {
         Self::extend(Module::new(context))
     }
 
-    /// Goes on with a module that exists. O(entities).
+    /// Extends an existing module. O(entities).
     pub fn extend(module: Module) -> Self {
         let index = ModuleIndex::new(&module);
         ModuleBuilder { module, index, verifies: true }
     }
 
-    /// Whether functions and the module are verified when they are finished, as they are unless
-    /// this says otherwise. A session verifies what it is given, so that it need not be done here.
+    /// Whether `finish` verifies functions and the module; the default is to do so. A session
+    /// verifies what it is given, so the builder need not do it for one.
     pub fn verifying(&mut self, verifies: bool) -> &mut Self {
         self.verifies = verifies;
         self
@@ -222,8 +222,8 @@ impl ModuleBuilder {
 
     /// Begins a function's definition. It enters the module when its builder finishes.
     ///
-    /// The name may have been declared before, with the same type; a declaration is left behind
-    /// when the definition is given up.
+    /// The name may have been declared before, with the same type. If the definition is given up, a
+    /// declaration remains.
     ///
     /// # Errors
     /// When the name is defined already or has another type.
@@ -329,7 +329,7 @@ impl ModuleBuilder {
         }) as usize
     }
 
-    /// The function of a name.
+    /// The function with a name.
     pub fn function(&self, name: &str) -> Option<FunctionHandle> {
         let symbol = self.module.context.find_symbol(name.as_bytes())?;
         match self.index.globals.get(&GlobalName::Named(symbol))? {
@@ -340,12 +340,12 @@ impl ModuleBuilder {
 
     /// Changes parts of the module that have no method here: metadata, comdats, aliases.
     ///
-    /// What has been declared so far must stay where it is in its list.
+    /// Entities that were declared before must keep their positions in their lists.
     pub fn module_mut(&mut self) -> &mut Module {
         &mut self.module
     }
 
-    /// The module, once all of it satisfies the verifier. O(module).
+    /// Verifies the module and returns it. O(module).
     ///
     /// # Errors
     /// All broken rules.

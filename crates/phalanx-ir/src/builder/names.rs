@@ -1,21 +1,21 @@
-//! Names that are free: the names of one function, by content.
+//! Finds free names: an index of the names of one function by content.
 //!
-//! Values and blocks of a function share one space of names, and two of them with one name cannot
-//! be printed. [`NameSpace`] holds the names that are given, so that a builder and a transaction
-//! find a free one without a look at all others: `sum`, or `sum1` where there is a `sum`.
+//! Values and blocks of a function share one name space, and a text must not define a name twice.
+//! [`NameSpace`] holds the names in use, so that a builder and a transaction find a free one
+//! without a look at all others: `sum`, or `sum1` if `sum` is taken.
 //!
 //! # Cost
 //!
-//! O(names) once per function, when the first name is asked for. Then O(1) for a name that is free,
-//! and O(log of those with the same beginning) for one that is taken. Four bytes per name.
+//! O(names) once per function, when a free name is first needed. Then O(1) for a name that is free,
+//! and O(log of the names with the same beginning) for one that is taken. Four bytes per name.
 
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// The names of one function. Entries are those of [`Names`](crate::extras::Names), whose buffer
-/// each method gets.
+/// The names of one function. Entries are those of [`Names`](crate::extras::Names), whose buffer is
+/// an argument of each method.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameSpace {
     taken: HashTable<u32>,
@@ -29,14 +29,14 @@ impl NameSpace {
         space
     }
 
-    /// A name is given.
+    /// Adds a name.
     pub(crate) fn enter(&mut self, bytes: &[u8], entry: u32) {
         let Some(name) = name_at(bytes, entry) else { return };
         let hash_of = |&entry: &u32| hash(name_at(bytes, entry).unwrap_or_default());
         self.taken.insert_unique(hash(name), entry, hash_of);
     }
 
-    /// A name may be given again.
+    /// Removes a name, so that it is free again.
     pub(crate) fn leave(&mut self, bytes: &[u8], entry: u32) {
         let Some(name) = name_at(bytes, entry) else { return };
         if let Ok(found) = self.taken.find_entry(hash(name), |&other| other == entry) {
@@ -52,7 +52,7 @@ impl NameSpace {
             return name.to_vec();
         }
         let numbered = |number: u64| [name, number.to_string().as_bytes()].concat();
-        // All numbers below `free` that were looked at are taken, `taken` among them.
+        // Every number below `free` that was tried is taken; `taken` is the largest of them.
         let (mut taken, mut free) = (0, 1);
         while self.is_taken(bytes, &numbered(free)) {
             (taken, free) = (free, free * 2);
@@ -77,8 +77,8 @@ impl NameSpace {
     }
 }
 
-/// The name of an entry: one more than the offset of the length (LEB128) that the bytes follow; 0
-/// is "no name".
+/// The name of an entry. An entry is the offset of the name's length (LEB128), which the bytes
+/// follow, plus one; 0 is "no name".
 pub(crate) fn name_at(bytes: &[u8], entry: u32) -> Option<&[u8]> {
     let mut at = entry.checked_sub(1)? as usize;
     let (mut len, mut shift) = (0usize, 0);
@@ -104,7 +104,7 @@ mod tests {
 
     use crate::extras::{Named, Names};
 
-    /// All names, by a look at each.
+    /// All names, found without the index.
     fn all(names: &Names) -> FxHashSet<Vec<u8>> {
         let tables = [&names.insts, &names.args, &names.blocks].into_iter().flatten();
         tables

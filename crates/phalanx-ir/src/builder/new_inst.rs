@@ -1,7 +1,7 @@
-//! [`NewInst`]: all that is said of an instruction before it exists.
+//! [`NewInst`]: the description of an instruction before it is made.
 //!
-//! [`InstBuilder`](crate::builder::InstBuilder) fills it, whoever implements the trait checks it
-//! and gives it a place.
+//! The methods of [`InstBuilder`](crate::builder::InstBuilder) fill it in; each implementor of that
+//! trait checks it and inserts the instruction.
 
 use smallvec::SmallVec;
 
@@ -14,8 +14,8 @@ use crate::{
     value::Value,
 };
 
-/// What the next instruction gets beside its operands. Used up by the next instruction, inserted or
-/// not.
+/// Properties of the next instruction beside its operands. The next instruction uses them up, even
+/// if it is not inserted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Modifiers {
     /// Name of the result.
@@ -26,14 +26,14 @@ pub struct Modifiers {
     pub align: Option<u64>,
 }
 
-/// An instruction that is about to be.
+/// An instruction that is about to be made.
 #[derive(Clone, Debug)]
 pub struct NewInst<'a> {
     /// Which operation.
     pub opcode: Opcode,
     /// Predicate of comparisons, operation of `atomicrmw`; else 0.
     pub sub: u8,
-    /// Type of the result; none to have it follow from the operands.
+    /// Type of the result; none to derive it from the operands.
     pub ty: Option<Type>,
     /// Operands, as the opcode orders them.
     pub operands: SmallVec<[Value; 8]>,

@@ -1,4 +1,4 @@
-//! The builder as its users meet it: what they can say, and what they are told when they are wrong.
+//! The builder as its users see it: what it accepts, and the errors for mistakes.
 
 use std::sync::Arc;
 

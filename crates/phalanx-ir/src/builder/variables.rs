@@ -1,9 +1,9 @@
-//! Variables of a front end: assigned anywhere, read anywhere, and SSA comes out.
+//! Variables of a front end, which the builder turns into SSA values.
 //!
-//! A front end declares a [`Variable`], says what is assigned where
-//! ([`FunctionBuilder::def_var`]), and asks what it holds ([`FunctionBuilder::use_var`]). The
-//! builder places phis. A block is *sealed* when no edge into it will be made any more; reads in a
-//! block that is not sealed yet get a phi that is filled when it is.
+//! A front end declares a [`Variable`], states each assignment ([`FunctionBuilder::def_var`]), and
+//! asks for the current value ([`FunctionBuilder::use_var`]). The builder places phis. A block is
+//! *sealed* when no more edges into it will be made. A read in a block that is not sealed gets a
+//! phi, which is filled when the block is sealed.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -48,15 +48,16 @@
 //!
 //! Braun, Buchwald, Hack, Leißa, Mallon and Zwinkau, *Simple and efficient construction of static
 //! single assignment form* (2013): a read looks in its block, then in the predecessors, and makes a
-//! phi where there are several. A phi all of whose values are the same one is no phi: it becomes
-//! that value when the function is finished, and so do phis that become so by that. What remains
-//! is minimal where the flow is reducible. Nothing recurses: functions may be as deep as they like.
+//! phi where there are several. A phi with only one value (itself aside) is redundant. When the
+//! function is finished, such phis are replaced by that value, and so are phis that become
+//! redundant by this. The result is minimal SSA if the flow is reducible. Nothing recurses:
+//! functions may be arbitrarily deep.
 //!
-//! What is read before anything was assigned is `undef`, as LLVM's `mem2reg` has it.
+//! A variable that is read before any assignment is `undef`, as in LLVM's `mem2reg`.
 //!
 //! # Cost
 //!
-//! Near O(1) for a read, amortised, and O(instructions) at the end where phis became values.
+//! Near O(1) amortised for a read, and O(instructions) at the end if phis were replaced.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,12 +80,12 @@ use crate::{
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Variable(u32);
 
-/// What is known of the variables of a function.
+/// The builder's tables for the variables of a function.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     /// Type and name.
     declared: Vec<(Type, Box<str>)>,
-    /// What a variable holds at the end of a block, as far as the block is built.
+    /// The value of a variable at the end of a block, as far as the block is built.
     held: FxHashMap<(Variable, BlockId), Value>,
     sealed: FxHashSet<BlockId>,
     /// Phis of blocks that are not sealed, which have no values yet.
@@ -107,8 +108,8 @@ impl FunctionBuilder<'_> {
         Variable(number)
     }
 
-    /// Assigns a value to a variable, in the block of the cursor, behind all that was said there
-    /// before.
+    /// Assigns a value to a variable, in the block of the cursor, after all earlier assignments
+    /// there.
     ///
     /// # Errors
     /// When the value has another type than the variable, or the cursor is in no block.
@@ -127,7 +128,7 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// What a variable holds in the block of the cursor, after all that was said there.
+    /// The value of a variable in the block of the cursor, after all assignments there so far.
     ///
     /// # Errors
     /// When the cursor is in no block, or a value of this type cannot be a phi.
@@ -140,8 +141,8 @@ impl FunctionBuilder<'_> {
         Ok(value)
     }
 
-    /// No edge into the block will be made from now on. [`FunctionBuilder::finish`] seals what is
-    /// left.
+    /// States that no more edges into the block will be made. [`FunctionBuilder::finish`] seals the
+    /// remaining blocks.
     ///
     /// # Errors
     /// When a phi cannot be made.
@@ -163,15 +164,15 @@ impl FunctionBuilder<'_> {
         self.current_block().ok_or_else(|| self.misuse("has its cursor in no block"))
     }
 
-    /// What a variable holds at the end of a block. Phis that still need their values are added to
-    /// `unfilled`.
+    /// The value of a variable at the end of a block. Phis that still need their values are added
+    /// to `unfilled`.
     fn read(
         &mut self,
         variable: Variable,
         block: BlockId,
         unfilled: &mut Vec<(Variable, InstId)>,
     ) -> Result<Value, BuildError> {
-        // Blocks on the way up in which nothing happens to the variable.
+        // Blocks on the way up that do not assign the variable.
         let mut passed = Vec::new();
         let mut at = block;
         let value = loop {
@@ -185,8 +186,8 @@ impl FunctionBuilder<'_> {
                 break phi.into();
             }
             match self.predecessors(at) {
-                // The entry, or blocks that nothing leads to; in a circle of these the way up has
-                // more blocks than there are.
+                // The entry, or unreachable blocks; if these form a cycle, the walk up ends after
+                // as many steps as there are blocks.
                 [] => break self.nothing(variable)?,
                 _ if passed.len() > self.function().flow.id_count() => {
                     break self.nothing(variable)?;
@@ -220,7 +221,8 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// A phi at the start of a block. The cursor and what the next instruction gets stay.
+    /// Makes a phi at the start of a block. The cursor and the modifiers for the next instruction
+    /// stay.
     fn make_phi(&mut self, variable: Variable, block: BlockId) -> Result<InstId, BuildError> {
         let (ty, name) = self.declared(variable)?;
         let (ty, name) = (*ty, name.as_bytes().to_vec());
@@ -234,7 +236,7 @@ impl FunctionBuilder<'_> {
         Ok(phi)
     }
 
-    /// Seals all blocks, and puts values in the place of phis that are none.
+    /// Seals all blocks, and replaces redundant phis by their values.
     pub(super) fn finish_variables(&mut self) -> Result<(), BuildError> {
         if self.variables.declared.is_empty() {
             return Ok(());
@@ -262,7 +264,7 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// Phis that always have one value, and the values.
+    /// Redundant phis, and their values.
     fn values_of(&self, phis: &[InstId]) -> FxHashMap<InstId, Value> {
         let ours: FxHashSet<InstId> = phis.iter().copied().collect();
         let mut readers: FxHashMap<InstId, Vec<InstId>> = FxHashMap::default();
@@ -282,14 +284,15 @@ impl FunctionBuilder<'_> {
             let all = self.incoming.get(&phi).into_iter().flatten();
             let all = all.map(|&(value, _)| resolved(&values, value));
             let mut others = all.filter(|&value| value != Value::inst(phi));
-            // Without a value, the phi is where no thread comes.
+            // A phi without a value is in unreachable code.
             let nothing = || self.context().const_undef(self.function.body.inst(phi).ty).into();
             let only = others.next().unwrap_or_else(nothing);
             if others.all(|value| value == only) {
                 values.insert(phi, only);
                 let told = readers.remove(&phi).unwrap_or_default();
                 work.extend_from_slice(&told);
-                // They read what has taken its place, and are told when that goes, too.
+                // The readers of the phi read `only` now; if that is removed too, they must be
+                // looked at again.
                 if let Some(only) = only.as_inst().filter(|only| ours.contains(only)) {
                     readers.entry(only).or_default().extend(told);
                 }
@@ -299,7 +302,7 @@ impl FunctionBuilder<'_> {
     }
 }
 
-/// What takes the place of a value. O(phis on the way).
+/// The value that replaces a value in the end. O(phis on the way).
 fn resolved(values: &FxHashMap<InstId, Value>, value: Value) -> Value {
     let mut value = value;
     while let ValueKind::Inst(inst) = value.kind()
@@ -310,7 +313,7 @@ fn resolved(values: &FxHashMap<InstId, Value>, value: Value) -> Value {
     value
 }
 
-/// Lets everything in a function read values in the place of phis.
+/// Replaces phis by values in the whole function.
 fn replace_all(function: &mut Function, values: &FxHashMap<InstId, Value>) {
     let resolve = |value: &mut Value| *value = resolved(values, *value);
     let body = &mut function.body;

@@ -1,13 +1,13 @@
-//! [`Aside`]: what is computed from something and kept beside it, without being a part of it.
+//! [`Aside`]: a cached value beside the data that it is computed from, and no part of that data.
 
 use std::sync::OnceLock;
 
-/// A value that is made when somebody asks. All are equal, and a clone starts empty.
+/// A value that is computed when first needed. All compare equal, and a clone starts empty.
 #[derive(Debug)]
 pub(crate) struct Aside<T>(OnceLock<T>);
 
 impl<T> Aside<T> {
-    /// The value, made now if it is not there.
+    /// The value, computed now if it is not there.
     pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.0.get_or_init(make)
     }
@@ -17,7 +17,7 @@ impl<T> Aside<T> {
         self.0.get()
     }
 
-    /// The value if it is there, to keep in step.
+    /// The value if it is there, to keep it up to date.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.get_mut()
     }

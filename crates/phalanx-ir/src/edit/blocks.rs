@@ -1,4 +1,13 @@
 //! Edits of blocks and edges.
+//!
+//! ```text
+//! a: br i1 %c, label %b, label %d               a:   br i1 %c, label %new, label %d
+//! b: %p = phi i32 [ %v, %a ], [ %w, %d ]        new: br label %b
+//!                                               b:   %p = phi i32 [ %v, %new ], [ %w, %d ]
+//! ```
+//!
+//! [`Transaction::split_edge`] makes the right side of the left one; other edits of edges update
+//! phis in the same way.
 
 use smallvec::SmallVec;
 
@@ -58,7 +67,7 @@ impl Transaction<'_> {
         Ok(self.block_at(at, name))
     }
 
-    /// Whether so many blocks and instructions more can be named.
+    /// Whether this many more blocks and instructions can get ids.
     pub(super) fn check_room(&self, blocks: usize, insts: usize) -> Result<(), BuildError> {
         let (blocks, insts) = (self.flow().id_count() + blocks, self.body().id_count() + insts);
         match check::excess(blocks, insts) {
@@ -94,7 +103,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// No edge may lead to the entry, and it is the first block for good.
+    /// Checks that a block is not the entry: no edge may lead there, and it always stays the first
+    /// block.
     pub(super) fn check_not_entry(&self, block: BlockId) -> Result<(), BuildError> {
         match self.flow().entry() == Some(block) {
             true => Err(self.entity(Value::block(block), "is the entry of its function")),
@@ -102,7 +112,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Only what unwinds leads to a pad.
+    /// Checks that a block does not begin with a pad: only unwind edges lead to pads.
     pub(super) fn check_no_pad(&self, block: BlockId) -> Result<(), BuildError> {
         let first =
             self.body().block_insts(block).find(|&i| self.body().inst(i).opcode != Opcode::Phi);
@@ -121,7 +131,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// A `br` to a block, in no block yet.
+    /// Makes a `br` to a block, in no block yet.
     fn branch(&mut self, to: BlockId) -> InstId {
         let data = InstData {
             opcode: Opcode::Br,
@@ -135,8 +145,8 @@ impl Transaction<'_> {
         self.create(data, &NewInst::new(Opcode::Br, &[]).to(&targets))
     }
 
-    /// Splits a block: what stands from `inst` on goes to a new block after it, to which the old
-    /// one branches.
+    /// Splits a block: the instructions from `inst` on move to a new block after it, and the old
+    /// block branches there.
     ///
     /// # Errors
     /// When `inst` must stay at the start of its block.
@@ -198,13 +208,13 @@ impl Transaction<'_> {
         Ok(new)
     }
 
-    /// An edge that may be changed by itself: where it leads, and the terminator.
+    /// The target and the terminator of an edge that may be changed by itself.
     fn plain_edge(&self, block: BlockId, index: usize) -> Result<(BlockId, InstId), BuildError> {
         let terminator = self.terminator(block)?;
         let Some(&to) = self.flow().successors(block).get(index) else {
             return Err(self.entity(Value::block(block), "has no such successor"));
         };
-        // What leads to others by an address names them somewhere else as well.
+        // A terminator that jumps to an address names its targets elsewhere too.
         let opcode = self.body().inst(terminator).opcode;
         let is_free = is_plain(opcode, index) && (opcode != Opcode::CallBr || index == 0);
         match is_free && opcode != Opcode::IndirectBr {
@@ -215,10 +225,10 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets an edge lead to another block; `index` is the successor's place in the terminator, of a
-    /// `switch` 0 for the default and then the cases in order. Phis of the old target lose the
-    /// value of the edge; those of the new one need one, by [`Transaction::add_phi_input`], unless
-    /// there is a parallel edge already.
+    /// Redirects an edge to another block. `index` is the successor's place in the terminator: of a
+    /// `switch`, 0 is the default, and the cases follow in order. Phis of the old target lose the
+    /// value of the edge. Phis of the new target need one, by [`Transaction::add_phi_input`],
+    /// unless there is a parallel edge already.
     ///
     /// # Errors
     /// When there is no such edge, it cannot be changed, or the new target is the entry or begins
@@ -244,7 +254,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Phis follow a terminator that was replaced.
+    /// Updates phis of the targets after a terminator was replaced.
     pub(super) fn edges_changed(&mut self, block: BlockId, old: &[BlockId], new: &[BlockId]) {
         let old = old.iter().map(|&to| (to, true));
         let mut edges: SmallVec<[(BlockId, bool); 8]> =
@@ -274,8 +284,8 @@ impl Transaction<'_> {
     }
 
     /// Merges successors into blocks as [`Transaction::merge_successor`] does, into each as long as
-    /// `which` holds; how many. A block that has been merged away is left out. O(blocks +
-    /// instructions moved), where one by one would cost the square.
+    /// `which` holds; returns how many. A block that was merged away is skipped. O(blocks +
+    /// instructions moved), where single calls would be quadratic.
     ///
     /// # Errors
     /// As [`Transaction::merge_successor`]; what was merged before stays merged.
@@ -301,7 +311,8 @@ impl Transaction<'_> {
         done.map(|()| gone.len())
     }
 
-    /// Moves the only successor of a block into it; the successor is left without instructions.
+    /// Moves the instructions of the only successor of a block into it; the successor becomes
+    /// empty.
     fn absorb_successor(&mut self, block: BlockId) -> Result<BlockId, BuildError> {
         let terminator = self.terminator(block)?;
         let successors = self.flow().successors(block);
@@ -335,10 +346,10 @@ impl Transaction<'_> {
         Ok(next)
     }
 
-    /// Whether phis of a block with one edge stand for something else than each other, as they may
-    /// where nobody comes. O(phis).
+    /// Checks that the phis of a block with one incoming edge do not all stand for each other, as
+    /// they may in unreachable code. O(phis).
     fn check_not_circular(&self, phis: &[InstId]) -> Result<(), BuildError> {
-        // Which phi each stands for, and from where that was followed.
+        // The only value of each phi, and the start of the last walk that passed it.
         let mut next: rustc_hash::FxHashMap<InstId, (Value, Option<InstId>)> =
             rustc_hash::FxHashMap::default();
         for &phi in phis {
@@ -355,7 +366,7 @@ impl Transaction<'_> {
                     Some(from) if from == first => {
                         return Err(self.entity(at.into(), "reads itself alone"));
                     }
-                    // It leads out of the block.
+                    // An earlier walk left the block from here.
                     Some(_) => break,
                 }
                 let Some(inst) = value.as_inst() else { break };
@@ -365,7 +376,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes empty blocks out of the function.
+    /// Removes empty blocks from the function.
     fn drop_blocks(&mut self, gone: &[BlockId]) {
         match *gone {
             [] => return,
@@ -396,7 +407,7 @@ impl Transaction<'_> {
         self.erase_blocks(&[block])
     }
 
-    /// Erases all blocks that the entry does not lead to; how many. O(blocks + edges).
+    /// Erases all blocks that are unreachable from the entry; returns how many. O(blocks + edges).
     ///
     /// # Errors
     /// When one of them has its address taken.
@@ -416,13 +427,13 @@ impl Transaction<'_> {
         Ok(gone.len())
     }
 
-    /// Erases blocks that nothing else leads to.
+    /// Erases blocks that have no predecessors but each other.
     fn erase_blocks(&mut self, gone: &[BlockId]) -> Result<(), BuildError> {
         let set: rustc_hash::FxHashSet<BlockId> = gone.iter().copied().collect();
         for &block in gone {
             self.check_no_address(block)?;
         }
-        // A phi outside reads a value of a block that is gone along an edge that is gone.
+        // A phi outside may read a value of an erased block, along an edge that is erased too.
         let is_outside = |u: crate::edit::Use| {
             let outside = self.body().block_of(u.user).is_some_and(|b| !set.contains(&b));
             let phi = self.body().inst(u.user).opcode == Opcode::Phi;

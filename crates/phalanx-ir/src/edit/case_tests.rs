@@ -1,4 +1,4 @@
-//! Cases of a `switch`, the phis that follow them, and what is said of parallel edges.
+//! Cases of a `switch`, the phis of their targets, and the values of parallel edges.
 
 use expect_test::{Expect, expect};
 
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{InstBuilder, metadata::NodeBuilder};
 
-/// Edits a function with a switch with two cases; its cases afterwards, and what its phi has, or
-/// the error.
+/// Edits a function whose switch has two cases; returns its cases afterwards and the entries of its
+/// phi, or the error.
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expect: Expect) {
     let mut module = fan(2);
@@ -75,7 +75,7 @@ fn an_edge_to_a_phi_needs_a_value() {
     );
 }
 
-/// The second edge has what the first has.
+/// The second edge gets the value of the first.
 #[test]
 fn parallel_edges_to_a_phi_agree() {
     check(
@@ -202,8 +202,8 @@ fn cases_come_and_go_in_place() {
     });
 }
 
-/// Two switches side by side, edges and phis among them: each is what a list would be, and all is
-/// taken back.
+/// Two switches, with edges and phis between them: each equals a model that is a list, and an abort
+/// takes all back.
 #[test]
 fn switches_that_were_edited_are_what_lists_would_be() {
     let mut seed = 1u32;
@@ -279,7 +279,8 @@ fn switches_that_were_edited_are_what_lists_would_be() {
     }
 }
 
-/// Whichever of the parallel edges is asked for: the phi has one value for all of them.
+/// `which` holds for one of several parallel edges, whichever that is: the values of all of them
+/// are replaced.
 #[test]
 fn uses_for_parallel_edges_are_replaced_together() {
     for chosen in 0..3 {
@@ -304,7 +305,7 @@ fn uses_for_parallel_edges_are_replaced_together() {
     }
 }
 
-/// Whoever follows edits hears of the switch as well as of its block: it reads other operands.
+/// The journal lists the switch as well as its block, since its operands have changed.
 #[test]
 fn a_switch_with_other_cases_has_changed() {
     let mut module = fan(2);

@@ -1,8 +1,17 @@
 //! Cases of a `switch`, one at a time.
 //!
-//! A `switch` has its cases twice: their values are operands, and where they lead are successors of
-//! its block, each at the same position; at position 0 are what is tested and the default. Runs of
-//! both grow as those of phis do, into room of which there is as much again each time they move.
+//! A `switch` stores its cases twice: the values are operands, and the targets are successors of
+//! its block, each at the same position. At position 0 are the tested value and the default. Both
+//! runs grow as those of phis do: when a run has no room left, it moves to a place with as much
+//! room again.
+//!
+//! ```text
+//! switch i32 %x, label %other [ i32 7, label %a  i32 9, label %b ]
+//!
+//! place       0       1   2
+//! operands    %x      7   9
+//! successors  %other  %a  %b
+//! ```
 
 use crate::{
     body::{Body, InstId, raw},
@@ -24,8 +33,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// The place of a value's case among the successors of a block that ends in a `switch`, where
-    /// the default has place 0; none when there is no such case. O(cases).
+    /// The place of a value's case among the successors of a block that ends in a `switch`; none
+    /// when there is no such case. The default has place 0. O(cases).
     pub fn case_of(&self, block: BlockId, value: Const) -> Option<usize> {
         let switch = self.switch_of(block).ok()?;
         let types = store::env(self.store).types;
@@ -42,15 +51,15 @@ impl Transaction<'_> {
         Some(1 + cases.into_iter().position(is_equal)?)
     }
 
-    /// Adds a case to the `switch` at the end of a block, behind the others; its place among the
-    /// successors. Phis of the target need a value for the edge, by [`Transaction::add_phi_input`],
-    /// unless there is a parallel edge already. What a profile said of the cases is dropped.
-    /// O(cases) to look for an equal one; O(1) beyond that, amortised.
+    /// Adds a case to the `switch` at the end of a block, behind the others; returns its place
+    /// among the successors. Phis of the target need a value for the edge, by
+    /// [`Transaction::add_phi_input`], unless there is a parallel edge already. Branch weights of
+    /// the `switch` are dropped. O(cases) to look for an equal one; O(1) beyond that, amortised.
     ///
     /// To let a case or the default (place 0) lead elsewhere, use [`Transaction::redirect_edge`].
     ///
     /// # Errors
-    /// When the block does not end in a `switch`, the value is none that it may have or is a case
+    /// When the block does not end in a `switch`, the value is no valid case value or a case
     /// already, or the target is the entry or begins with a pad.
     pub fn add_case(
         &mut self,
@@ -79,10 +88,9 @@ impl Transaction<'_> {
         Ok(place)
     }
 
-    /// Takes a case away from the `switch` at the end of a block, by its place among the
-    /// successors: see [`Transaction::case_of`]. Those behind it come forward by one. Phis of its
-    /// target lose the value of the edge; what a profile said of the cases is dropped. O(cases
-    /// behind it).
+    /// Removes a case from the `switch` at the end of a block, by its place among the successors:
+    /// see [`Transaction::case_of`]. The cases behind it move by one place. Phis of its target lose
+    /// the value of the edge, and branch weights of the `switch` are dropped. O(cases behind it).
     ///
     /// # Errors
     /// When the block does not end in a `switch`, or this is no place of a case: the default, at 0,
@@ -99,7 +107,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// A profile has a weight for each successor.
+    /// Drops the branch weights, of which there is one for each successor.
     fn forget_profile(&mut self, inst: InstId) {
         let list: Vec<Attachment> = self.extras().attachments_of(inst).collect();
         if list.iter().any(|a| a.kind == kind::PROF) {
@@ -109,7 +117,7 @@ impl Transaction<'_> {
 }
 
 impl Body {
-    /// Adds an operand behind the others; where the run was, if it has moved. O(1) amortised.
+    /// Adds an operand behind the others; returns the old run if it has moved. O(1) amortised.
     pub(super) fn push_operand(&mut self, inst: InstId, value: Value) -> Option<OperandRange> {
         let old = self.insts[raw(inst) as usize].operands;
         let end = (old.start + old.len) as usize;
@@ -126,8 +134,7 @@ impl Body {
         (!has_room).then_some(old)
     }
 
-    /// Takes an operand away, but not the only one; its place is room for others. O(operands behind
-    /// it).
+    /// Removes an operand, but not the only one; its slot becomes room. O(operands behind it).
     pub(super) fn take_operand(&mut self, inst: InstId, index: u32) -> Value {
         let run = &mut self.insts[raw(inst) as usize].operands;
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);
@@ -138,7 +145,7 @@ impl Body {
         old
     }
 
-    /// Puts back what [`Body::take_operand`] took.
+    /// Puts back what [`Body::take_operand`] removed.
     pub(super) fn put_operand_back(&mut self, inst: InstId, index: u32, value: Value) {
         let run = &mut self.insts[raw(inst) as usize].operands;
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);
@@ -148,13 +155,13 @@ impl Body {
     }
 }
 
-/// What the edge pool holds where a run has room.
+/// The marker of room in the edge pool.
 fn room() -> BlockId {
     BlockId::from_raw(u32::MAX.into())
 }
 
 impl Flow {
-    /// Adds a successor behind the others; where the run was, if it has moved. O(1) amortised.
+    /// Adds a successor behind the others; returns the old run if it has moved. O(1) amortised.
     pub(super) fn push_successor(&mut self, block: BlockId, to: BlockId) -> Option<BlockFlow> {
         let old = self.blocks[raw(block) as usize];
         let end = (old.start + old.len) as usize;
@@ -171,8 +178,7 @@ impl Flow {
         (!has_room).then_some(old)
     }
 
-    /// Takes a successor away, but not the only one; its place is room for others. O(successors
-    /// behind it).
+    /// Removes a successor, but not the only one; its slot becomes room. O(successors behind it).
     pub(super) fn take_successor(&mut self, block: BlockId, index: u32) -> BlockId {
         let run = &mut self.blocks[raw(block) as usize];
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);
@@ -183,7 +189,7 @@ impl Flow {
         old
     }
 
-    /// Puts back what [`Flow::take_successor`] took.
+    /// Puts back what [`Flow::take_successor`] removed.
     pub(super) fn put_successor_back(&mut self, block: BlockId, index: u32, to: BlockId) {
         let run = &mut self.blocks[raw(block) as usize];
         let (at, end) = ((run.start + index) as usize, (run.start + run.len) as usize);

@@ -122,7 +122,7 @@ impl Transaction<'_> {
         self.touch(phi);
     }
 
-    /// Takes entries of a phi away, by position in ascending order.
+    /// Removes entries of a phi, by position in ascending order.
     pub(super) fn take_inputs(&mut self, phi: InstId, gone: &[u32]) {
         if gone.is_empty() {
             return;
@@ -163,7 +163,8 @@ impl Transaction<'_> {
         self.touch(inst);
     }
 
-    /// Takes an operand away; it and those behind it are constants, which have no uses to be kept.
+    /// Removes an operand; it and the operands behind it are constants, so the def-use lists do not
+    /// change.
     pub(super) fn take_operand(&mut self, inst: InstId, index: u32) {
         let old = self.body_to_change().take_operand(inst, index);
         self.log.entries.push(Undo::OperandTaken(inst, index, old));
@@ -183,7 +184,7 @@ impl Transaction<'_> {
         check::create(self.body_to_change(), data, new)
     }
 
-    /// Makes an instruction with the tables of another.
+    /// Makes an instruction that shares the tables (call shapes, index lists) of another.
     pub(super) fn create_like(&mut self, data: InstData, operands: &[Value]) -> InstId {
         self.body_to_change().create(data, operands)
     }
@@ -203,7 +204,7 @@ impl Transaction<'_> {
         self.touch(inst);
     }
 
-    /// Takes an instruction out of its block.
+    /// Removes an instruction from its block.
     pub(super) fn unlink(&mut self, inst: InstId) {
         let body = self.body_to_change();
         let Some(block) = body.block_of(inst) else { return };
@@ -283,7 +284,7 @@ impl Transaction<'_> {
         block
     }
 
-    /// Takes many blocks out of the order at once. O(blocks).
+    /// Removes many blocks from the order at once. O(blocks).
     pub(super) fn displace_blocks(&mut self, gone: &[BlockId]) {
         let set: rustc_hash::FxHashSet<BlockId> = gone.iter().copied().collect();
         let flow = self.flow_to_change();
@@ -319,7 +320,7 @@ impl Transaction<'_> {
         self.touch_block(block);
     }
 
-    /// Takes a successor of a block away.
+    /// Removes a successor of a block.
     pub(super) fn take_successor(&mut self, block: BlockId, index: u32) {
         let flow = self.flow_to_change();
         let old = flow.take_successor(block, index);
@@ -371,7 +372,7 @@ impl Transaction<'_> {
             return;
         }
         let names = &mut self.extras_to_change().names;
-        // Its own name is free for itself.
+        // The entity may keep the name that it has.
         names.set_entry(named, 0);
         let name = names.unique(name);
         names.set(named, &name);
@@ -387,7 +388,8 @@ impl Transaction<'_> {
         self.log.entries.push(Undo::Attachments(inst, old));
     }
 
-    /// Puts the debug records before one instruction before another; whether there are any.
+    /// Moves the debug records before one instruction to before another; returns whether there are
+    /// any.
     pub(super) fn relink_debug_records(&mut self, from: InstId, to: InstId) -> bool {
         let count = self.extras().debug_run(from).len();
         if count == 0 || from == to {
@@ -398,7 +400,7 @@ impl Transaction<'_> {
         true
     }
 
-    /// Lets debug records before an instruction mention `new` where they mention `old`.
+    /// Replaces `old` by `new` in the debug records before an instruction.
     pub(super) fn replace_in_debug_records(&mut self, inst: InstId, old: Value, new: Value) {
         let run = self.extras().debug_run(inst);
         let start = run.start;

@@ -1,4 +1,17 @@
-//! Cloning of blocks.
+//! Clones blocks, for loop unrolling and jump threading.
+//!
+//! Cloning the loop `body` gives a second loop, which no edge enters yet:
+//!
+//! ```text
+//! entry: br label %body
+//! body:  %i = phi i32 [ 0, %entry ], [ %n, %body ]
+//!        ...
+//!        br i1 %c, label %body, label %exit
+//! body1: %i1 = phi i32 [ %n1, %body1 ]                   ; no entry for an edge from outside
+//!        ...
+//!        br i1 %c1, label %body1, label %exit
+//! exit:  %r = phi i32 [ %i, %body ], [ %i1, %body1 ]     ; an entry for the new edge
+//! ```
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -14,7 +27,7 @@ use crate::{
     value::{Value, ValueKind},
 };
 
-/// What became of what.
+/// The clones of blocks and instructions, by their originals.
 #[derive(Clone, Debug, Default)]
 pub struct Clones {
     pub(super) blocks: FxHashMap<BlockId, BlockId>,
@@ -32,8 +45,8 @@ impl Clones {
         self.insts.get(&inst).copied()
     }
 
-    /// What a clone reads where the original reads `value`: the clone of what is in the region, and
-    /// all else as it is.
+    /// The value that a clone reads where the original reads `value`: the clone of a value of the
+    /// region; any other value as it is.
     pub fn value(&self, value: Value) -> Value {
         match value.kind() {
             ValueKind::Inst(inst) => self.inst(inst).map_or(value, Value::inst),
@@ -44,11 +57,11 @@ impl Clones {
 }
 
 impl Transaction<'_> {
-    /// Clones blocks with all edges among them. Edges that leave the region are there twice
-    /// afterwards, and phis outside have the values of both; edges into the region still lead to
-    /// the originals, so the phis of the clones have values for edges from within alone, and
-    /// whoever leads edges to the clones adds theirs. The clones stand after the last block of the
-    /// region. O(instructions cloned).
+    /// Clones blocks with all edges among them. Edges that leave the region exist twice afterwards,
+    /// and phis outside have entries for both. Edges into the region still lead to the originals,
+    /// so phis of the clones have entries for edges from within the region alone. After redirecting
+    /// edges to the clones, add those entries. The clones stand after the last block of the region.
+    /// O(instructions cloned).
     ///
     /// # Errors
     /// When a block is not in the function or given twice, or is the entry, or a `catchswitch` is
@@ -87,7 +100,8 @@ impl Transaction<'_> {
         Ok(clones)
     }
 
-    /// Each pad belongs to one `catchswitch`, which leads to its own pads only.
+    /// Checks that pads and `catchswitch` are cloned together: each pad belongs to one
+    /// `catchswitch`, which leads to its own pads only.
     fn check_catching(&self, block: BlockId, clones: &Clones) -> Result<(), BuildError> {
         let body = self.body();
         let is_within = |block: Option<BlockId>| block.is_some_and(|b| clones.block(b).is_some());
@@ -113,7 +127,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Clones the instructions of a block with the operands they have.
+    /// Clones the instructions of a block, still without operands.
     fn clone_insts(&mut self, block: BlockId, clones: &mut Clones) {
         let to = clones.blocks[&block];
         let insts: Vec<InstId> = self.body().block_insts(block).collect();
@@ -175,7 +189,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Metadata that wraps a value of the region wraps its clone.
+    /// The operand of a clone for metadata that wraps a value of the region: metadata that wraps
+    /// its clone.
     fn clone_metadata(&mut self, value: Value, clones: &Clones) -> Value {
         let ValueKind::Metadata(id) = value.kind() else { return value };
         let old: &LocalMetadata = self.body().local_metadata(id);

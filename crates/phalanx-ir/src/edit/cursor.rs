@@ -61,8 +61,8 @@ impl<'s> Transaction<'s> {
     }
 
     /// The place of a block's terminator. The terminator that is inserted replaces the old one, and
-    /// phis of its targets follow: see [`Transaction::redirect_edge`]. As there, none may lead to
-    /// the entry. The result of the old one must not be read.
+    /// phis of its targets are updated: see [`Transaction::redirect_edge`]. As there, no edge may
+    /// lead to the entry. The result of the old terminator must not be read.
     pub fn replace_terminator(&mut self, block: BlockId) -> Cursor<'_, 's> {
         self.cursor(Place::Terminator(block))
     }
@@ -118,7 +118,7 @@ impl<'s> Cursor<'_, 's> {
         }
     }
 
-    /// The block, and what to put the next instruction before.
+    /// The block, and the instruction before which the next one is inserted.
     fn place(&self, opcode: Opcode) -> Result<(BlockId, Option<InstId>), BuildError> {
         let body = self.edit.body();
         let block = match self.place {

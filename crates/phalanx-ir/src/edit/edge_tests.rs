@@ -1,4 +1,5 @@
-//! Edges, and the phis that follow them: many of them cost what each costs, and all are taken back.
+//! Edges and the phis of their targets: the cost of an edit is proportional to the edges that it
+//! changes, and a transaction can take all of them back.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::{
 };
 use crate::{Function, FunctionBuilder, InstBuilder, Module, ModuleBuilder, builder::FunctionSpec};
 
-/// A switch to so many blocks, all of which branch to the join; its phi has another value for each.
+/// A switch to `ways` blocks, all of which branch to the join; its phi has another value for each.
 pub(super) fn fan(ways: usize) -> Module {
     let context = Arc::new(Context::new());
     let mut module = ModuleBuilder::new(Arc::clone(&context));
@@ -44,7 +45,7 @@ pub(super) fn incoming(edit: &Transaction<'_>) -> Vec<(Value, BlockId)> {
     edit.body().phi_incoming(named(edit, "p")).collect()
 }
 
-/// Bytes that a transaction holds to take itself back, and operands that it made.
+/// Bytes that a transaction holds for its undo log, and operands that it made.
 fn cost(edit: &Transaction<'_>) -> usize {
     let entries = edit.log.entries.iter().map(|entry| match entry {
         undo::Undo::Taken(_, _, taken) => size_of_val(&**taken),
@@ -57,7 +58,7 @@ fn cost(edit: &Transaction<'_>) -> usize {
         + (edit.body().pool.len() - start) * size_of::<Value>()
 }
 
-/// What an edit costs of a function with so many ways. Taken back, it leaves nothing behind.
+/// What an edit of a function with `ways` edges costs. After an abort, nothing of it is left.
 fn cost_of(ways: usize, change: impl Fn(&mut Transaction<'_>)) -> usize {
     let mut module = fan(ways);
     let before = module.clone();
@@ -131,7 +132,7 @@ fn blocks_that_are_erased_take_their_edges_along_at_once() {
     });
 }
 
-/// The entries keep their order, and the lists of uses what they say, whatever comes and goes.
+/// The entries keep their order and the lists of uses stay exact, whatever edges come and go.
 #[test]
 fn a_phi_that_was_edited_is_what_a_list_would_be() {
     let mut seed = 1u32;
@@ -210,8 +211,8 @@ fn empty_phis_have_no_room_in_common() {
     uses_are_right(&module.functions[0]);
 }
 
-/// Whoever goes through the blocks while blocks come and go holds a list of them, and taken back
-/// they stand as they stood.
+/// A list of blocks that was taken before the edit still names them while blocks are added and
+/// removed. After an abort, the blocks stand in their former order.
 #[test]
 fn the_order_of_blocks_is_taken_back() {
     let mut module = fan(4);

@@ -1,7 +1,7 @@
-//! What a body carries along beside its content: the journal and the def-use lists.
+//! The journal and the def-use lists of a body.
 //!
-//! Neither is part of what a body *is*. Two bodies with the same instructions are equal whatever
-//! happened to them, and a clone starts a history of its own.
+//! Neither is part of the content of a body. Two bodies with the same instructions are equal
+//! whatever their histories, and a clone starts with an empty history of its own.
 
 use std::sync::{
     OnceLock,
@@ -10,7 +10,7 @@ use std::sync::{
 
 use crate::edit::{journal::Journal, uses::Uses};
 
-/// Positions of one history: more than one body can have commits.
+/// The range of positions of one history, so that those of different bodies do not overlap.
 const SPAN: u64 = 1 << 40;
 
 /// First position of a new history. Equal positions mean equal content, whichever body they are of.
@@ -23,12 +23,12 @@ fn fresh() -> u64 {
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) journal: Journal,
-    /// Made when somebody asks.
+    /// Made when a use is first asked for.
     pub(crate) uses: OnceLock<Box<Uses>>,
 }
 
 impl History {
-    /// Starts anew, after a change that nobody recorded.
+    /// Discards the history, after a change that was not recorded.
     #[inline]
     pub(crate) fn forget(&mut self) {
         if self.uses.get().is_some() || !self.journal.is_new() {

@@ -1,4 +1,11 @@
-//! The body of another function, copied into this one: what inlining begins with.
+//! Copies the body of another function into the edited one: the first step of inlining.
+//!
+//! ```text
+//! define i32 @f(i32 %p) {        inserted with %x for %p and the exit `rest`:
+//! e: %r = add i32 %p, 1          e: %r = add i32 %x, 1
+//!    ret i32 %r                     br label %rest
+//! }
+//! ```
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -24,23 +31,24 @@ pub struct Inserted {
     /// Copies of blocks that return, in the order of the text, with what is returned. Each branches
     /// to the exit.
     pub returns: Vec<(BlockId, Option<Value>)>,
-    /// What became of what; blocks and instructions are named as in the other function.
+    /// Copies by original; the keys are blocks and instructions of the other function.
     pub clones: Clones,
 }
 
 impl Transaction<'_> {
     /// Copies the blocks of another function behind those of this one, with values in place of its
     /// arguments. Returns become branches to `exit`: phis there need a value for each, by
-    /// [`Transaction::add_phi_input`]. Whoever inlines a call splits the block behind it, inserts
-    /// the body with the new block for an exit, lets the old block branch to [`Inserted::entry`],
-    /// and replaces the call by a phi.
+    /// [`Transaction::add_phi_input`]. To inline a call, split the block behind the call, insert
+    /// the body with the new block as the exit, make the old block branch to [`Inserted::entry`],
+    /// and replace the call by a phi.
     ///
-    /// Stack slots stay where they are: a copy that will be in a loop takes more stack each time,
-    /// unless they are moved. Debug records and locations are left out, for they are of another
-    /// function: see [`Transaction::insert_body_at`]. All other attachments are copied. O(body).
+    /// Stack slots stay in the blocks that they are in. If the call is in a loop, move them to the
+    /// entry, or each round takes more stack. Debug records and locations are left out, since they
+    /// belong to another function: see [`Transaction::insert_body_at`]. All other attachments are
+    /// copied. O(body).
     ///
-    /// A function of the session is cloned first, for it cannot be read while another is edited:
-    /// `session.code(callee).to_function()`.
+    /// To inline a function of the same session, clone it first
+    /// (`session.code(callee).to_function()`): it cannot be read while another function is edited.
     ///
     /// # Errors
     /// When the other function has no body or breaks a rule in this module, the values are not what
@@ -56,11 +64,11 @@ impl Transaction<'_> {
         self.insert_body_at(source, args, exit, &InlinedLocations::default())
     }
 
-    /// As [`Transaction::insert_body`], with locations and debug records that say by which call the
-    /// code has come. They are made beforehand, by
+    /// As [`Transaction::insert_body`], with locations and debug records that say through which
+    /// call the code was inlined. Make them beforehand, by
     /// [`Additions::inlined`](crate::metadata::Additions::inlined). A record whose location is left
-    /// out is so too, and all records of a variable that has assignments: what links these to
-    /// stores is each function's own.
+    /// out is left out too. So are all records of a variable that has assignments: what links these
+    /// to stores is local to each function.
     ///
     /// # Errors
     /// As [`Transaction::insert_body`], and when the locations are of another module.
@@ -129,7 +137,7 @@ impl Transaction<'_> {
         Ok(Inserted { entry: copy.clones.blocks[&entry], returns, clones: copy.clones })
     }
 
-    /// Copies debug records to before the copies of what they are before.
+    /// Copies debug records to before the copies of their instructions.
     fn copy_records(&mut self, copy: &mut Copy<'_>, locations: &InlinedLocations) {
         let records = &copy.source.extras.debug_records;
         let assigned: FxHashSet<MetadataId> = records
@@ -161,7 +169,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// A copy of an instruction without its operands; a branch in place of a return.
+    /// A copy of an instruction without its operands; for a return, a branch.
     fn copy_inst(&mut self, source: FunctionRef<'_>, inst: InstId) -> InstId {
         let data = *source.body.inst(inst);
         let data = match data.opcode {
@@ -258,7 +266,7 @@ fn attachments(
 }
 
 impl Copy<'_> {
-    /// The same of what is no metadata.
+    /// As `value`, for a value that is no metadata.
     fn plain(&self, value: Value) -> Value {
         match value.kind() {
             ValueKind::Arg(position) => self.args[position as usize],
@@ -266,7 +274,7 @@ impl Copy<'_> {
         }
     }
 
-    /// What a copy reads where the original reads `value`.
+    /// The value that a copy reads where the original reads `value`.
     fn value(&mut self, edit: &mut Transaction<'_>, value: Value) -> Value {
         match value.kind() {
             ValueKind::Metadata(id) => {

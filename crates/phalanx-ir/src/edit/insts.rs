@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// What one instruction would be.
+/// What an instruction would be after a change.
 pub(super) struct Plan<'p> {
     pub(super) data: InstData,
     pub(super) operands: &'p [Value],
@@ -62,7 +62,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether an instruction would satisfy all rules that its operands decide.
+    /// Checks an instruction against all rules that its operands decide.
     pub(super) fn check_plan(&self, inst: InstId, plan: &Plan<'_>) -> Result<(), BuildError> {
         let env = store::env(self.store);
         let (header, body) = (self.header(), self.body());
@@ -106,7 +106,8 @@ impl Transaction<'_> {
         value: impl Into<Value>,
     ) -> Result<(), BuildError> {
         let value = value.into();
-        // Each part is read once, where nothing is wrong: that is what most of this costs.
+        // Each part is read once in the common case, where nothing is wrong: reading is most of the
+        // cost.
         let body = self.body();
         if !body.has(inst) {
             self.linked(inst)?;
@@ -139,7 +140,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether equal types are all there is to check.
+    /// Whether the types are all that needs a check.
     pub(super) fn is_simple(
         &self,
         (body, opcode): (&Body, Opcode),
@@ -167,11 +168,12 @@ impl Transaction<'_> {
                     | Opcode::Store
                     | Opcode::GetElementPtr
             );
-        // A pointer may be a slot of a Swift error, which has rules of its own.
+        // A pointer may be a `swifterror` slot, which has rules of its own.
         is_free && is_variable && ty != Type::PTR && has_same_type()
     }
 
-    /// Nothing but a phi reads its own result, that of the round before, where it is executed.
+    /// Checks that an instruction does not read its own result: only a phi may, or unreachable
+    /// code.
     pub(super) fn check_not_itself(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
         if operand != user.into() || self.body().inst(user).opcode == Opcode::Phi {
             return Ok(());
@@ -186,7 +188,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// A `catchpad` is where its own `catchswitch` leads, and no other's.
+    /// Checks that a `catchpad` keeps its `catchswitch`: another one is refused as its operand.
     pub(super) fn check_not_parent(
         &self,
         (user, opcode): (InstId, Opcode),
@@ -223,8 +225,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes an instruction out of the function. Debug records before it stay in their place, its
-    /// attachments and its name go.
+    /// Removes an instruction from the function. Debug records before it stay in their place; its
+    /// attachments and its name are removed.
     ///
     /// # Errors
     /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`].
@@ -237,7 +239,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Erases without asking.
+    /// Erases without checks.
     pub(super) fn remove(&mut self, inst: InstId) {
         if self.body().inst(inst).ty != Type::VOID {
             self.erase_mentions(inst);
@@ -295,8 +297,7 @@ impl Transaction<'_> {
         data.opcode == Opcode::Call && data.flags.contains(InstFlags::MUST_TAIL)
     }
 
-    /// Whether something else than a return may stand behind an instruction, if that is what is
-    /// there.
+    /// Checks that `prev` is no `musttail` call: only its return may follow that.
     pub(super) fn check_behind(&self, prev: Option<InstId>) -> Result<(), BuildError> {
         match prev.filter(|&inst| self.is_must_tail(inst)) {
             Some(call) => Err(self.entity(call.into(), "must stay just before its return")),
@@ -329,8 +330,7 @@ impl Transaction<'_> {
         self.change(inst, |data| data.flags = flags)
     }
 
-    /// Makes another operation of an instruction, with the same operands and a result of the same
-    /// type. Its flags are dropped.
+    /// Changes the opcode of an instruction; operands and result type stay. Its flags are dropped.
     ///
     /// # Errors
     /// When there is no such operation.
@@ -349,7 +349,7 @@ impl Transaction<'_> {
     /// Sets the predicate of an `icmp`.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the instruction is no `icmp`.
     pub fn set_int_predicate(
         &mut self,
         inst: InstId,
@@ -362,7 +362,7 @@ impl Transaction<'_> {
     /// Sets the predicate of an `fcmp`.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the instruction is no `fcmp`.
     pub fn set_float_predicate(
         &mut self,
         inst: InstId,
@@ -468,8 +468,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Names an instruction, argument or block; a number is appended when the name is taken, and
-    /// the empty name takes it away.
+    /// Names an instruction, argument or block. If the name is taken, a number is appended; the
+    /// empty name removes the name.
     ///
     /// # Errors
     /// When there is no such entity, or it has no name to give: constants, instructions without
@@ -487,8 +487,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Attaches metadata to an instruction, in place of what it has of this kind; none takes it
-    /// away.
+    /// Attaches metadata to an instruction and replaces an attachment of the same kind; `None`
+    /// removes it.
     ///
     /// # Errors
     /// When the instruction is not in the function, or the module has no such metadata.

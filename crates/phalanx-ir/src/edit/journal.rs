@@ -1,11 +1,11 @@
 //! The [`Journal`]: what each commit changed.
 //!
-//! Facts that are repaired after an edit remember the *position* they were computed at and ask
-//! [`Journal::since`] what has changed. A position names one content of one body: it is never given
-//! out for another.
+//! Facts that are repaired after an edit remember the *position* that they were computed at and ask
+//! [`Journal::since`] what has changed since. A position identifies one content of one body: it is
+//! never used for another.
 //!
-//! The journal is bounded. When it has grown past its limit the older half is dropped, and who
-//! comes back from further away learns that the journal no longer reaches there.
+//! The journal is bounded. When it has grown past its limit, its older half is dropped. A fact
+//! whose position is older than that cannot be repaired: [`Journal::since`] returns none.
 //!
 //! Cost: four bytes per changed instruction and block; `since` is O(changes), and O(1) for a single
 //! commit.
@@ -17,15 +17,15 @@ use smallvec::SmallVec;
 
 use crate::{body::InstId, flow::BlockId};
 
-/// Changed instructions and blocks are kept up to this number at least.
+/// The journal holds at least this many changed instructions and blocks before it drops any.
 const LIMIT: usize = 4096;
 
-/// What one commit, or several in a row, changed.
+/// The changes of one commit or of several in a row.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes<'j> {
-    /// Instructions that were inserted, erased, moved, or are another operation or read other
-    /// operands; sorted. Those that are in another block only because their block was split or
-    /// merged are not listed: their blocks are.
+    /// Instructions that were inserted, erased or moved, or whose operation or operands changed;
+    /// sorted. Instructions that are in another block only because their block was split or merged
+    /// are not listed: their blocks are.
     pub insts: Cow<'j, [InstId]>,
     /// Blocks that were added or removed, have other successors, or were split or merged; sorted.
     pub blocks: Cow<'j, [BlockId]>,
@@ -49,7 +49,7 @@ impl Commit {
 /// The commits of a body, newest last.
 #[derive(Debug)]
 pub struct Journal {
-    /// Position before the oldest commit that is kept.
+    /// Position before the oldest entry of the journal.
     oldest: u64,
     commits: VecDeque<Commit>,
     /// Entries in all commits.
@@ -81,8 +81,8 @@ impl Journal {
         self.oldest + self.commits.len() as u64
     }
 
-    /// What has changed since an earlier position; none when the journal does not reach back to it
-    /// or never saw it.
+    /// The changes since an earlier position; none when the journal does not reach back to it, or
+    /// it belongs to another body.
     pub fn since(&self, position: u64) -> Option<Changes<'_>> {
         let first = usize::try_from(position.checked_sub(self.oldest)?).ok()?;
         match self.commits.len().checked_sub(first)? {
@@ -109,7 +109,7 @@ impl Journal {
         }
     }
 
-    /// Records a commit. `size` is that of the body, in instructions.
+    /// Records a commit. `size` is the number of instructions of the body.
     pub(crate) fn push(
         &mut self,
         mut insts: SmallVec<[InstId; 4]>,
@@ -125,7 +125,7 @@ impl Journal {
         self.is_new = false;
         self.weight += commit.weight();
         self.commits.push_back(commit);
-        // Beyond an eighth of the body nobody repairs.
+        // If more than an eighth of the body has changed, analyses do not repair their facts.
         if self.weight > self.limit.max(size / 8) {
             let keep = self.weight / 2;
             while self.weight > keep

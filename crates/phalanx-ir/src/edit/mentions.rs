@@ -1,10 +1,15 @@
 //! Values that metadata mentions: operands of debug intrinsics and debug records.
 //!
-//! A mention is no use: it keeps nothing alive. When a value is replaced its mentions follow; when
-//! it is erased they become poison, and a debugger says "optimised out".
+//! A mention is no use: it keeps nothing alive. When a value is replaced, its mentions are replaced
+//! too. When it is erased, its mentions become poison, and a debugger says "optimised out".
 //!
-//! Found through a map that is made when the first value with debug information around it goes:
-//! O(mentions) once per transaction.
+//! ```text
+//! %v = add i32 %a, 1
+//!   #dbg_value(i32 %v, !4, !DIExpression(), !9)     mentions %v; becomes poison if %v is erased
+//! ```
+//!
+//! Mentions are found through a map. It is made when the first value of a function with debug
+//! information is replaced or erased: O(mentions), once per transaction.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -22,20 +27,21 @@ use crate::{
 enum Mention {
     /// Metadata used as an operand.
     Operand(u32),
-    /// A debug record among those that once stood together, by the number of these.
+    /// A debug record, by the number of the group of records that it belongs to.
     Record(u32),
 }
 
-/// Who mentions a value. May list those that do no longer.
+/// The mentions of each value. A list may contain mentions that have gone since.
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
     of: FxHashMap<Value, SmallVec<[Mention; 2]>>,
-    /// Who has metadata for an operand.
+    /// Instructions that have a metadata operand.
     holders: FxHashMap<u32, SmallVec<[InstId; 1]>>,
-    /// Which debug records stand before an instruction. They stay together from then on, and are
-    /// joined by others.
+    /// The group of debug records that stand before an instruction. Records of a group stay
+    /// together, and other groups can join it.
     groups: FxHashMap<InstId, u32>,
-    /// Of each group: which one it has joined, or itself, and where that one stands.
+    /// Of each group: the group that it has joined, or itself; and the instruction that it stands
+    /// before.
     joined: Vec<(u32, InstId)>,
 }
 
@@ -65,7 +71,7 @@ impl Mentions {
         mentions
     }
 
-    /// How many there are in the lists.
+    /// The number of mentions in the lists.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.of.values().map(SmallVec::len).sum()
@@ -80,21 +86,21 @@ impl Mentions {
         group
     }
 
-    /// Notes that the debug records before one instruction stand before another.
+    /// Records that the debug records before one instruction were moved to before another.
     fn records_moved(&mut self, from: InstId, to: InstId) {
         let Some(group) = self.groups.remove(&from) else { return };
         let other = *self.groups.entry(to).or_insert(group);
         self.joined[group as usize] = (other, to);
     }
 
-    /// Before which instruction a group stands.
+    /// The instruction that a group stands before.
     fn place(&mut self, mut group: u32) -> InstId {
         loop {
             let (next, inst) = self.joined[group as usize];
             if next == group {
                 return inst;
             }
-            // Halfway, for the next one who asks.
+            // Path halving shortens later look-ups.
             self.joined[group as usize].0 = self.joined[next as usize].0;
             group = next;
         }
@@ -115,7 +121,7 @@ impl Transaction<'_> {
         !self.body().local_metadata.is_empty() || !self.extras().debug_records.is_empty()
     }
 
-    /// Lets everything that mentions `old` mention `new`.
+    /// Replaces `old` by `new` in everything that mentions it.
     pub(super) fn replace_mentions(&mut self, old: Value, new: Value) {
         if !self.has_mentions() {
             return;
@@ -136,7 +142,7 @@ impl Transaction<'_> {
                     metadata.for_each_value_mut(&mut replace);
                     if metadata != self.body().local_metadata[at as usize] {
                         self.put_local_metadata(at as usize, metadata);
-                        // They read something else.
+                        // The holders read another value now.
                         for &holder in mentions.holders.get(&at).into_iter().flatten() {
                             self.touch(holder);
                         }
@@ -151,7 +157,7 @@ impl Transaction<'_> {
         self.mentions = Some(mentions);
     }
 
-    /// Lets what mentions a value that is going to be erased mention poison.
+    /// Replaces a value that is going to be erased by poison in everything that mentions it.
     pub(super) fn erase_mentions(&mut self, inst: InstId) {
         if self.has_mentions() {
             let poison = self.context().const_poison(self.body().inst(inst).ty);
@@ -159,9 +165,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets what mentions constants for which `which` holds mention poison: they are made of what
-    /// is going to be removed from the module. Operands that are such constants stay.
-    /// O(instructions + mentions).
+    /// Replaces constants for which `which` holds by poison in everything that mentions them: they
+    /// refer to entities that are going to be removed from the module. Instruction operands that
+    /// are such constants stay. O(instructions + mentions).
     pub fn forget_constants(&mut self, mut which: impl FnMut(Const) -> bool) {
         let context = std::sync::Arc::clone(&self.module().context);
         let mut replace = |value: &mut Value| {
@@ -199,9 +205,10 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets debug records before an instruction that say which value a variable has say that it is
-    /// not known: to be called when whoever comes here need not have come to where the variable got
-    /// it. Places of variables in memory stay. O(debug records of the function).
+    /// Makes the debug records before an instruction say that the values of their variables are
+    /// unknown. Call this when the instruction can now be reached without passing the place where a
+    /// variable got its value. Records of variables in memory stay. O(debug records of the
+    /// function).
     ///
     /// # Errors
     /// When the instruction is not in the function.
@@ -227,7 +234,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Puts the debug records before one instruction before another, behind those that are there.
+    /// Moves the debug records before one instruction to before another, behind the records there.
     ///
     /// # Errors
     /// When one of them is not in the function.
@@ -239,7 +246,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Puts the debug records before one instruction before another, in front of those that are
+    /// Moves the debug records before one instruction to before another, in front of the records
     /// there.
     pub(super) fn move_debug_records(&mut self, from: InstId, to: Option<InstId>) {
         match to {
@@ -254,7 +261,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Clones of debug records and of metadata operands mention values that are not in the map yet.
+    /// Discards the map: clones of debug records and of metadata operands have made new mentions.
     pub(super) fn forget_mentions(&mut self) {
         self.mentions = None;
     }

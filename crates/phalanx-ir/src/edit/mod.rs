@@ -1,41 +1,39 @@
 //! Editing a function in transactions.
 //!
-//! A [`Transaction`] is open on one function. It reads like the function itself, it changes it
-//! through a small set of operations, and it ends in a [`commit`](Transaction::commit) or is
-//! dropped, which takes everything back. An operation that would break a rule is an error that
-//! names the entity and changes nothing; the transaction goes on.
+//! A [`Transaction`] is open on one function. It offers the function for reading and a small set of
+//! operations that change it. A [`commit`](Transaction::commit) keeps the changes; dropping the
+//! transaction takes all of them back. An operation that would break a rule is an error that names
+//! the entity and changes nothing; the transaction stays open.
 //!
 //! # What holds by construction
 //!
 //! - Operands exist and have the type that the instruction demands; new instructions satisfy the
 //!   verifier's rules for their operands.
-//! - Def-use lists are exact at every moment. Nothing that is read can be erased.
-//! - Phis lose the incoming values of edges that go, and get those of edges that come where the
-//!   values are known: a parallel edge has the same ones. Where they are not, the block is
-//!   *pending*: whoever made the edge adds them with [`Transaction::add_phi_input`], and a commit
-//!   with a phi that does not fit its edges fails.
+//! - Def-use lists are exact at every moment. An instruction whose result is read cannot be erased.
+//! - Phis lose the incoming values of removed edges. They get those of new edges if a parallel edge
+//!   says which they are. Otherwise the block is *pending*: after making the edge, add the values
+//!   with [`Transaction::add_phi_input`]. A commit with a phi that does not fit its edges fails.
 //! - Blocks end in their only terminator, or the commit fails. No edge leads to the entry, only
 //!   those that unwind lead to pads, and a `musttail` call stays before its return.
 //!
-//! That definitions dominate their uses is for whoever moves code to know. With debug assertions
-//! every commit runs the verifier on the whole function, and fails when it finds anything;
-//! [`Transaction::verifying`] turns that on or off.
+//! The caller must ensure that definitions dominate their uses. With debug assertions every commit
+//! runs the verifier on the whole function and fails on any error; [`Transaction::verifying`] turns
+//! that on or off.
 //!
 //! # What an edit leaves behind
 //!
-//! The [`Journal`] of the body: one entry per commit that changed something, with the changed
-//! instructions and blocks. Facts that are kept across edits are repaired from it. A part of the
-//! function that was not changed was not touched either: edits of instructions leave the flow
-//! alone. What a text says about the order of uses is dropped where they have become others.
+//! The [`Journal`] of the body gets one entry per commit that changed something, with the changed
+//! instructions and blocks. Facts that are retained across edits are repaired from it. A part of
+//! the function that did not change is not touched: edits of instructions leave the flow alone. A
+//! commit with changes drops all `uselistorder` directives of the function and of the module.
 //!
 //! # Cost
 //!
 //! O(1) per changed operand, and O(moved) for instructions that change blocks. An edge costs the
 //! same for each phi of its target: incoming values are added and removed in place, and the log has
-//! an entry for each edge. Cases of a `switch` are added, removed and led elsewhere one by one.
-//! Entries that are taken out of a phi one after the other move those behind them each time.
-//! Def-use lists are made when somebody asks first, O(body). A transaction that changes nothing
-//! costs nothing.
+//! an entry for each edge. Cases of a `switch` are added, removed and redirected one by one.
+//! Removing entries of a phi one after the other moves the entries behind them each time. Def-use
+//! lists are made when first needed, O(body). A transaction that changes nothing costs nothing.
 //!
 //! ```
 //! use phalanx_ir::edit::{InModule, Transaction};
@@ -126,9 +124,9 @@ pub struct Transaction<'s> {
     insts: SmallVec<[InstId; 4]>,
     /// Blocks that were changed as a whole, with repetitions.
     blocks: Vec<BlockId>,
-    /// Blocks whose phis are to be compared with the edges at the end, with repetitions.
+    /// Blocks whose phis the commit compares with their edges, with repetitions.
     pending: SmallVec<[BlockId; 4]>,
-    /// Blocks that were made here and may still lack a terminator.
+    /// Blocks that this transaction made and that may still lack a terminator.
     open: FxHashSet<BlockId>,
     mentions: Option<Mentions>,
     verifies: bool,
@@ -151,7 +149,8 @@ impl<'s> Transaction<'s> {
         }
     }
 
-    /// Whether the commit runs the verifier on the function. It does where debug assertions are on.
+    /// Whether the commit runs the verifier on the function. The default is to do so with debug
+    /// assertions.
     pub fn verifying(&mut self, verifies: bool) -> &mut Self {
         self.verifies = verifies;
         self
@@ -201,7 +200,7 @@ impl<'s> Transaction<'s> {
     pub fn type_of(&self, value: impl Into<Value>) -> Option<Type> {
         let value = value.into();
         match value.kind() {
-            // Most values, which need nothing of the module.
+            // The common case, which needs nothing of the module.
             ValueKind::Inst(inst) => {
                 let body = self.body();
                 return body.has(inst).then(|| body.inst(inst).ty);
@@ -220,8 +219,8 @@ impl<'s> Transaction<'s> {
         is_there.then(|| view::type_of(&env.types, header, body, value))
     }
 
-    /// The operands that read a value, in no particular order but always the same one after the
-    /// same edits.
+    /// The operands that read a value. Their order is unspecified, but the same after the same
+    /// edits.
     pub fn uses_of(&self, value: impl Into<Value>) -> impl Iterator<Item = Use> + '_ {
         self.body().uses_of(value.into())
     }
@@ -236,12 +235,12 @@ impl<'s> Transaction<'s> {
         self.log.body.is_some() || self.log.flow.is_some() || self.log.extras.is_some()
     }
 
-    /// Every rule that the function breaks as it is. O(function).
+    /// All rules that the function breaks now. O(function).
     pub fn verify(&self) -> Vec<VerifyError> {
         verify::function_over(&store::env(self.store), self.function())
     }
 
-    /// Ends the transaction and keeps what it did.
+    /// Ends the transaction and keeps its changes.
     ///
     /// # Errors
     /// When a block lacks its terminator, a phi does not fit the edges into its block, or the
@@ -268,7 +267,7 @@ impl<'s> Transaction<'s> {
         Ok(())
     }
 
-    /// Ends the transaction and takes back what it did; so does dropping it.
+    /// Ends the transaction and takes its changes back; so does dropping it.
     pub fn abort(self) {}
 
     fn check_open(&self) -> Result<(), BuildError> {

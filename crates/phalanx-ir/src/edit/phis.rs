@@ -1,4 +1,14 @@
-//! Phis and the edges they follow.
+//! Edits of phis, and the updates of phis when edges change.
+//!
+//! A phi has one entry per edge, and equal values for parallel edges:
+//!
+//! ```text
+//! entry: switch i32 %x, label %join [ i32 1, label %join ]
+//! join:  %p = phi i32 [ %a, %entry ], [ %a, %entry ]
+//! ```
+//!
+//! One more edge from `entry` to `join` gets the entry `[ %a, %entry ]` by itself. The value for an
+//! edge from another block is not known; `join` is then *pending* until the caller has added it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -28,8 +38,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Gives a phi its value for one more edge from `from`. The edges are compared when the
-    /// transaction is committed.
+    /// Gives a phi its value for one more edge from `from`. The commit checks that entries and
+    /// edges match.
     ///
     /// # Errors
     /// When it is no phi, or the value has another type.
@@ -50,8 +60,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes away what a phi has for all edges from `from`. The edges are compared when the
-    /// transaction is committed.
+    /// Removes all entries of a phi for edges from `from`. The commit checks that entries and edges
+    /// match.
     ///
     /// # Errors
     /// When it is no phi, or has nothing for such edges.
@@ -96,8 +106,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Has a phi compared whose value for one edge was set, where there are others from the same
-    /// block.
+    /// The value of a phi for one edge was set: if there are parallel edges, the commit checks that
+    /// their values agree.
     pub(super) fn pend_parallel(&mut self, phi: InstId, index: u32) {
         let from = self.body().phi_incoming(phi).nth(index as usize).map(|(_, from)| from);
         if let (Some(from), Some(block)) = (from, self.body().block_of(phi))
@@ -107,7 +117,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Adds to some uses those of `left` that are for other edges between the same blocks. O(uses).
+    /// Adds to `uses` those of `left` that are the same phi's values for parallel edges. O(uses).
     pub(super) fn take_parallel(&self, uses: &mut Vec<Use>, mut left: Vec<Use>) {
         let from = |u: &Use| {
             let operands = self.body().operands(u.user);
@@ -133,8 +143,8 @@ impl Transaction<'_> {
         self.body().phis(block).collect()
     }
 
-    /// Takes away up to so many of the entries that a phi has for edges from blocks for which
-    /// `which` holds; whether there were any.
+    /// Removes up to `most` entries that a phi has for edges from blocks for which `which` holds;
+    /// returns whether there were any.
     fn take_first(&mut self, phi: InstId, most: usize, which: impl Fn(Value) -> bool) -> bool {
         let blocks = (0..).zip(self.body().phi_blocks(phi));
         let found = blocks.filter(|(_, from)| which(**from)).map(|(at, _)| at);
@@ -143,12 +153,13 @@ impl Transaction<'_> {
         !gone.is_empty()
     }
 
-    /// Phis of `block` follow all edges that went from some blocks. O(entries).
+    /// Removes the entries of the phis of `block` for edges from blocks for which `which` holds.
+    /// O(entries).
     pub(super) fn take_inputs_where(&mut self, block: BlockId, which: impl Fn(BlockId) -> bool) {
         self.take_at_most(block, usize::MAX, |b| b.as_block().is_some_and(&which));
     }
 
-    /// Phis of `block` follow edges that went.
+    /// Removes entries of the phis of `block` for `count` edges from `from` that were removed.
     pub(super) fn edges_removed(&mut self, from: BlockId, block: BlockId, count: usize) {
         let from = Value::block(from);
         self.take_at_most(block, count, |b| b == from);
@@ -159,14 +170,14 @@ impl Transaction<'_> {
         for &phi in &phis {
             self.take_first(phi, most, &which);
         }
-        // What was pending may be whole now, or the other way round.
+        // The removal may have completed a pending block, or made a complete one incomplete.
         if !phis.is_empty() {
             self.pend(block);
         }
     }
 
-    /// Phis of `block` follow edges that came, beside others from the same block where there are
-    /// such.
+    /// Adds entries to the phis of `block` for `count` new edges from `from`, if a parallel edge
+    /// says which values they have.
     pub(super) fn edges_added(
         &mut self,
         from: BlockId,
@@ -185,7 +196,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Phis of `block` read `from` where they read `old`.
+    /// The edges from `old` to `block` now start in `from`: renames them in the phis of `block`.
     pub(super) fn edges_renamed(&mut self, old: BlockId, from: BlockId, block: BlockId) {
         for phi in self.phis_of(block) {
             let half = self.body().operands(phi).len() / 2;
@@ -206,7 +217,7 @@ impl Transaction<'_> {
         let mut edges = Edges { flow: self.flow(), counts: FxHashMap::default() };
         let mut seen = FxHashSet::default();
         for &block in self.pending.iter().filter(|&&block| seen.insert(block)) {
-            // It may be gone.
+            // The block may have been removed; then it has no phis.
             for phi in self.body().phis(block) {
                 self.check_phi(block, phi, &mut edges)?;
             }
@@ -214,7 +225,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// One entry per edge.
+    /// Checks that a phi has one entry per edge, with equal values for parallel edges.
     fn check_phi(
         &self,
         block: BlockId,
@@ -259,7 +270,7 @@ impl Transaction<'_> {
     }
 }
 
-/// How many edges lead from a block to another; counted once of a block with many.
+/// How many edges lead from one block to another; blocks with many successors are counted once.
 struct Edges<'f> {
     flow: &'f Flow,
     counts: FxHashMap<BlockId, FxHashMap<BlockId, usize>>,

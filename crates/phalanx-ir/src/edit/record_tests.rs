@@ -1,5 +1,5 @@
-//! Debug records follow what they stand before and what they mention, each at its own cost, and are
-//! taken back.
+//! Debug records stay before their instruction and mention the right values. The cost of an edit is
+//! proportional to the records that it changes, and a transaction takes all changes back.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     metadata::{DebugRecord, DebugVariable, DebugVariableKind, LocalMetadata, MetadataId},
 };
 
-/// So many additions, with a record behind each that mentions it.
+/// `length` additions, with a record behind each that mentions it.
 fn chain(length: usize) -> Module {
     let context = Arc::new(Context::new());
     let mut module = ModuleBuilder::new(Arc::clone(&context));
@@ -44,8 +44,8 @@ fn additions(edit: &Transaction<'_>) -> Vec<InstId> {
     body.all_ids().filter(|&i| body.has(i) && body.inst(i).opcode == Opcode::Add).collect()
 }
 
-/// Bytes that a transaction holds after an edit of a chain of this length. Taken back, it leaves
-/// nothing behind.
+/// Bytes that a transaction holds after an edit of a chain of this length. After an abort, nothing
+/// of the edit is left.
 fn cost_of(length: usize, change: impl Fn(&mut Transaction<'_>)) -> usize {
     let mut module = chain(length);
     let before = module.clone();
@@ -102,7 +102,7 @@ fn records_stay_where_instructions_move_away() {
     });
 }
 
-/// Records are what lists before each instruction would be.
+/// The records equal a simple model with one list per instruction.
 #[test]
 fn records_that_were_edited_are_what_lists_would_be() {
     let mut seed = 7u32;
@@ -176,7 +176,7 @@ fn what_a_variable_is_can_be_forgotten_and_carried_on() {
     edit.carry_debug_records(all[1], all[2]).unwrap();
     assert_eq!(first(&edit, all[1]), []);
     assert_eq!(first(&edit, all[2]), [all[1].into(), poison]);
-    // What is mentioned is still known.
+    // Mentions are still found.
     let argument = Value::arg(0);
     edit.replace(all[1], argument).unwrap();
     assert_eq!(first(&edit, all[2]), [argument, poison]);

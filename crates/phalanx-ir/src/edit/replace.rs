@@ -1,7 +1,7 @@
-//! Edits of who reads what: one value in place of another.
+//! Replaces a value by another where it is read.
 //!
-//! All uses are checked before the first is changed, so that a replacement is made whole or not at
-//! all. O(uses), and O(operands) for those whose instruction has rules beyond types.
+//! All uses are checked before the first one is changed, so a replacement is done completely or not
+//! at all. O(uses), and O(operands) for uses in instructions with rules beyond types.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -15,14 +15,14 @@ use crate::{
 };
 
 impl Transaction<'_> {
-    /// Lets everything that reads `old` read `new`: operands, and what debug information says about
-    /// it. O(uses).
+    /// Replaces `old` by `new` in everything that reads it: operands and debug information.
+    /// O(uses).
     ///
     /// # Errors
-    /// When their types differ or one of them is not a value of the function, or what reads `old`
-    /// cannot read `new`: what is called, tokens and stack slots have rules beyond their type. So
-    /// it is when `new` reads `old` itself, and is no phi: it would read its own result, which only
-    /// code may that is not reached. To put something between a value and all others that read it,
+    /// When their types differ, or one of them is not a value of the function. When a reader of
+    /// `old` cannot read `new`: callees, tokens and stack slots have rules beyond their type. When
+    /// `new` reads `old` itself and is no phi: it would read its own result, which is allowed in
+    /// unreachable code only. To insert an instruction between a value and all its other readers,
     /// use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
     pub fn replace_all_uses(
         &mut self,
@@ -36,7 +36,7 @@ impl Transaction<'_> {
     }
 
     /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug
-    /// information stays. A phi has one value for all edges from one block: where `which` holds for
+    /// information stays. A phi has one value for all edges from one block: if `which` holds for
     /// one of them, all are replaced.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether all that reads `old` in some places can read `new` there: what is called, tokens and
-    /// slots have rules beyond their type.
+    /// Checks that `new` can be read in all these places: callees, tokens and slots have rules
+    /// beyond their type.
     fn check_uses(
         &self,
         uses: &[Use],
@@ -112,8 +112,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Lets `new` take the place of an instruction for everything that reads it, and erases the
-    /// instruction. It leaves its name to an instruction that has none.
+    /// Replaces an instruction by `new` in everything that reads it, and erases the instruction. If
+    /// `new` is an instruction without a name, it gets the name.
     ///
     /// # Errors
     /// As [`Transaction::replace_all_uses`] and [`Transaction::erase`].

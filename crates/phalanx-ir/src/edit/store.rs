@@ -1,4 +1,4 @@
-//! Where the parts of the function under edit live, and what is known of the module around it.
+//! Where the parts of the edited function live, and its module environment.
 
 use crate::{
     body::Body,
@@ -9,10 +9,10 @@ use crate::{
     verify::{Headers, ModuleIndex, env::Env},
 };
 
-/// The parts of one function, and its surroundings.
+/// The parts of one function, and its environment.
 ///
-/// A part is asked for mutably only when it is about to change, so that a store that pays for
-/// changes pays for those alone.
+/// A transaction asks for a part mutably only when it is about to change that part. So a store for
+/// which changes are expensive pays only for parts that change.
 pub trait Store {
     /// The module; its functions may be elsewhere.
     fn module(&self) -> &Module;
@@ -35,11 +35,11 @@ pub trait Store {
     /// The extras, to change.
     fn extras_mut(&mut self) -> &mut Extras;
 
-    /// Drops what is said of the order of uses, in the function and in the module: after an edit
-    /// they are others.
+    /// Drops the `uselistorder` directives of the function and of the module: an edit makes them
+    /// wrong.
     fn forget_use_list_orders(&mut self);
 
-    /// Tells which intrinsics are convergent operations: see
+    /// The predicate that says which intrinsics are convergent operations: see
     /// [`crate::Verifier::with_convergent_intrinsics`].
     fn convergent_intrinsics(&self) -> fn(&[u8]) -> bool {
         |_| false
@@ -57,14 +57,14 @@ pub trait Store {
     }
 }
 
-/// What the rules look at.
+/// The environment that the rules look at.
 pub(super) fn env(store: &dyn Store) -> Env<'_> {
     let mut env = Env::over(store.module(), store.index(), store.headers());
     env.convergent_intrinsic = store.convergent_intrinsics();
     env
 }
 
-/// A function of a [`Module`]: for who has no database.
+/// A function of a [`Module`], for programs that use no database.
 #[derive(Debug)]
 pub struct InModule<'m> {
     module: &'m mut Module,
@@ -76,7 +76,7 @@ impl<'m> InModule<'m> {
     /// The function at a position of [`Module::functions`]. O(entities of the module).
     ///
     /// # Panics
-    /// When there is none.
+    /// When the module has no such function.
     pub fn new(module: &'m mut Module, at: usize) -> Self {
         assert!(at < module.functions.len(), "the module has no function {at}");
         InModule { index: ModuleIndex::new(module), module, at }

@@ -71,7 +71,7 @@ fn text(function: FunctionRef<'_>, context: &Context) -> String {
     out
 }
 
-/// Edits the diamond and compares what becomes of it.
+/// Edits the diamond and compares the result.
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expect: Expect) {
     let mut module = diamond();
@@ -93,7 +93,7 @@ fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expe
     }
 }
 
-/// The lists that were kept are those made anew.
+/// The def-use lists that were kept up to date equal lists made from scratch.
 pub(super) fn uses_are_right(function: &Function) {
     let fresh = function.body.clone();
     for inst in function.body.all_ids() {
@@ -180,7 +180,8 @@ fn what_is_read_cannot_be_erased() {
     );
 }
 
-/// An erased instruction keeps its record, for ids are never used again; nobody gets to read it.
+/// An erased instruction keeps its record, since ids are never used again, but the transaction does
+/// not show it.
 #[test]
 fn what_was_erased_cannot_be_read_again() {
     type Read = fn(&mut Transaction<'_>, InstId) -> Result<(), BuildError>;
@@ -214,7 +215,7 @@ fn what_was_erased_cannot_be_read_again() {
     }
 }
 
-/// Questions about what is not there, or is something else, have no answer.
+/// Questions about entities that do not exist, or are of another kind, have no answer.
 #[test]
 fn blocks_and_phis_that_were_erased_tell_nothing() {
     let mut module = diamond();
@@ -375,7 +376,7 @@ fn a_new_edge_needs_values_for_phis() {
     );
 }
 
-/// Verified or not: graph facts take it for granted that nothing leads to the entry.
+/// Whether or not the commit verifies: graph facts assume that no edge leads to the entry.
 #[test]
 fn no_terminator_leads_to_the_entry() {
     type Lead = fn(&mut Transaction<'_>) -> Result<(), BuildError>;
@@ -498,8 +499,8 @@ fn the_journal_tells_what_changed() {
     assert_ne!(module.functions[0].body.clone().journal().position(), start + 1);
 }
 
-/// A value that is mentioned is no operand, but whoever reads what mentions it reads something else
-/// when it is replaced.
+/// A mention of a value is no operand. But when the value is replaced, the instruction that has the
+/// mention reads another value, so it counts as changed.
 #[test]
 fn the_journal_tells_of_who_mentions_what_is_replaced() {
     let context = Arc::new(Context::new());

@@ -1,8 +1,8 @@
-//! What an aborted transaction takes back.
+//! The undo log of a transaction.
 //!
-//! Each primitive change logs what it overwrites. Tables that only grow are cut to the length they
-//! had when the part was first touched. Taking back is the log from its end; afterwards every part
-//! is equal to what it was, spare capacity aside.
+//! Each primitive change logs what it overwrites. Tables that only grow are cut to the length that
+//! they had when the transaction first touched them. An abort replays the log from its end.
+//! Afterwards every part is equal to what it was, except for spare capacity.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::{
     value::Value,
 };
 
-/// One overwritten thing.
+/// One logged change. Each variant says what was there before.
 #[derive(Debug)]
 pub(super) enum Undo {
     Record(InstId, InstData),
@@ -30,33 +30,34 @@ pub(super) enum Undo {
     Split(BlockId, BlockId),
     /// From this instruction on, all were in this block.
     Joined(InstId, BlockId),
-    /// A phi had no entry behind those before the last one.
+    /// A phi did not have its last entry.
     Pushed(InstId),
-    /// The operands of a phi began here, and it had these entries as well, at these positions.
+    /// A phi also had these entries, at these positions, and its operands began here.
     Taken(InstId, u32, Box<[(u32, Value, BlockId)]>),
-    /// An instruction had one operand fewer, and its operands were here if they have moved.
+    /// An instruction did not have its last operand; if the operands have moved, they were here.
     OperandPushed(InstId, Option<OperandRange>),
-    /// An instruction had this operand as well, at this position.
+    /// An instruction also had this operand, at this position.
     OperandTaken(InstId, u32, Value),
     LocalMetadata(usize, LocalMetadata),
     /// Successors of a block.
     Run(BlockId, BlockFlow),
     /// A slot of the edge pool.
     Edge(u32, BlockId),
-    /// A block had one successor fewer, and its successors were here if they have moved.
+    /// A block did not have its last successor; if the successors have moved, they were here.
     EdgePushed(BlockId, Option<BlockFlow>),
-    /// A block had this successor as well, at this position.
+    /// A block also had this successor, at this position.
     EdgeTaken(BlockId, u32, BlockId),
-    /// A block was put here in the order.
+    /// A block was inserted at this position of the order.
     Placed(usize),
-    /// A block was taken from here in the order.
+    /// This block was removed from this position of the order.
     Displaced(usize, BlockId),
     /// The order was this.
     Order(Vec<BlockId>),
     Name(Named, u32),
     Attachments(InstId, Box<[Attachment]>),
     Records(InstId, Box<[DebugRecord]>),
-    /// The first so many debug records before the second instruction were before the first.
+    /// This many debug records, now the first ones before the second instruction, were before the
+    /// first.
     RecordsMoved(InstId, InstId, usize),
     /// The debug record with this position among those before an instruction was this.
     OneRecord(InstId, usize, Box<DebugRecord>),
@@ -139,7 +140,7 @@ impl ExtrasStart {
 /// The log of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Most transactions change one thing or two.
+    /// Inline room for two: most transactions change one or two things.
     pub(super) entries: SmallVec<[Undo; 2]>,
     pub(super) body: Option<BodyStart>,
     pub(super) flow: Option<FlowStart>,
@@ -147,7 +148,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Takes everything back.
+    /// Takes all changes back.
     pub(super) fn undo(&mut self, store: &mut dyn Store) {
         for entry in std::mem::take(&mut self.entries).into_iter().rev() {
             undo(entry, store);
@@ -231,7 +232,7 @@ fn undo(entry: Undo, store: &mut dyn Store) {
     }
 }
 
-/// The record of an instruction, without starting the history anew.
+/// The record of an instruction, without discarding the history of the body.
 pub(super) fn record(body: &mut Body, inst: InstId) -> &mut InstData {
     &mut body.insts[inst.into_raw().into_u32() as usize]
 }

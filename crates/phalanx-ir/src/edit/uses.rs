@@ -1,11 +1,16 @@
 //! Def-use lists: who reads a value, and as which operand.
 //!
 //! Each operand slot of the body's pool is a link of a doubly linked list that starts at the value
-//! it holds. Making all lists is O(operands), once, when somebody asks; an edit then costs O(1) per
-//! operand that it changes. Operands of instructions that are in no block are in no list.
+//! it holds. All lists are made when a use is first asked for: O(operands), once. An edit then
+//! costs O(1) per operand that it changes. Operands of unlinked instructions are in no list.
 //!
-//! 12 bytes per operand and 4 per instruction and argument. Constants and blocks have no lists;
-//! values that metadata wraps are not in them: the transaction finds those by itself.
+//! ```text
+//! %a = add i32 %x, %x        list of %x: operands 0 and 1 of %a, operand 0 of %b
+//! %b = mul i32 %x, %a        list of %a: operand 1 of %b
+//! ```
+//!
+//! 12 bytes per operand and 4 per instruction and argument. Constants and blocks have no lists.
+//! Values that metadata wraps are in no list; `mentions` finds those.
 
 use crate::{
     body::{Body, InstId, NONE, from_front, id, raw},
@@ -48,7 +53,7 @@ impl Uses {
             args: Vec::new(),
             links: vec![FREE; body.pool.len()],
         };
-        // Backwards, so that lists start with the oldest user.
+        // Backwards, so that each list starts with its user of the smallest id.
         for inst in body.all_ids().rev() {
             if body.block_of(inst).is_some() {
                 uses.link(body, inst);
@@ -78,7 +83,7 @@ impl Uses {
         head.copied().unwrap_or(NONE)
     }
 
-    /// Enters all operands of an instruction that is in a block now.
+    /// Adds all operands of an instruction that is in a block now.
     pub(crate) fn link(&mut self, body: &Body, inst: InstId) {
         self.links.resize(body.pool.len().max(self.links.len()), FREE);
         let run = body.inst(inst).operands;
@@ -99,7 +104,7 @@ impl Uses {
         }
     }
 
-    /// Enters a slot that holds `value`.
+    /// Adds a slot that holds `value` to the list of that value.
     pub(crate) fn enter(&mut self, slot: u32, value: Value, user: u32) {
         let Some(head) = self.head(value) else { return };
         let next = std::mem::replace(head, slot);
@@ -109,7 +114,7 @@ impl Uses {
         }
     }
 
-    /// Removes a slot that holds `value`.
+    /// Removes a slot that holds `value` from the list of that value.
     pub(crate) fn leave(&mut self, slot: u32, value: Value) {
         let Link { user, prev, next } = std::mem::replace(&mut self.links[slot as usize], FREE);
         if user == NONE {
@@ -125,7 +130,7 @@ impl Uses {
         }
     }
 
-    /// Enters the last value of a phi, which has just got its slot from a block.
+    /// Adds the last value of a phi to its list; its slot has held a block until now.
     pub(crate) fn enter_pushed(&mut self, body: &Body, phi: InstId) {
         self.links.resize(body.pool.len().max(self.links.len()), FREE);
         let run = body.inst(phi).operands;
@@ -133,8 +138,8 @@ impl Uses {
         self.enter(slot, body.pool[slot as usize], raw(phi));
     }
 
-    /// Removes values of a phi, by position in ascending order, and moves those behind them to
-    /// where they are going to be.
+    /// Removes values of a phi from their lists, by position in ascending order, and renumbers the
+    /// slots behind them as they are going to move.
     pub(crate) fn leave_taken(&mut self, body: &Body, phi: InstId, gone: &[u32]) {
         let run = body.inst(phi).operands;
         let Some(&first) = gone.first() else { return };
@@ -159,7 +164,7 @@ impl Uses {
         }
     }
 
-    /// Lets a free slot take the place of another that holds `value`.
+    /// Replaces a slot that holds `value` by a free one in its list.
     fn shift(&mut self, from: u32, to: u32, value: Value) {
         let link = std::mem::replace(&mut self.links[from as usize], FREE);
         if link.user == NONE {
@@ -181,7 +186,7 @@ impl Uses {
         self.first(value) != NONE
     }
 
-    /// Who reads a value.
+    /// The operands that read a value.
     pub(crate) fn of<'a>(&'a self, body: &'a Body, value: Value) -> impl Iterator<Item = Use> + 'a {
         let some = |slot: u32| (slot != NONE).then_some(slot);
         let slots = std::iter::successors(some(self.first(value)), move |&slot| {
@@ -204,8 +209,8 @@ impl Body {
         self.history.uses.get_or_init(|| Box::new(Uses::new(self)))
     }
 
-    /// The operands that read a value, newest first: instruction results and arguments only;
-    /// constants and blocks have no lists.
+    /// The operands that read an instruction result or an argument; constants and blocks have no
+    /// lists. Operands added since the lists were made come first, the newest one at the start.
     ///
     /// O(operands of the body) the first time, then O(uses).
     pub fn uses_of(&self, value: Value) -> impl Iterator<Item = Use> + '_ {
@@ -217,7 +222,7 @@ impl Body {
         self.uses().is_used(value)
     }
 
-    /// What has been committed to this body.
+    /// The journal of the commits to this body.
     #[inline]
     pub fn journal(&self) -> &crate::edit::Journal {
         &self.history.journal

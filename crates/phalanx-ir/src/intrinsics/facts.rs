@@ -1,5 +1,5 @@
-//! What LLVM knows of its intrinsics beside their signatures: ranges of immediate arguments, and
-//! which calls are `speculatable`.
+//! Properties of LLVM's intrinsics beside their signatures: ranges of immediate arguments, and
+//! which intrinsics are `speculatable`.
 //!
 //! ```text
 //! @ 0 24 257
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! says that argument 0 of both intrinsics is at least 24 and less than 257. Declarations in text
-//! need not repeat such facts, and LLVM replaces what they say. A name that is overloaded is looked
-//! up without its type suffix. Cost of a look-up: one hash for each component of the name.
+//! need not state such facts; if they do, LLVM replaces them. An overloaded name is looked up
+//! without its type suffix. A look-up hashes the name once per component.
 
 use std::sync::LazyLock;
 
@@ -49,13 +49,13 @@ pub fn is_speculatable(name: &[u8]) -> bool {
     find(&SPECULATABLE, name).is_some()
 }
 
-/// What a table says of an intrinsic.
+/// The entry of an intrinsic in a table.
 fn find<'a>(table: &'a Lists, name: &[u8]) -> Option<&'a [i64]> {
     let Lookup::Known(base, _) = lookup(name) else { return None };
     table.get(base).map(|list| &**list)
 }
 
-/// Reads a table: a name that stands below several headings has the numbers of all of them.
+/// Reads a table: a name below several headings gets the numbers of all of them.
 fn expand(text: &str) -> Lists {
     let mut lists = Lists::default();
     let mut numbers: Vec<i64> = Vec::new();

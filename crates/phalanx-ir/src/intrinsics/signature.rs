@@ -1,4 +1,4 @@
-//! What an intrinsic takes and returns.
+//! Signatures of intrinsics: types of results and parameters.
 //!
 //! # Syntax
 //!
@@ -7,13 +7,13 @@
 //! ```
 //!
 //! No result is `void`, several are a structure. Types are spelled as in the names of overloaded
-//! intrinsics: `i32`, `f16`, `p3`, `v4f32`, `metadata`. `3*i32` are three of them; `!` marks what
-//! must be an immediate, and `...` what follows freely.
+//! intrinsics: `i32`, `f16`, `p3`, `v4f32`, `metadata`. `3*i32` are three of them. `!` marks a
+//! parameter that must be an immediate, and `...` stands for further arguments of any type.
 //!
 //! | spelling | type |
 //! |---|---|
-//! | `any`, `anyint`, `anyfloat`, `anyvector`, `anyptr` | chosen by who calls: numbered from 0, the results first; the second and third also stand for vectors |
-//! | `anyptrs0` | such a choice too: a vector of pointers, as long as type 0 |
+//! | `any`, `anyint`, `anyfloat`, `anyvector`, `anyptr` | chosen by the caller: numbered from 0, the results first; the second and third also stand for vectors |
+//! | `anyptrs0` | also chosen by the caller: a vector of pointers, as long as type 0 |
 //! | `=0` | type 0 |
 //! | `elem0` | the elements of the vector that type 0 is |
 //! | `part0.4` | a vector with a fourth of the elements of type 0 |
@@ -23,7 +23,7 @@
 //! | `svcount` | `target("aarch64.svcount")` |
 //! | `as0.i1` | `i1`, or a vector of it that is as long as the vector that type 0 is |
 //!
-//! A type may refer to one that comes later; it is looked at when all are known.
+//! A type may refer to one that comes later; it is checked when all are known.
 
 use std::fmt::{self, Write as _};
 
@@ -34,7 +34,7 @@ use crate::{
     types::{Type, TypeKind},
 };
 
-/// What an intrinsic takes and returns.
+/// The signature of an intrinsic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Signature {
     results: Vec<Pattern>,
@@ -45,16 +45,16 @@ pub struct Signature {
     immediates: u64,
 }
 
-/// Why a function type is not that of an intrinsic.
+/// Why a function type does not fit an intrinsic.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mismatch {
-    /// By what is returned.
+    /// The result does not fit.
     Result,
-    /// By a parameter.
+    /// A parameter does not fit.
     Parameter,
-    /// It is variadic, or has too few parameters for one that is.
+    /// The function is variadic, or has too few parameters for an intrinsic that is.
     Variadic,
-    /// It is not variadic, or has too few parameters.
+    /// The function is not variadic, or has too few parameters.
     NotVariadic,
 }
 
@@ -74,7 +74,7 @@ enum Pattern {
     Same(usize),
     Element(usize),
     Part(usize, u32),
-    /// Elements of another width: what is done to them, and of which type.
+    /// Elements of another width: how they are resized, and of which type.
     Resized(Resize, usize),
     As(usize, Elem),
     ScalableCount,
@@ -99,7 +99,7 @@ const RESIZES: [(&str, Resize); 5] = [
 ];
 
 impl Resize {
-    /// What becomes of an element; `None` if there is no such type.
+    /// The resized element; `None` if there is no such type.
     fn element(self, kind: &TypeKind) -> Option<TypeKind> {
         const FLOATS: [TypeKind; 4] =
             [TypeKind::Half, TypeKind::Float, TypeKind::Double, TypeKind::Fp128];
@@ -121,7 +121,7 @@ impl Resize {
         }
     }
 
-    /// How many elements become of one.
+    /// How many elements replace one.
     fn times(self) -> u32 {
         match self {
             Resize::Halves => 2,
@@ -131,7 +131,7 @@ impl Resize {
     }
 }
 
-/// What a type may be chosen from.
+/// The set that a type is chosen from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Any {
     Type,
@@ -145,15 +145,15 @@ enum Any {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Elem {
     Fixed(TypeKind),
-    /// Those of a vector.
+    /// Those of another type, a vector.
     Of(usize),
 }
 
-/// What a type turned out to be.
+/// The result of comparing a type.
 enum Answer {
     Yes,
     No,
-    /// It depends on a type that is not known yet.
+    /// The answer depends on a type that is not known yet.
     Later,
 }
 
@@ -234,7 +234,7 @@ impl Pattern {
         Some(Pattern::Vector { elem: scalar(elem)?, len: len.parse().ok()?, scalable })
     }
 
-    /// Whether this is a type that who calls chooses.
+    /// Whether the caller chooses this type.
     fn is_chosen(&self) -> bool {
         matches!(self, Pattern::Any(_) | Pattern::Pointers(_))
     }
@@ -346,7 +346,7 @@ impl Signature {
         Some(signature)
     }
 
-    /// Whether the types it is used at are part of the name.
+    /// Whether the types that it is used at are part of the name.
     pub fn is_overloaded(&self) -> bool {
         self.results.iter().chain(&self.params).any(Pattern::is_chosen)
     }
@@ -408,7 +408,7 @@ impl Signature {
 }
 
 impl fmt::Display for Signature {
-    /// As in the tables.
+    /// Prints the spelling of the tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for result in &self.results {
             write!(f, "{result} ")?;

@@ -1,4 +1,4 @@
-//! [`Additions`]: metadata that a module gets in addition to what it has.
+//! [`Additions`]: adds metadata to a module without changing what it has.
 
 use crate::{
     context::Context,
@@ -8,8 +8,8 @@ use crate::{
     verify::tables,
 };
 
-/// Adds nodes to the metadata of a module. What was there stays as it is, and each new node refers
-/// to what there is, so that nothing has to be verified afterwards.
+/// Adds nodes to the metadata of a module. Old nodes stay as they are, and each new node refers to
+/// existing nodes only, so the module need not be verified again.
 #[derive(Debug)]
 pub struct Additions<'m> {
     module: &'m mut Module,
@@ -62,7 +62,7 @@ impl<'m> Additions<'m> {
         self.module.metadata.define(id, node)
     }
 
-    /// Makes a kind of attachment known: see
+    /// Registers a kind of attachment: see
     /// [`Metadata::use_kind`](crate::metadata::Metadata::use_kind).
     pub fn use_kind(&mut self, kind: Symbol) {
         self.module.metadata.use_kind(kind);

@@ -1,4 +1,4 @@
-//! Making nodes: fields in any order in, canonical and checked fields out.
+//! Making nodes: fields are given in any order and become canonical and checked.
 
 use smallvec::SmallVec;
 
@@ -18,16 +18,17 @@ const OPTIMIZED: i64 = 1 << 4;
 
 /// Collects the fields of a node.
 ///
-/// Types of values are up to the caller, who knows the [`FieldSchema`]; presence and what the kind
-/// demands beyond its table are checked by [`NodeBuilder::finish`].
+/// The types of the values are up to the caller, who knows the [`FieldSchema`].
+/// [`NodeBuilder::finish`] checks that required fields are present and the further rules of the
+/// kind.
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     pub(super) kind: NodeKind,
     pub(super) distinct: bool,
     seen: u64,
-    /// A field that was given and that the kind does not have, or that was given twice.
+    /// A field that the kind does not have, or that was given twice.
     refused: Option<Field>,
-    /// The field of an entry is its place in the schema until [`NodeBuilder::finish`] has run.
+    /// Until [`NodeBuilder::finish`] has run, the field of an entry is its place in the schema.
     pub(super) entries: SmallVec<[Entry; 16]>,
 }
 
@@ -46,13 +47,13 @@ impl NodeBuilder {
         builder
     }
 
-    /// What the node will be.
+    /// The kind of the node.
     pub fn kind(&self) -> NodeKind {
         self.kind
     }
 
-    /// The same with a field, by its name. A field that the kind does not have, or that it has been
-    /// given, makes the node one that cannot be added.
+    /// Adds a field by its name. If the kind does not have the field, or it was given before, the
+    /// node cannot be added.
     ///
     /// ```
     /// # use phalanx_ir::metadata::{Field, Metadata, MetadataValue, NodeBuilder, NodeKind};
@@ -123,7 +124,7 @@ impl NodeBuilder {
         self.kind.fields().iter().position(|f| f.name == field).expect("the kind has this field")
     }
 
-    /// The value a field has been given.
+    /// The value that a field was given.
     ///
     /// # Panics
     /// When the kind has no such field.
@@ -185,7 +186,7 @@ impl NodeBuilder {
         Ok(())
     }
 
-    /// What single kinds demand.
+    /// Checks the rules of single kinds.
     fn check(&self) -> Result<(), String> {
         let given = |field| self.has(self.place(field));
         let fail = |message: &str| Err(message.to_owned());
@@ -218,7 +219,7 @@ impl NodeBuilder {
         }
     }
 
-    /// `spFlags`, or what the older fields say in its place.
+    /// `spFlags`, or the flags that the older fields state.
     fn subprogram_flags(&self) -> i64 {
         if self.has(self.place(Field::SpFlags)) {
             return self.int(Field::SpFlags);
@@ -232,7 +233,7 @@ impl NodeBuilder {
             | bit(self.int(Field::IsOptimized) != 0, OPTIMIZED)
     }
 
-    /// Where fields depend on each other: the one way to write them that is kept.
+    /// Brings fields that depend on each other into canonical form.
     fn normalize(&mut self) {
         match self.kind {
             NodeKind::Subprogram => {
@@ -262,7 +263,7 @@ impl NodeBuilder {
                     }
                 }
             }
-            // LLVM takes any type here and writes none: a file is always one that starts.
+            // LLVM accepts any type here and prints none.
             NodeKind::MacroFile => self.replace(Field::Type, None),
             NodeKind::DerivedType if self.int(Field::Tag) == PTRAUTH_TYPE => {
                 for field in [
@@ -285,7 +286,7 @@ fn is_default(field: &FieldSchema, entry: &Entry) -> bool {
         Presence::Default(default) => match value {
             MetadataValue::Int(value) => value == i64::from(default),
             MetadataValue::Null => true,
-            // No string is one that is empty, but no node is none of both.
+            // An omitted string equals an empty one; an omitted node equals neither.
             MetadataValue::String(text) => {
                 text == SyncScope::SYSTEM.0
                     && matches!(field.ty, FieldType::String | FieldType::NonEmptyString)

@@ -1,4 +1,4 @@
-//! Facts of metadata that analyses and targets ask for, as plain values.
+//! Facts in metadata that analyses and targets read, as plain values.
 //!
 //! Metadata is advice or a promise by the producer; a node of an unexpected shape yields no fact.
 
@@ -53,7 +53,7 @@ impl Metadata {
         self.dimensions(context, Self::attached(attachments, kind)?)
     }
 
-    /// All properties in `!nvvm.annotations`, in order. Nodes of another shape are passed over.
+    /// All properties in `!nvvm.annotations`, in order. Nodes of another shape are skipped.
     pub fn nvvm_annotations(&self, context: &Context) -> Vec<NvvmAnnotation> {
         let Some(name) = context.find_symbol(b"nvvm.annotations") else { return Vec::new() };
         let mut annotations = Vec::new();

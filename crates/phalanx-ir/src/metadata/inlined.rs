@@ -1,31 +1,33 @@
-//! [`InlinedLocations`]: where code comes from that was inlined.
+//! [`InlinedLocations`]: the locations of code that was inlined.
 //!
-//! A location of inlined code keeps its line and scope, and says in `inlinedAt` by which call it
-//! has come: a distinct copy of the call's location, behind the calls by which it had come to where
-//! it was. That is how LLVM's inliner has it, and the only way for a debugger to tell one copy of a
-//! body from another.
+//! A location of inlined code keeps its line and scope. Its `inlinedAt` names the call through
+//! which it was inlined: a distinct copy of the call's location. If code was inlined several times,
+//! each call's location names the next in the same way. LLVM's inliner does the same, and a
+//! debugger can tell copies of a body apart only by this.
 //!
-//! Nodes are the module's, which an edit of a function cannot make: they are made first, by
-//! [`Additions::inlined`]. O(locations of the body x calls by which they have come).
+//! The nodes belong to the module, and an edit of a function cannot make them. So they are made
+//! first, by [`Additions::inlined`]. O(locations of the body x calls through which they were
+//! inlined).
 
 use rustc_hash::FxHashMap;
 
 use super::{Additions, Field, Metadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind};
 use crate::function::FunctionRef;
 
-/// By how many calls code may have come.
+/// Code that was inlined through this many calls or more gets no location.
 const DEPTH: usize = 256;
 
-/// The locations of a body, as they are where it was inlined.
+/// The locations of an inlined body, by the locations in the original.
 #[derive(Clone, Debug, Default)]
 pub struct InlinedLocations {
     by_old: FxHashMap<MetadataId, MetadataId>,
-    /// Of what has none, since nothing is known of where the body comes from.
+    /// The location of code that has none in the original, if the original has no debug
+    /// information.
     call: Option<MetadataId>,
 }
 
 impl InlinedLocations {
-    /// What a location of the body is; none if it is left out.
+    /// The new location for a location of the body; none if it is left out.
     pub fn of(&self, location: MetadataId) -> Option<MetadataId> {
         self.by_old.get(&location).copied()
     }
@@ -36,7 +38,7 @@ impl InlinedLocations {
         all.all(|&node| is_location(metadata, node))
     }
 
-    /// The location of what has none in the body.
+    /// The new location for code of the body that has none.
     pub fn of_others(&self) -> Option<MetadataId> {
         self.call
     }
@@ -48,12 +50,13 @@ fn is_location(metadata: &Metadata, node: MetadataId) -> bool {
 }
 
 impl Additions<'_> {
-    /// Makes the locations for a body that takes the place of a call at this location, each once,
-    /// for [`Transaction::insert_body_at`]. What came by more calls than anybody counts has none.
-    /// Code of a function without debug information is where the call was.
+    /// Makes the locations for a body that replaces a call with the location `call`, each once, for
+    /// [`Transaction::insert_body_at`]. Code that was inlined through too many calls gets no
+    /// location. If the body belongs to a function without debug information, its code gets the
+    /// location of the call.
     ///
     /// # Errors
-    /// When the location of the call is none, or a node cannot be added.
+    /// When `call` is no location, or a node cannot be added.
     ///
     /// [`Transaction::insert_body_at`]: crate::edit::Transaction::insert_body_at
     pub fn inlined(
@@ -72,7 +75,7 @@ impl Additions<'_> {
         let attached = attached.filter(|(_, a)| a.kind == kind::DBG).map(|(_, a)| a.node);
         let recorded = body.extras.debug_records.iter().map(|(_, record)| record.location());
         let mut site: Option<MetadataId> = None;
-        // The same of calls that are on the way: these are distinct.
+        // New locations of calls inside the body, by the old ones; these are distinct nodes.
         let mut sites: FxHashMap<MetadataId, MetadataId> = FxHashMap::default();
         for location in attached.chain(recorded) {
             if found.by_old.contains_key(&location) {
@@ -106,7 +109,8 @@ impl Additions<'_> {
         self.module().metadata.field(location, Field::InlinedAt).and_then(MetadataValue::as_node)
     }
 
-    /// The calls by which code has come, the last one first; none if it is not known.
+    /// The calls through which code was inlined, the innermost one first; none if there are too
+    /// many or one is no location.
     fn frames(&self, location: MetadataId) -> Option<Vec<MetadataId>> {
         let mut frames = Vec::new();
         let mut at = location;

@@ -1,4 +1,4 @@
-//! Kinds of attachments: what stands before the node in `!dbg !7`.
+//! Kinds of attachments: `dbg` in `!dbg !7`.
 //!
 //! A kind is the symbol of its name. The kinds that LLVM 22 numbers itself have the same symbol in
 //! every context, so that `attachment.kind == kind::RANGE` is a comparison of numbers.

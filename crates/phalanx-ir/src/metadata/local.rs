@@ -51,7 +51,7 @@ text_enum! {
     DebugVariableKind { Value "value", Declare "declare", DeclareValue "declare_value" }
 }
 
-/// A debug record: what a debugger may say about the program at this place.
+/// A debug record: information for a debugger at this place of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DebugRecord {
     /// `#dbg_value(..)`, `#dbg_declare(..)` or `#dbg_declare_value(..)`: where a variable is.
@@ -77,7 +77,7 @@ pub struct DebugVariable {
     pub value: LocalMetadata,
     /// The variable.
     pub variable: MetadataId,
-    /// How the value becomes the variable's.
+    /// The expression that turns the value into the variable's value.
     pub expression: MetadataId,
     /// The place in the source program.
     pub location: MetadataId,
@@ -90,13 +90,13 @@ pub struct DebugAssign {
     pub value: LocalMetadata,
     /// The variable.
     pub variable: MetadataId,
-    /// How the value becomes the variable's.
+    /// The expression that turns the value into the variable's value.
     pub expression: MetadataId,
-    /// What the store is marked with.
+    /// The `DIAssignID` that links the assignment to its store.
     pub id: MetadataId,
     /// Where it is stored.
     pub address: LocalMetadata,
-    /// How the address becomes the variable's.
+    /// The expression that turns the address into the variable's address.
     pub address_expression: MetadataId,
     /// The place in the source program.
     pub location: MetadataId,

@@ -1,5 +1,4 @@
-//! Names of the numbers that debug information is written with: DWARF constants and LLVM's own
-//! enumerations.
+//! Names of the numbers in debug information: DWARF constants and LLVM's own enumerations.
 //!
 //! Nodes hold the numbers; names are for reading and printing. Constants whose names begin with
 //! `DW_` are those of the DWARF standard and of its registered vendor extensions.

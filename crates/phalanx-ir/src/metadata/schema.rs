@@ -1,10 +1,10 @@
-//! The schema of specialised nodes: for every kind, its fields, their types, which must be given
-//! and what the others are when they are not.
+//! The schema of specialised nodes: for every kind, its fields, their types, which are required,
+//! and the defaults of the others.
 //!
-//! Reading, checking and printing of nodes follow this one table. Fields stand in the order they
-//! are printed. A node stores a field only when it differs from its default, or is always printed;
-//! so two ways to write a node yield the same fields. The order in which a node's operands are
-//! numbered when a module is printed differs from the printed order for some kinds;
+//! Reading, checking and printing of nodes follow this one table. Fields stand in the order in
+//! which they are printed. A node stores a field only if it differs from its default or is always
+//! printed, so different ways to write a node yield the same fields. The order in which a node's
+//! operands are numbered when a module is printed differs from the printed order for some kinds;
 //! [`NodeKind::operands`] has it.
 
 use super::names::NameTable;
@@ -95,7 +95,7 @@ pub enum FieldType {
     NodeOrUint,
     /// Any metadata, `null`, or a signed 64-bit number; an integer constant counts as its number.
     NodeOrInt,
-    /// The same without `null`, and not below this number.
+    /// As `NodeOrInt`, but not `null`, and not below this number.
     NonNullNodeOrInt(i64),
     /// Any metadata, `null`, or a signed 64-bit number that stands for an expression.
     NodeOrExpression,

@@ -1,4 +1,4 @@
-//! The table of all metadata of a module, and what a node is.
+//! The table of all metadata of a module, and the representation of a node.
 
 use la_arena::{Arena, Idx};
 use rustc_hash::FxHashMap;
@@ -183,7 +183,8 @@ impl Metadata {
         Self::default()
     }
 
-    /// Whether nodes were added at most: those that were there have the same ids, and say the same.
+    /// Whether `old` has been changed at most by adding nodes: its nodes have the same ids and
+    /// contents.
     pub(crate) fn extends(&self, old: &Metadata) -> bool {
         self.nodes.len() >= old.nodes.len()
             && self.nodes.values().zip(old.nodes.values()).all(|(new, old)| new == old)
@@ -223,7 +224,7 @@ impl Metadata {
         Ok(id)
     }
 
-    /// Gives a node its contents, in place of what it had.
+    /// Gives a node its contents and replaces those that it had.
     ///
     /// A node that is its own operand is distinct.
     ///
@@ -236,7 +237,7 @@ impl Metadata {
         Ok(())
     }
 
-    /// Where the entries of a node go, if it is one.
+    /// Checks a node, and returns where its entries will start in the pool.
     fn place_for(&self, node: &mut NodeBuilder) -> Result<u32, String> {
         node.finish()?;
         u32::try_from(self.pool.len()).map_err(|_| "more than 2^32 metadata operands".to_owned())
@@ -254,8 +255,8 @@ impl Metadata {
         };
     }
 
-    /// Puts null where nodes mention constants for which `which` holds: what metadata mentions is
-    /// not kept alive by it. O(entries).
+    /// Replaces constants for which `which` holds by null in all nodes: metadata does not keep
+    /// constants alive. O(entries).
     pub fn forget(&mut self, mut which: impl FnMut(Const) -> bool) {
         for entry in &mut self.pool {
             if entry.value().as_const().is_some_and(&mut which) {
@@ -348,8 +349,8 @@ impl Metadata {
         self.named[place as usize].operands.extend_from_slice(operands);
     }
 
-    /// Makes a kind of attachment known. Attachments are printed in the order in which their kinds
-    /// became known.
+    /// Registers a kind of attachment. Attachments are printed in the order in which their kinds
+    /// were registered.
     pub fn use_kind(&mut self, kind: Symbol) {
         if kind::fixed_rank(kind).is_none() {
             let next = self.kinds.len() as u32;

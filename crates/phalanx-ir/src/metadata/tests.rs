@@ -1,5 +1,5 @@
-//! Nodes are canonical, packed values survive, and facts are read from nodes of the right shape
-//! only.
+//! Nodes are canonical, packed values are read back unchanged, and facts are read from nodes of the
+//! right shape only.
 
 use super::table::Entry;
 use super::*;
@@ -72,8 +72,7 @@ fn a_node_that_is_refused_is_not_added() {
     assert_eq!(metadata, Metadata::new());
 }
 
-/// Where nodes were added and nothing else, what refers to the old ones need not be looked at
-/// again.
+/// If nodes were only added, functions that refer to the old ones need not be verified again.
 #[test]
 fn additions_leave_what_was_there() {
     let context = Context::new();

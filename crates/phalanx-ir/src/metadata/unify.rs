@@ -1,14 +1,19 @@
-//! Which nodes are one node.
+//! Finds nodes that are the same node for LLVM.
 //!
 //! LLVM keeps one node per content: two nodes that are not distinct, of one kind and with equal
-//! fields, are the same node, and so are nodes whose fields differ only in which of such copies
+//! fields, are the same node. So are nodes whose fields differ only in which copy of such a node
 //! they mention. A module keeps nodes as they were written, because ids must not depend on later
-//! text; what prints a module as LLVM does asks here.
+//! text. The printer asks this module which nodes to print as one.
+//!
+//! ```text
+//! !1 = !{!"a"}    !2 = !{!"a"}      equal: !1 represents both
+//! !3 = !{!1}      !4 = !{!2}        equal too, since !1 and !2 are
+//! ```
 //!
 //! Operands come before the nodes that mention them (post-order, on an explicit stack), so one pass
 //! finds all copies outside cycles of uniqued nodes. Copies inside such cycles may need one pass
-//! per link; after [`PASSES`] the rest stays apart, which is harmless. O(total size) per pass,
-//! expected.
+//! per link. After [`PASSES`] passes the remaining copies stay separate, which is harmless. O(total
+//! size) per pass, expected.
 
 use std::hash::{Hash, Hasher};
 
@@ -24,7 +29,7 @@ fn index(node: MetadataId) -> usize {
 }
 
 impl Metadata {
-    /// For each node that has an equal one before it: that one. Usually empty.
+    /// For each node with an equal one before it: that earlier one. Usually empty.
     pub fn representatives(&self) -> FxHashMap<MetadataId, MetadataId> {
         let mut same: Vec<MetadataId> = self.ids().collect();
         let order = self.uniqued_post_order();
@@ -43,7 +48,7 @@ impl Metadata {
         representatives
     }
 
-    /// Merges nodes that are equal but for merged operands. Whether any were.
+    /// Merges nodes that are equal except for merged operands. Returns whether there were any.
     fn merge_pass(&self, order: &[MetadataId], same: &mut [MetadataId]) -> bool {
         let mut table: HashTable<MetadataId> = HashTable::new();
         let mut merged = false;
@@ -55,7 +60,7 @@ impl Metadata {
             let key = hash(&node);
             match table.find(key, |&other| self.is_same(node, other, same)) {
                 Some(&other) => {
-                    // The earlier one stands for all.
+                    // The earlier node represents both.
                     let other = find(same, other);
                     let (first, second) = if other < node { (other, node) } else { (node, other) };
                     same[index(second)] = first;
@@ -128,7 +133,7 @@ impl Metadata {
     }
 }
 
-/// The first of the nodes that are one with this. Links lead to earlier nodes, so this ends.
+/// The first of the nodes that are merged with this one. Links lead to earlier nodes, so this ends.
 fn find(same: &[MetadataId], mut node: MetadataId) -> MetadataId {
     while same[index(node)] != node {
         node = same[index(node)];
@@ -192,7 +197,7 @@ mod tests {
         assert_eq!(metadata.representatives().into_iter().collect::<Vec<_>>(), [(b, a)]);
     }
 
-    /// All pairs, until nothing changes.
+    /// Compares all pairs until nothing changes.
     fn slow_representatives(metadata: &Metadata) -> Vec<MetadataId> {
         let mut same: Vec<MetadataId> = metadata.ids().collect();
         loop {
@@ -218,7 +223,7 @@ mod tests {
 
     #[test]
     fn as_the_slow_twin_finds() {
-        // A small generator of its own: the sequence only has to be varied and the same each time.
+        // A small random generator: the sequence must only be varied and reproducible.
         let mut state = 1u64;
         let mut random = move |below: u64| {
             state = state

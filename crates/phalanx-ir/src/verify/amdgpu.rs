@@ -1,4 +1,4 @@
-//! What intrinsics of AMD's GPUs want beyond types and immediates.
+//! Rules of intrinsics of AMD's GPUs beyond types and immediates.
 //!
 //! ```text
 //! call i32 (ptr, ...) @llvm.amdgcn.call.whole.wave(ptr @f, i32 %x)
@@ -87,13 +87,13 @@ fn product(
         );
     }
     for (at, registers) in matrices.into_iter().zip(registers) {
-        // Further registers are not read.
+        // Further registers are ignored.
         ensure!(length(at).is_some_and(|len| len >= registers), "invalid vector type for format");
     }
     Ok(())
 }
 
-/// A call for which all lanes are switched on.
+/// A call that switches all lanes on.
 fn whole_wave(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let context = env.types.context;
     let callee = inst.args().first().and_then(|callee| callee.as_const());

@@ -1,5 +1,5 @@
-//! Rules of attachments that are lists of something: scopes of aliasing, access groups,
-//! annotations, memory model tags.
+//! Rules of attachments that are lists: scopes of aliasing, access groups, annotations, memory
+//! model tags.
 
 use crate::{
     inst::Opcode,
@@ -119,7 +119,7 @@ pub(crate) fn memory_model(env: &Env<'_>, node: MetadataId, opcode: Opcode) -> C
     Ok(())
 }
 
-/// `!captures`: what of a stored pointer stays.
+/// `!captures`: which parts of a stored pointer are captured.
 pub(crate) fn captures(env: &Env<'_>, node: MetadataId, inst: &InstView<'_>) -> Check {
     const WAYS: [&[u8]; 4] = [b"address_is_null", b"address", b"read_provenance", b"provenance"];
     ensure!(
@@ -180,7 +180,7 @@ pub(crate) fn callee_type(env: &Env<'_>, node: MetadataId, opcode: Opcode) -> Ch
     Ok(())
 }
 
-/// `!alloc_token`: the type that is allocated, and whether it has pointers.
+/// `!alloc_token`: the type that is allocated, and whether it contains pointers.
 pub(crate) fn alloc_token(env: &Env<'_>, node: MetadataId, opcode: Opcode) -> Check {
     ensure!(opcode.is_call(), "!alloc_token should only exist on calls");
     let operands = Operands::new(env, node);

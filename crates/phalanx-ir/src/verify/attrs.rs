@@ -19,12 +19,12 @@ use crate::{
     },
 };
 
-/// What an attribute list is attached to.
+/// The function or call that an attribute list is attached to.
 #[derive(Copy, Clone)]
 pub(crate) struct Subject<'a> {
     pub(crate) ret: Type,
     pub(crate) params: &'a [Type],
-    /// How many arguments there are: more than parameters in a call with variable arguments.
+    /// Number of arguments: in a call with variable arguments, more than there are parameters.
     pub(crate) args: usize,
     pub(crate) vararg: bool,
     pub(crate) is_intrinsic: bool,
@@ -48,7 +48,7 @@ pub(crate) fn check(env: &Env<'_>, list: AttrList, subject: Subject<'_>) -> Chec
         let set = context.attr_set_data(set);
         booleans(types, set)?;
         positions(set, Positions::PARAM, "parameters")?;
-        // Attributes of variable arguments have no parameter type to be held against.
+        // Variable arguments have no parameter type to compare their attributes with.
         let Some(&ty) = subject.params.get(at) else { continue };
         ensure!(
             subject.is_intrinsic || !set.has(AttrKind::ImmArg),
@@ -107,7 +107,7 @@ pub(crate) fn variable_arguments(
     Ok(())
 }
 
-/// What may occur on one parameter only.
+/// Attributes that may occur on one parameter only.
 #[derive(Default)]
 struct Once {
     nest: bool,
@@ -291,7 +291,7 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
     Ok(())
 }
 
-/// Whether a range is over integers as wide as the value's.
+/// Whether a range has integers of the value's width.
 fn range_fits(types: &Types<'_>, set: &AttrSetData, ty: Type) -> bool {
     set.range().is_none_or(|(low, _)| {
         types.bits(types.context.const_data(low).ty) == types.bits(types.scalar(ty))
@@ -306,7 +306,7 @@ fn attribute_text(types: &Types<'_>, set: &AttrSetData, kind: AttrKind) -> Cow<'
         (AttrKind::Align, Some(Attribute::Int(_, bytes))) => format!("{name} {bytes}").into(),
         (AttrKind::NoFpClass, _) => {
             let mask = set.no_fp_class();
-            // Names of unions come before their parts.
+            // Keywords for several classes come before keywords for their parts.
             let mut left = mask;
             let names = FP_CLASSES.iter().filter(|&&(_, bits)| {
                 let fits = bits != 0 && left & bits == bits;
@@ -473,7 +473,7 @@ fn alloc_size_param(types: &Types<'_>, subject: Subject<'_>, at: u32, what: &str
     Ok(())
 }
 
-/// String attributes that are `"true"`, `"false"` or nothing, wherever they stand.
+/// String attributes whose value must be `"true"`, `"false"` or absent, in any position.
 const BOOLEANS: [&[u8]; 11] = [
     b"allow_direct_access_in_hot_patch_function",
     b"less-precise-fpmad",
@@ -488,7 +488,7 @@ const BOOLEANS: [&[u8]; 11] = [
     b"use-sample-profile",
 ];
 
-/// The same, of functions only.
+/// The same, for attributes of functions only.
 const FUNCTION_BOOLEANS: [&[u8]; 3] =
     [b"branch-protection-pauth-lr", b"branch-target-enforcement", b"guarded-control-stack"];
 

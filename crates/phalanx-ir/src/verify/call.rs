@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Everything about a call that can be told from its operands.
+/// The rules of a call that depend on its operands alone.
 pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let types = &env.types;
     let Some(info) = inst.call else { return Ok(()) };
@@ -57,7 +57,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
     let is_intrinsic = callee.is_some_and(|header| env.is_intrinsic(header.name));
     if let Some(header) = callee.filter(|_| is_intrinsic) {
-        // Debug intrinsics are records, of which broken ones are dropped.
+        // Debug intrinsics become debug records, and broken records are dropped.
         ensure!(
             header.ty == info.function_type
                 || env.name_bytes(header.name).starts_with(b"llvm.dbg."),
@@ -82,7 +82,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let own = types.context.function_attrs(info.attributes);
     let callee_attributes = callee.map_or(AttrList::EMPTY, |header| header.attributes);
     let is_speculatable = |header: &FunctionHeader| {
-        // LLVM gives an intrinsic its own attributes, whatever its declaration says.
+        // LLVM gives an intrinsic its own attributes, whatever its declaration states.
         let own = is_intrinsic && facts::is_speculatable(env.name_bytes(header.name));
         own || types.context.function_attrs(header.attributes).has(AttrKind::Speculatable)
     };
@@ -147,7 +147,7 @@ pub(crate) fn is_inline_asm(env: &Env<'_>, callee: Value) -> bool {
     callee.as_const().is_some_and(|constant| matches!(kind(constant), ConstKind::InlineAsm(_)))
 }
 
-/// Values that are passed have an alignment that can be stated.
+/// Checks that the alignment of a passed value can be represented.
 fn aligned(types: &Types<'_>, ty: Type, what: &str) -> Check {
     let bytes = if types.is_vector(ty) { types.least_size(ty) } else { 0 };
     ensure!(
@@ -175,7 +175,7 @@ fn is_callable(call_conv: CallConv) -> bool {
     )
 }
 
-/// Arguments of parameters marked `immarg`, or known to be.
+/// Arguments of parameters that are marked `immarg`, or that must be immediate by the signature.
 fn immediates(
     env: &Env<'_>,
     inst: &InstView<'_>,
@@ -199,7 +199,7 @@ fn immediates(
     Ok(())
 }
 
-/// Immediates are in the range that the intrinsic, or its declaration, gives for them.
+/// Checks that immediates are in the range that the intrinsic or its declaration states.
 fn immediate_ranges(env: &Env<'_>, inst: &InstView<'_>, attributes: AttrList) -> Check {
     let types = &env.types;
     let number = |at: usize| {
@@ -238,7 +238,7 @@ pub(crate) fn signed(types: &Types<'_>, constant: Const) -> Option<i64> {
     Some((value << unused).cast_signed() >> unused)
 }
 
-/// Bundles that may occur once, and what LLVM calls a second one.
+/// Bundles that may occur once, and LLVM's message for a second one.
 const SINGLE_BUNDLES: [(&[u8], &str); 9] = [
     (b"deopt", "Multiple deopt operand bundles"),
     (b"gc-transition", "Multiple gc-transition operand bundles"),
@@ -343,7 +343,7 @@ fn swift_errors(env: &Env<'_>, inst: &InstView<'_>, fixed: usize) -> Check {
 fn param_has(env: &Env<'_>, inst: &InstView<'_>, at: usize, kind: AttrKind) -> bool {
     let context = env.types.context;
     let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
-    // A call with another function type is not known to be one of that function.
+    // If the call has another function type, the attributes of the function do not apply.
     let callee = callee.filter(|header| {
         header.ty == inst.call.map(|call| call.function_type).unwrap_or(header.ty)
     });
@@ -447,7 +447,7 @@ pub(crate) fn callee_name<'a>(env: &Env<'a>, inst: &InstView<'_>) -> &'a [u8] {
     name.map_or(b"", |name| env.name_bytes(name))
 }
 
-/// Whether all threads that execute the call together matter to it.
+/// Whether the call is convergent: its effect depends on which threads execute it together.
 pub(crate) fn is_convergent(env: &Env<'_>, inst: &InstView<'_>) -> bool {
     let context = env.types.context;
     if context.function_attrs(inst.call_attributes()).has(AttrKind::Convergent) {

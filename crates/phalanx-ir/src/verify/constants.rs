@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The constants looked at so far: each is judged once, wherever it occurs.
+/// The constants checked so far: each is checked once, wherever it occurs.
 #[derive(Default)]
 pub(crate) struct Constants {
     seen: FxHashSet<Const>,

@@ -4,8 +4,7 @@
 //!
 //! A token made by one of the three convergence intrinsics (`entry`, `anchor`, `loop`) and used by
 //! a `"convergencectrl"` bundle says which threads execute the user together. The *Convergent
-//! Operation Semantics* document of LLVM gives static rules under which such tokens can be
-//! understood at all:
+//! Operation Semantics* document of LLVM gives the static rules that give such tokens a meaning:
 //!
 //! * `entry` stands in the entry block of a convergent function, before any other convergent
 //!   operation; `loop` is the first convergent operation of its block and is the only one of the
@@ -24,10 +23,10 @@
 //! dominate it, cut down to what the other visited predecessors have live too; a use pops
 //! everything above its token.
 //!
-//! Each token is pushed once, when its block is visited, onto what is then below it. So all stacks
-//! ever seen are paths of one tree, a stack is the number of its top entry, a token is on the stack
-//! exactly when it is an ancestor of the top, popping down to a token is assignment, and the
-//! intersection of two stacks is their lowest common ancestor. Entries keep skew-binary jump
+//! Each token is pushed once, when its block is visited, onto the stack at that time. So all stacks
+//! are paths of one tree, and a stack is represented by the number of its top entry. A token is on
+//! a stack exactly if it is an ancestor of the top. Popping down to a token is an assignment, and
+//! the intersection of two stacks is their lowest common ancestor. Entries keep skew-binary jump
 //! pointers (Myers, *An applicative random-access stack*, 1983), which makes every step O(log n);
 //! copying stacks would cost their depth for each block.
 
@@ -80,7 +79,7 @@ pub(crate) struct Checker<'a> {
     kind: Kind,
     seen_convergent_in_block: bool,
     block: Option<BlockId>,
-    /// Token makers and users, in order: what the second half looks at.
+    /// Token makers and users, in order: the input of the second half.
     events: Vec<Event>,
     makers: FxHashMap<InstId, Control>,
 }
@@ -132,7 +131,7 @@ impl<'a> Checker<'a> {
             && let Err(message) = self.place_of(control, block, used)
         {
             report(Fault::new(message, vec![Related::Inst(inst)]));
-            // It does make a token, whose uses are judged all the same.
+            // It makes a token all the same, whose uses are checked.
             self.record(block, inst, used, Some(control));
             return;
         }
@@ -224,7 +223,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Where each intrinsic may stand and whether it uses a token.
+    /// Checks where each intrinsic stands and whether it uses a token.
     fn place_of(
         &self,
         control: Control,
@@ -302,7 +301,7 @@ impl<'a, 'b> Regions<'a, 'b> {
         for &event in &self.checker.events {
             by_block.entry(event.block).or_default().push(event);
         }
-        // `None`: not reached yet. Stacks are tops in the tree of tokens.
+        // `None`: not reached yet. A stack is a top entry in the tree of tokens.
         let mut live: Vec<Option<Stack>> = vec![None; cx.cfg.node_count()];
         for node in Dfs::new(&cx.cfg).rpo() {
             let block = block_of(node);
@@ -342,7 +341,7 @@ impl<'a, 'b> Regions<'a, 'b> {
         }
     }
 
-    /// A use in a cycle that the token comes from outside of.
+    /// Rules for a use in a cycle that does not contain the definition of the token.
     fn cycle_rules(&mut self, token: InstId, event: &Event) -> Result<(), Fault> {
         let cx = self.checker.cx;
         let body = cx.function.body;
@@ -456,7 +455,7 @@ impl TokenTree {
         (self.cut(stack, self.depth(wanted)) == wanted).then_some(wanted)
     }
 
-    /// What two stacks have in common. O(log n).
+    /// The common lower part of two stacks. O(log n).
     fn common(&self, a: Stack, b: Stack) -> Stack {
         let depth = self.depth(a).min(self.depth(b));
         let (mut a, mut b) = (self.cut(a, depth), self.cut(b, depth));
@@ -477,7 +476,7 @@ impl TokenTree {
             |stack: Stack| stack == Self::EMPTY || keep(self.entries[stack as usize - 1].token);
         while !holds(stack) {
             let jump = self.jump(stack);
-            // A jump that fails too is a step that is not too far.
+            // If the test fails after a jump too, a single step is not too far.
             stack = if holds(jump) { self.below(stack) } else { jump };
         }
         stack

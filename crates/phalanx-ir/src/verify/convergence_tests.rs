@@ -1,4 +1,4 @@
-//! The tree of token stacks against stacks that are vectors.
+//! Compares the tree of token stacks with stacks that are vectors.
 
 use proptest::prelude::*;
 

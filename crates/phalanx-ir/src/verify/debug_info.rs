@@ -1,7 +1,7 @@
-//! Nodes of debug information that named metadata leads to: their shape.
+//! Rules for nodes of debug information that named metadata leads to.
 //!
-//! LLVM drops debug information that breaks a rule, with a warning, where it describes code; what
-//! named metadata refers to stays, and a broken node of it is an error:
+//! LLVM drops debug information that describes code if it breaks a rule, with a warning. Nodes that
+//! named metadata refers to are not dropped, and a broken one is an error:
 //!
 //! ```text
 //! !named = !{!0}
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The rules of all nodes that named metadata reaches, but for that which describes code.
+/// The rules of all nodes that named metadata reaches, except `!llvm.dbg.*`, which describes code.
 pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
     let metadata = &env.module.metadata;
     let context = env.types.context;
@@ -33,7 +33,7 @@ pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
     if stack.is_empty() {
         return;
     }
-    // Without the version of today, LLVM drops the list with all that describes code.
+    // If the version differs from today's, LLVM drops this list with all debug information of code.
     let units = context
         .find_symbol(b"llvm.dbg.cu")
         .filter(|_| has_version_of_today(env))
@@ -48,7 +48,7 @@ pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
     }
 }
 
-/// Whether the flags of the module say that its debug information is as LLVM 22 writes it.
+/// Whether the flags of the module state the version of debug information that LLVM 22 writes.
 fn has_version_of_today(env: &Env<'_>) -> bool {
     let (metadata, context) = (&env.module.metadata, env.types.context);
     let Some(flags) = context.find_symbol(b"llvm.module.flags") else { return false };
@@ -144,7 +144,7 @@ fn is_something(value: MetadataValue) -> bool {
     value != MetadataValue::Null
 }
 
-/// A number of a field; 0 without it.
+/// A number of a field; 0 if the field is absent.
 fn number(metadata: &Metadata, node: MetadataId, field: Field) -> i64 {
     match metadata.field(node, field) {
         Some(MetadataValue::Int(number)) => number,
@@ -152,7 +152,7 @@ fn number(metadata: &Metadata, node: MetadataId, field: Field) -> i64 {
     }
 }
 
-/// Whether a node may be where a type is wanted: a type, or nothing.
+/// Whether a node may stand for a type: it is a type, or absent.
 fn is_type(kind: Option<NodeKind>) -> bool {
     kind.is_none_or(|kind| {
         matches!(
@@ -168,8 +168,7 @@ fn is_type(kind: Option<NodeKind>) -> bool {
     })
 }
 
-/// Whether what is said further of a member is a constant, alone or in a list, a text or a
-/// property.
+/// Whether the extra data of a member is a constant, alone or in a list, a string or a property.
 fn is_extra_data(metadata: &Metadata, node: MetadataId) -> bool {
     let Some(value) = metadata.field(node, Field::ExtraData) else { return true };
     match value {
@@ -271,13 +270,13 @@ fn expression(metadata: &Metadata, node: MetadataId) -> bool {
                     return false;
                 }
             }
-            // `DW_OP_swap` wants something to swap.
+            // `DW_OP_swap` needs a value to swap with.
             0x16 => {
                 if numbers.len() == 1 {
                     return false;
                 }
             }
-            // An entry value comes first, and is of one operation.
+            // An entry value comes first and covers one operation.
             0x1003 => {
                 let before = &numbers[..numbers.len() - rest.len()];
                 return rest[1] == 1 && (before.is_empty() || before == [ARGUMENT, 0]);

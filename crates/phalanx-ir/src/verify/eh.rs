@@ -27,7 +27,7 @@ fn is_funclet_pad(body: &Body, value: Value) -> bool {
     matches!(opcode_of(body, value), Some(Opcode::CatchPad | Opcode::CleanupPad))
 }
 
-/// What the operands of a pad, or of what leaves one, must be.
+/// Rules for the operands of pads, and of instructions that leave pads.
 pub(crate) fn operands(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let body = inst.body;
     let parent_is_valid = |value| is_none(env, value) || is_funclet_pad(body, value);
@@ -100,7 +100,7 @@ fn unwind_successor(cx: &Context<'_>, block: BlockId) -> Option<BlockId> {
     }
 }
 
-/// What is remembered from pad to pad of one function.
+/// State of the checks of one function, kept from pad to pad.
 #[derive(Default)]
 pub(crate) struct PadState {
     /// Result type of the landing pads and operand type of the resumes.
@@ -112,7 +112,7 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
     let (body, flow) = (cx.function.body, cx.function.flow);
     let opcode = body.inst(inst).opcode;
     let has_personality = cx.function.header.personality.is_some();
-    // Asked of pads only: a search over all phis for each instruction would be quadratic.
+    // Computed for pads only: a search over all phis for each instruction would be quadratic.
     let is_first = || first_non_phi(body, block) == Some(inst);
     match opcode {
         Opcode::Invoke => {

@@ -1,4 +1,4 @@
-//! What the rules know of the module around a function.
+//! The environment of a function: what rules may ask about its module.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,9 +11,9 @@ use crate::{
     verify::types::{StructIndex, Types},
 };
 
-/// Where the entities of a module are, by name: what verifying a function needs of its module.
+/// The entities of a module by name: all that verifying a function needs of its module.
 ///
-/// O(entities) to make, and good for all functions of the module.
+/// O(entities) to make, and usable for all functions of the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ModuleIndex {
     pub(crate) globals: FxHashMap<GlobalName, GlobalIndex>,
@@ -26,12 +26,13 @@ pub struct ModuleIndex {
 }
 
 impl ModuleIndex {
-    /// The index of a module. Of entities with the same name the first counts.
+    /// The index of a module. Of several entities with the same name, the first one counts.
     pub fn new(module: &Module) -> Self {
         Self::with_functions(module, module.functions.iter().map(|f| f.header.name))
     }
 
-    /// As [`ModuleIndex::new`], for a module whose functions are elsewhere; their names, in order.
+    /// As [`ModuleIndex::new`], for a module whose functions are stored elsewhere; their names, in
+    /// order.
     pub fn with_functions(module: &Module, functions: impl Iterator<Item = GlobalName>) -> Self {
         let mut index = ModuleIndex::default();
         let variables = module.variables.iter().map(|v| v.name);
@@ -62,10 +63,9 @@ impl ModuleIndex {
         self.globals.contains_key(&name)
     }
 
-    /// Takes over what triple and data layout say.
+    /// Copies what triple and data layout state.
     pub(crate) fn read_target(&mut self, module: &Module) {
-        // Whoever made the module may have taken names from elsewhere, which the verifier is yet to
-        // say.
+        // The names may belong to another context, which the verifier reports later.
         let count = module.context.symbol_count();
         let is_known = |symbol: &crate::Symbol| (symbol.raw() as usize) < count;
         if ![module.triple, module.data_layout].iter().flatten().all(is_known) {
@@ -94,15 +94,15 @@ impl Headers for Module {
     }
 }
 
-/// The surroundings of a function while its rules are checked.
+/// The environment of a function while its rules are checked.
 pub(crate) struct Env<'a> {
     pub(crate) types: Types<'a>,
     pub(crate) module: &'a Module,
     pub(crate) index: &'a ModuleIndex,
     headers: &'a dyn Headers,
     pub(crate) amdgpu: bool,
-    /// Intrinsics that are used other than by calling them with their own type. Known of whole
-    /// modules only.
+    /// Intrinsics that are used other than by calling them with their own type. Filled only when a
+    /// whole module is verified.
     pub(crate) misused: FxHashSet<GlobalName>,
     /// Whether the intrinsic of this name is a convergent operation.
     pub(crate) convergent_intrinsic: fn(&[u8]) -> bool,
@@ -113,7 +113,7 @@ impl<'a> Env<'a> {
         Env::over(module, index, module)
     }
 
-    /// As [`Env::new`], with the functions elsewhere.
+    /// As [`Env::new`], with the functions stored elsewhere.
     pub(crate) fn over(
         module: &'a Module,
         index: &'a ModuleIndex,
@@ -161,7 +161,7 @@ impl<'a> Env<'a> {
         name.symbol().map_or(b"", |symbol| self.types.context.bytes(symbol))
     }
 
-    /// Whether the name is one that LLVM keeps for intrinsics.
+    /// Whether the name is reserved for intrinsics.
     pub(crate) fn is_intrinsic(&self, name: GlobalName) -> bool {
         self.name_bytes(name).starts_with(b"llvm.")
     }

@@ -1,4 +1,4 @@
-//! What a broken rule says: [`VerifyError`], and how rules report it.
+//! The message of a broken rule, [`VerifyError`], and how rules report it.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,9 +12,9 @@ use crate::{
 
 /// One broken rule, and where.
 ///
-/// The message is LLVM's for the same mistake wherever LLVM has one, so that a person can search
-/// for it. It names no entity; those are in the other fields, as ids, for a caller that knows names
-/// to print.
+/// The message is LLVM's for the same mistake if LLVM has one, so that people can search for it. It
+/// names no entity; the other fields have their ids, so that a caller that knows names can print
+/// them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The function, when the rule is about one.
@@ -82,7 +82,7 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// A broken rule before it is known where: what a rule returns.
+/// A broken rule without its place: what a rule returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
     pub(crate) message: Cow<'static, str>,

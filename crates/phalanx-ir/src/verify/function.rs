@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// A function that hangs together, with its graph facts.
+/// A function with consistent tables, with its graph facts.
 pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env<'a>,
     pub(crate) function: FunctionRef<'a>,
@@ -61,7 +61,7 @@ impl<'a> Context<'a> {
         self.positions[inst.into_raw().into_u32() as usize]
     }
 
-    /// Whether the result of `def` is there when operand `use_block`/`user` is read.
+    /// Whether the result of `def` is available when operand `use_block`/`user` is read.
     ///
     /// A phi reads its operand at the end of the incoming block, which the caller gives as
     /// `use_block`, with no user.
@@ -88,12 +88,12 @@ impl<'a> Context<'a> {
         let successors = self.function.flow.successors(def_block);
         let (normal, unwind) = (successors[0], successors[1]);
         if normal == unwind {
-            // A mistake of its own; nothing sensible can be said about its uses.
+            // Broken edges are reported elsewhere; the uses cannot be judged.
             return true;
         }
         if user.is_none() && use_block == def_block {
-            // At the end of the invoke's own block; the caller has seen that the phi is in the
-            // normal destination.
+            // The use is at the end of the invoke's own block; the caller has checked that the phi
+            // is in the normal destination.
             return true;
         }
         let dominates = |a, b| self.dom.dominates(node_of(a), node_of(b));
@@ -302,7 +302,7 @@ fn phi_operand_is_there(cx: &Context<'_>, def: InstId, from: BlockId, phi_block:
     let defined_in = body.block_of(def);
     if body.inst(def).opcode == Opcode::Invoke && defined_in == Some(from) && cx.is_reachable(from)
     {
-        // The value is there on the normal edge alone.
+        // The result of an invoke is available on the normal edge only.
         return cx.function.flow.successors(from)[0] == phi_block;
     }
     cx.dominates_use(def, from, None)

@@ -1,14 +1,15 @@
-//! Rules of garbage collection: safepoints, what they give back, and roots on the stack.
+//! Rules of garbage collection: safepoints, the values that they relocate, and roots on the stack.
 //!
 //! ```text
 //! %t = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 0, i32 0,
-//! ptr elementtype(void ()) @f, i32 0, i32 0, i32 0, i32 0) [ "gc-live"(ptr addrspace(1) %o) ] %n =
-//! call ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token %t, i32 0, i32 0)
+//!          ptr elementtype(void ()) @f, i32 0, i32 0, i32 0, i32 0)
+//!          [ "gc-live"(ptr addrspace(1) %o) ]
+//! %n = call ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token %t, i32 0, i32 0)
 //! ```
 //!
-//! The callee, how many arguments it has and where they begin stand among the operands of a
-//! safepoint; the two numbers of a relocation are positions in its `gc-live` bundle. O(operands)
-//! for each call.
+//! The operands of a safepoint contain the callee, the number of its arguments and the arguments.
+//! The two numbers of a relocation are positions in the `gc-live` bundle of its safepoint.
+//! O(operands) for each call.
 
 use crate::{
     attributes::AttrKind,
@@ -52,7 +53,7 @@ fn has_collector(inst: &InstView<'_>) -> Check {
     Ok(())
 }
 
-/// `llvm.gcroot`: a slot of the stack that holds a pointer, or anything with a description.
+/// `llvm.gcroot`: a stack slot that holds a pointer, or any slot with a description.
 fn root(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let slot = inst.args().first().and_then(|slot| slot.as_inst());
     let slot = slot.map(|slot| inst.body.inst(slot)).filter(|slot| slot.opcode == Opcode::Alloca);
@@ -141,7 +142,7 @@ fn statepoint(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     Ok(())
 }
 
-/// The safepoint that a value is the token of.
+/// Whether a value is the token of a safepoint.
 fn is_statepoint(env: &Env<'_>, inst: &InstView<'_>, value: Value) -> bool {
     let body = inst.body;
     let call = value.as_inst().filter(|&def| body.inst(def).opcode.is_call());
@@ -236,7 +237,8 @@ fn has_own_space(env: &Env<'_>, header: &FunctionHeader) -> bool {
     matches!(name, b"statepoint-example" | b"coreclr")
 }
 
-/// What a relocation may name: the `gc-live` bundle of a safepoint; without one, its arguments.
+/// The values that a relocation may name: the `gc-live` bundle of a safepoint, or without one its
+/// arguments.
 fn live_values<'a>(env: &Env<'_>, inst: &InstView<'a>, call: crate::InstId) -> &'a [Value] {
     let body = inst.body;
     let info = body.call_info(call);

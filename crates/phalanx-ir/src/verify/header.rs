@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Everything about a function but its code.
+/// Rules of everything of a function except its code.
 pub(crate) fn check(
     env: &Env<'_>,
     constants: &mut Constants,
@@ -39,7 +39,7 @@ pub(crate) fn check(
         is_intrinsic: env.is_intrinsic(header.name),
         is_inline_asm: false,
     };
-    // LLVM replaces what a declaration says of an intrinsic that it knows.
+    // LLVM overwrites the attributes of a declaration of an intrinsic that it knows.
     let known = lookup(env.name_bytes(header.name));
     if !subject.is_intrinsic || matches!(known, Lookup::Unknown) {
         run(attrs::check(env, header.attributes, subject));
@@ -84,7 +84,7 @@ fn linkage(function: FunctionRef<'_>) -> Check {
             header.linkage != Linkage::AvailableExternally || header.comdat.is_none(),
             "Declaration may not be in a Comdat!"
         );
-        // Text has no words for it.
+        // Text cannot express this.
         ensure!(header.linkage != Linkage::ExternWeak, "invalid linkage for function definition");
     }
     ensure!(header.align.is_none_or(u64::is_power_of_two), "alignment is not a power of two");
@@ -95,7 +95,7 @@ fn linkage(function: FunctionRef<'_>) -> Check {
     Ok(())
 }
 
-/// What is local cannot be seen from elsewhere in any way: text has no words for it either.
+/// Local entities have default visibility and storage class; text cannot express anything else.
 pub(crate) fn local_linkage(linkage: Linkage, visibility: Visibility, dll: DllStorage) -> Check {
     if matches!(linkage, Linkage::Private | Linkage::Internal) {
         ensure!(
@@ -110,7 +110,7 @@ pub(crate) fn local_linkage(linkage: Linkage, visibility: Visibility, dll: DllSt
     Ok(())
 }
 
-/// What visibility, `dllimport` and `dllexport` go with, for functions and variables.
+/// Rules of visibility, `dllimport` and `dllexport`, for functions and variables.
 pub(crate) fn visibility_and_storage(
     dll: DllStorage,
     visibility: Visibility,
@@ -170,7 +170,7 @@ fn signature(env: &Env<'_>, header: &FunctionHeader) -> Check {
     Ok(())
 }
 
-/// Attributes that only a call may have, and what `naked` excludes.
+/// Attributes that are for calls only, and attributes that `naked` excludes.
 fn own_attributes(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
     let header = function.header;
     let own = env.types.context.function_attrs(header.attributes);
@@ -195,7 +195,7 @@ fn own_attributes(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
     Ok(())
 }
 
-/// What calling conventions demand, the entry points of GPU programs above all.
+/// Rules of calling conventions, in particular of the entry points of GPU programs.
 fn convention(env: &Env<'_>, header: &FunctionHeader) -> Check {
     let types = &env.types;
     let param = |at: usize| types.context.param_attrs(header.attributes, at);
@@ -259,7 +259,7 @@ fn convention(env: &Env<'_>, header: &FunctionHeader) -> Check {
     Ok(())
 }
 
-/// What declarations and definitions may have.
+/// Rules for declarations and for definitions.
 fn presence(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
     let header = function.header;
     if function.is_declaration() {

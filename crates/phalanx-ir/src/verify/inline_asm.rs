@@ -10,8 +10,7 @@ use crate::{
     },
 };
 
-/// Counts of constraints by kind, in the order they may come in: outputs, inputs and labels,
-/// clobbers.
+/// Counts of constraints by kind. Outputs come first, then inputs and labels, then clobbers.
 #[derive(Default)]
 struct Counts {
     outputs: usize,
@@ -21,8 +20,8 @@ struct Counts {
     clobbers: usize,
 }
 
-/// Outputs make up the result, inputs and indirect outputs the parameters. O(length of the
-/// constraints).
+/// Checks constraints against the function type: outputs are the result, inputs and indirect
+/// outputs are the parameters. O(length of the constraints).
 pub(crate) fn check(types: &Types<'_>, asm: &InlineAsm) -> Check {
     let TypeKind::Function { ret, params, vararg } = types.kind(asm.function_type) else {
         ensure!(false, "inline asm must have a function type");
@@ -54,8 +53,8 @@ pub(crate) fn check(types: &Types<'_>, asm: &InlineAsm) -> Check {
     Ok(())
 }
 
-/// The parameters of a call are marked with the type that they point to where a constraint is
-/// indirect, and only there. O(length of the constraints).
+/// Checks that exactly the arguments of indirect constraints have an `elementtype` attribute.
+/// O(length of the constraints).
 pub(crate) fn call(types: &Types<'_>, asm: &InlineAsm, attributes: AttrList) -> Check {
     let constraints = types.context.bytes(asm.constraints);
     let params = types.kind(asm.function_type);
@@ -88,7 +87,7 @@ pub(crate) fn call(types: &Types<'_>, asm: &InlineAsm, attributes: AttrList) -> 
     Ok(())
 }
 
-/// Constraints end at commas outside of braces, which hold the names of registers.
+/// Splits constraints at commas outside of braces; braces contain names of registers.
 fn split(constraints: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut in_braces = false;
     constraints.split(move |&byte| {

@@ -1,9 +1,9 @@
-//! Whether a function's tables hang together: the ground that all other rules stand on.
+//! Checks that a function's tables are consistent, which all other rules rely on.
 //!
-//! LLVM's pointers cannot dangle in these ways, so it has no words for them. Numbers can: an
-//! operand may name an instruction that does not exist, a branch may have the wrong number of
-//! successors. A function that fails here is not looked at any further, which is why no other rule
-//! needs to ask whether a number is in range.
+//! LLVM's pointers cannot dangle in these ways, so it has no messages for them. Numbers can: an
+//! operand may name an instruction that does not exist, or a branch may have the wrong number of
+//! successors. If a function fails here, no other rule is checked. So no other rule needs to test
+//! whether a number is in range.
 
 use crate::{
     body::InstId,
@@ -94,7 +94,7 @@ fn has_node(env: &Env<'_>, node: MetadataId) -> bool {
     (node.into_raw().into_u32() as usize) < env.module.metadata.len()
 }
 
-/// Metadata that rides along: attachments, operands, debug records. O(what there is of it).
+/// Attachments, metadata operands and debug records. O(their number).
 fn extras(env: &Env<'_>, function: FunctionRef<'_>, errors: &mut Errors<'_>) {
     let place = |inst: InstId| function.body.has(inst).then(|| function.body.block_of(inst));
     for &(inst, attachment) in &function.extras.attachments {
@@ -119,7 +119,8 @@ fn extras(env: &Env<'_>, function: FunctionRef<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// The order names each block at most once; what it does not name is empty and not referred to.
+/// Checks that the order names each block at most once, and that blocks outside of it are empty and
+/// not referred to.
 fn blocks(function: FunctionRef<'_>, errors: &mut Errors<'_>) {
     let (flow, body) = (function.flow, function.body);
     let mut placed = vec![false; flow.id_count()];
@@ -200,14 +201,14 @@ fn instruction(env: &Env<'_>, function: FunctionRef<'_>, inst: InstId) -> Option
 pub(crate) struct Shape<'a> {
     pub(crate) data: &'a InstData,
     pub(crate) call: Option<&'a CallInfo>,
-    /// Number of indices, of a `landingpad` of clause kinds.
+    /// Number of indices; of a `landingpad`, of clause kinds.
     pub(crate) indices: usize,
-    /// Number of successors, known of a last instruction only.
+    /// Number of successors; known only of the last instruction of a block.
     pub(crate) successors: Option<usize>,
 }
 
 impl Shape<'_> {
-    /// What does not fit the opcode, if anything.
+    /// The count or word that does not fit the opcode, if any.
     pub(crate) fn fault(&self, env: &Env<'_>) -> Option<&'static str> {
         let context = env.types.context;
         match self.data.opcode {
@@ -259,7 +260,7 @@ impl Shape<'_> {
     /// Operand and successor counts of each opcode.
     fn counts_fit(&self) -> bool {
         let operands = self.data.operands.len as usize;
-        // Of a terminator that is not linked as one, nothing is known and anything fits.
+        // If the terminator is not linked, its successors are unknown and any number fits.
         let has = |wanted: &dyn Fn(usize) -> bool| self.successors.is_none_or(wanted);
         match self.data.opcode {
             Opcode::Ret => operands <= 1 && has(&|n| n == 0),

@@ -1,4 +1,4 @@
-//! What intrinsics want of their operands beyond types and immediates.
+//! Rules of operands of intrinsics beyond types and immediates.
 //!
 //! ```text
 //! %r = call i8 @llvm.bswap.i8(i8 %x)
@@ -115,7 +115,7 @@ impl Call<'_, '_> {
         self.inst.types.get(at).copied().unwrap_or(Type::VOID)
     }
 
-    /// A constant integer argument, by its sign where it has at most 64 bits.
+    /// A constant integer argument as a signed number, if it has at most 64 bits.
     fn integer(&self, at: usize) -> Option<i64> {
         let constant = self.arg(at)?.as_const()?;
         super::call::signed(&self.env.types, constant)
@@ -213,7 +213,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Where two vectors behind each other are cut: within the one that is cut from.
+    /// The index of `vector.splice.*` must lie within a vector, since it selects a window of two
+    /// concatenated vectors.
     fn splice(&self, is_right: bool) -> Check {
         let Some(lanes) = self.env.types.lanes(self.ret) else { return Ok(()) };
         let own = self.env.types.context.function_attrs(self.inst.header.attributes);
@@ -271,7 +272,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Intrinsics with a mask and a length.
+    /// Rules of intrinsics with a mask and a vector length.
     fn predicated(&self, base: &str) -> Check {
         let types = &self.env.types;
         const CASTS: [&str; 12] = [
@@ -335,7 +336,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Intrinsics that read or write through a pointer whose type of element they must be told.
+    /// Intrinsics that need an `elementtype` attribute on a pointer that they read or write
+    /// through.
     fn element_types(&self, base: &str) -> Check {
         let has = |prefixes: &[&str]| {
             prefixes.iter().any(|prefix| {
@@ -365,7 +367,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Bundles of an assumption name attributes and have their operands.
+    /// Checks that bundles of an assumption name attributes and have the operands of those.
     fn assume(&self) -> Check {
         let types = &self.env.types;
         for (tag, operands) in self.inst.bundles() {
@@ -405,7 +407,7 @@ impl Call<'_, '_> {
                 _ => {}
             }
             let kind = AttrKind::from_text(tag);
-            // Attributes that are strings have names like `"no-jump-tables"`.
+            // String attributes have names with a hyphen, such as `"no-jump-tables"`.
             ensure!(kind.is_some() || tag.contains(&b'-'), "tags must be valid attribute names");
             ensure!(operands.len() <= 2, "too many arguments");
         }

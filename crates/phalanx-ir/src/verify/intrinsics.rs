@@ -1,7 +1,7 @@
-//! What is known of intrinsics beside their declarations: signatures, ranges of arguments.
+//! Rules of intrinsics that come from tables: signatures, ranges of arguments.
 //!
-//! LLVM knows all of its intrinsics, and text need not repeat it. Those of the targets that have no
-//! table in [`crate::intrinsics`] are still checked where a declaration states something.
+//! LLVM knows all of its intrinsics, and text need not repeat what it knows. Intrinsics without a
+//! table in [`crate::intrinsics`] are still checked against their declaration.
 
 use crate::{
     body::Body,
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The declaration of an intrinsic that is called, where the intrinsic is known.
+/// The declaration of a called intrinsic, if the intrinsic is known.
 fn signature(env: &Env<'_>, known: Option<&Signature>, header: &FunctionHeader) -> Check {
     let Some(signature) = known else { return Ok(()) };
     let context = env.types.context;
@@ -29,7 +29,7 @@ fn signature(env: &Env<'_>, known: Option<&Signature>, header: &FunctionHeader) 
         |ret: Type| signature.overloads(context, ret, &header.params, header.vararg).map(|_| ());
     let mut found = overloads(header.ret);
     if found == Err(Mismatch::Result) {
-        // A structure with a name, or packed, stands for one without.
+        // A named or packed structure is accepted for an unnamed one.
         let is_literal =
             matches!(context.type_kind(header.ret), TypeKind::Struct { packed: false, .. });
         let fields = env.types.fields(header.ret).filter(|_| !is_literal);
@@ -65,7 +65,7 @@ pub(crate) fn call(
     };
     let is_one_of = |prefixes: &[&[u8]]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     if is_one_of(&[b"llvm.lifetime.start", b"llvm.lifetime.end"]) {
-        // The older form has a size before the pointer, and LLVM rewrites it as it reads.
+        // The older form has a size before the pointer; LLVM upgrades it while reading.
         let only = inst.args().first().filter(|_| inst.args().len() == 1);
         let fits = only.is_none_or(|arg| match arg.kind() {
             ValueKind::Inst(def) => is_alloca(inst.body, def),
@@ -124,7 +124,7 @@ pub(crate) fn call(
     Ok(())
 }
 
-/// The scope that a call declares: a list of one.
+/// The scope that a call declares: a list of one scope.
 fn scope_declaration(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let list = inst.args().first().and_then(|arg| match arg.kind() {
         ValueKind::Metadata(id) => inst.body.try_local_metadata(id),

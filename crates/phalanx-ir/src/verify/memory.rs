@@ -116,8 +116,8 @@ fn is_atomic_type(types: &Types<'_>, ty: Type) -> bool {
     types.is_int(scalar) || types.is_ptr(scalar) || types.is_float(scalar)
 }
 
-/// An access must be a power of two of at least eight bits. The size of a pointer is the target's
-/// affair.
+/// The size of an atomic access must be a power of two of at least eight bits. The size of pointers
+/// is not checked, since it depends on the target.
 fn atomic_size(types: &Types<'_>, ty: Type) -> Check {
     if let Some(bits) = types.bits(ty) {
         ensure!(bits >= 8, "atomic memory access' size must be byte-sized", Related::Type(ty));

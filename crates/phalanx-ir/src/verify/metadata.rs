@@ -1,7 +1,6 @@
-//! Rules of the metadata that says something about values: attachments of instructions, module
-//! flags.
+//! Rules of metadata that makes statements about values: attachments of instructions, module flags.
 //!
-//! Debug information is carried, not judged. `tbaa`, `profile` and `attached` have the rules of
+//! Debug information is kept but not checked. `tbaa`, `profile` and `attached` have the rules of
 //! some kinds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,7 +24,7 @@ use crate::{
     },
 };
 
-/// The kinds with rules, in the order in which a broken one is reported.
+/// The kinds with rules, in the order in which broken rules are reported.
 const JUDGED: [Symbol; 21] = [
     kind::FPMATH,
     kind::RANGE,
@@ -50,10 +49,10 @@ const JUDGED: [Symbol; 21] = [
     kind::ANNOTATION,
 ];
 
-/// Kinds of which nothing is asked but what the node is, the opcode that it stands at and the type
-/// of the result.
+/// Kinds whose rules depend only on the node, the opcode of the instruction and the type of its
+/// result.
 ///
-/// The nodes may be long and stand at many instructions: each is read once.
+/// Such nodes may be long and attached to many instructions: each is read once.
 const OF_THE_NODE: [Symbol; 11] = [
     kind::NOALIAS,
     kind::ALIAS_SCOPE,
@@ -68,16 +67,16 @@ const OF_THE_NODE: [Symbol; 11] = [
     kind::ANNOTATION,
 ];
 
-/// What attachments of a function were found to be in order, so that the same is not read again.
+/// Attachments of a function that were found to be valid, so that they are not read again.
 #[derive(Default)]
 pub(crate) struct Seen {
     tbaa: tbaa::Seen,
     nodes: FxHashSet<(Symbol, MetadataId, Opcode, Type)>,
-    /// Nodes that hold no places in the source program.
+    /// Nodes that contain no source locations.
     placeless: FxHashSet<MetadataId>,
 }
 
-/// Attachments of an instruction. O(attachments), and the size of nodes that are new.
+/// Checks attachments of an instruction. O(attachments), and the size of nodes not seen before.
 pub(crate) fn attachments(
     env: &Env<'_>,
     seen: &mut Seen,
@@ -251,18 +250,18 @@ fn accuracy(env: &Env<'_>, value: Option<MetadataValue>) -> Check {
     Ok(())
 }
 
-/// What a list of ranges is about.
+/// The meaning of a list of ranges.
 #[derive(Clone, Copy)]
 pub(crate) enum RangeOf {
     /// Values of a type, or of its elements.
     Values(Type),
     /// Address spaces.
     AddressSpaces,
-    /// The address of a symbol, which may be any.
+    /// Addresses of a symbol, where any range is allowed.
     Addresses(Type),
 }
 
-/// `!range` and its like: pairs of integers of one type, each a range that is neither empty nor
+/// `!range` and the like: pairs of integers of one type, each a range that is neither empty nor
 /// full, in order, with gaps.
 pub(crate) fn range(env: &Env<'_>, node: MetadataId, of: RangeOf) -> Check {
     let (types, metadata) = (&env.types, &env.module.metadata);
@@ -298,7 +297,7 @@ pub(crate) fn range(env: &Env<'_>, node: MetadataId, of: RangeOf) -> Check {
         let is_full = matches!(of, RangeOf::Addresses(_)) && low.is_minus_one(bits);
         ensure!(low != high || is_full, "The upper and lower limits cannot be the same value");
         if let Some((last_low, last_high)) = last {
-            // A range that wraps around has its end below its start.
+            // The end of a range that wraps around is below its start.
             let overlaps = low.signed_lt(&last_high) && last_low.signed_lt(&high)
                 || last_high.signed_lt(&last_low) && low.signed_lt(&last_high);
             ensure!(!overlaps, "Intervals are overlapping");
@@ -321,7 +320,7 @@ pub(crate) fn range(env: &Env<'_>, node: MetadataId, of: RangeOf) -> Check {
 struct Number {
     /// Whether it is not negative: the most significant part of the order.
     not_negative: bool,
-    /// Most significant word first, zeroes in front taken away.
+    /// Most significant word first, without leading zeroes.
     words: Vec<u64>,
 }
 
@@ -448,7 +447,8 @@ pub(crate) fn module_flags(module: &Module, env: &Env<'_>, mut report: impl FnMu
     }
 }
 
-/// The version of an interface is none without its platform, and the other way round.
+/// The flags for the platform and the version of the pointer authentication ABI must be both
+/// present or both absent.
 fn pointer_authentication(env: &Env<'_>, seen: &FxHashMap<Symbol, MetadataValue>) -> Check {
     let is_known = |name: &str| {
         let key = env.types.context.find_symbol(name.as_bytes());
@@ -464,7 +464,7 @@ fn pointer_authentication(env: &Env<'_>, seen: &FxHashMap<Symbol, MetadataValue>
     Ok(())
 }
 
-/// How often one function calls another: two functions or nothing, and a number.
+/// How often one function calls another: two functions (or null) and a number.
 fn call_counts(env: &Env<'_>, metadata: &Metadata, list: MetadataValue) -> Check {
     let Some(list) = list.as_node() else { return Ok(()) };
     for entry in metadata.values(list) {

@@ -223,8 +223,7 @@ fn is_null(context: &Context, constant: Const) -> bool {
             matches!(&context.const_data(*element).kind, ConstKind::Int(int)
                 if int.words().iter().all(|&word| word == 0))
         }
-        // An aggregate of nothing but zeroes. The work list replaces recursion into nested
-        // aggregates.
+        // An aggregate that is all zeroes. The work list replaces recursion into nested aggregates.
         ConstKind::Aggregate(elements) => {
             let mut work: Vec<Const> = elements.to_vec();
             let mut seen = FxHashSet::default();
@@ -247,14 +246,15 @@ fn is_null(context: &Context, constant: Const) -> bool {
     }
 }
 
-/// Whether a variable of this name is a list that LLVM reads, which nothing may refer to.
+/// Whether a variable of this name is a list that LLVM reads (`llvm.used` ...), which nothing may
+/// refer to.
 fn is_list_of_llvm(name: &[u8]) -> bool {
     const LISTS: [&[u8]; 4] =
         [b"llvm.used", b"llvm.compiler.used", b"llvm.global_ctors", b"llvm.global_dtors"];
     LISTS.contains(&name)
 }
 
-/// Variables whose names LLVM gives a meaning to.
+/// Rules of variables whose names have a meaning for LLVM.
 fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
     let types = &env.types;
     let me = || Related::Global(variable.name);
@@ -274,7 +274,7 @@ fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
                 "invalid linkage for intrinsic global variable",
                 me()
             );
-            // Of an array of other things LLVM asks nothing.
+            // LLVM has no rule for arrays of other elements.
             if let Some(elem) = element {
                 let fields = types.fields(elem).unwrap_or(&[]);
                 let space = env.index.layout.program_space();
@@ -311,7 +311,7 @@ fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
     Ok(())
 }
 
-/// Members of `llvm.used` are named globals, casts aside.
+/// Checks that members of `llvm.used` are named globals, possibly below casts.
 fn used_members(env: &Env<'_>, initializer: Const, me: Related) -> Check {
     let context = env.types.context;
     let members = match &context.const_data(initializer).kind {
@@ -350,7 +350,7 @@ fn strip_casts(context: &Context, mut constant: Const) -> Const {
     constant
 }
 
-/// Which aliases are on a cycle of aliases: found once for all of them.
+/// The aliases on cycles of aliases: found once for all of them.
 struct Aliases {
     cyclic: FxHashSet<GlobalName>,
     /// Names each alias refers to, however deep in its target.
@@ -410,8 +410,8 @@ impl Aliases {
     }
 }
 
-/// Intrinsics of the module that are used other than by calling them with their own type, in bodies
-/// as well or beside them alone. O(operands).
+/// Intrinsics of the module that are used other than by calling them with their own type. Function
+/// bodies are searched only if `with_bodies` is set. O(operands).
 pub(crate) fn misused_intrinsics(
     env: &Env<'_>,
     functions: &[FunctionRef<'_>],
@@ -428,7 +428,7 @@ pub(crate) fn misused_intrinsics(
     if lists.is_empty() && !functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
         return misused;
     }
-    // What debug intrinsics are called with is nobody's business: broken records are dropped.
+    // Uses of debug intrinsics are not checked, since broken debug records are dropped.
     let is_special = |name: GlobalName| {
         let is_debug = env.name_bytes(name).starts_with(b"llvm.dbg.");
         env.is_intrinsic(name) && !is_debug || lists.contains(&name)
@@ -468,8 +468,8 @@ pub(crate) fn misused_intrinsics(
     misused
 }
 
-/// What `clang.arc.attachedcall` bundles of a call name: functions that are called later, so they
-/// may be intrinsics.
+/// The callees in `clang.arc.attachedcall` bundles of a call. They are called later, so they may be
+/// intrinsics.
 fn attached_callees(context: &Context, body: &Body, inst: InstId) -> Vec<Value> {
     if !body.inst(inst).opcode.is_call() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Rules of `!prof` and of the other metadata that says how often or with what something was
-//! executed.
+//! Rules of `!prof` and of other profile metadata: how often something was executed, or with which
+//! values.
 
 use crate::{
     body::InstId,
@@ -79,7 +79,7 @@ pub(crate) fn instruction(
     ensure!(len >= 2, "!prof annotations should have no less than 2 operands");
     match name {
         b"branch_weights" => {
-            // A string says where the weights come from.
+            // An optional string says where the weights come from.
             let first = if operands.string(1).is_some() { 2 } else { 1 };
             let weights = len - first;
             if opcode == Opcode::Invoke {
@@ -108,7 +108,7 @@ pub(crate) fn instruction(
     }
 }
 
-/// Values that were seen: a kind, how often any was, and pairs of a value and how often that was.
+/// A value profile: a kind, a total count, and pairs of a value and its count.
 fn value_profile(operands: &Operands<'_, '_>, opcode: Opcode) -> Check {
     /// Indirect calls, sizes of memory operations, virtual tables.
     const KINDS: std::ops::RangeInclusive<u64> = 0..=2;

@@ -1,7 +1,7 @@
 //! The type an instruction's result must have, given its operands.
 //!
-//! The builder gives this type to what it makes; the verifier compares. Operand *types* are judged
-//! by the rules, not here: a wrong one merely gives no answer.
+//! The builder gives this type to a new instruction; the verifier compares. The rules check the
+//! operand *types*, not this module: a wrong one merely gives no answer.
 
 use crate::{
     inst::Opcode,
@@ -9,12 +9,12 @@ use crate::{
     verify::{types::Types, view::InstView},
 };
 
-/// What can be said of a result's type beforehand.
+/// What the operands determine of the result type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ResultType {
     /// It must be this one.
     Exactly(Type),
-    /// It is a choice of whoever makes the instruction (`load`, casts, `phi` ...).
+    /// The creator of the instruction chooses it (`load`, casts, `phi` ...).
     Free,
     /// The operands do not fit the opcode, and no result type does.
     Impossible,
@@ -35,7 +35,7 @@ pub(crate) fn result_type(types: &Types<'_>, inst: &InstView<'_>) -> ResultType 
                 _ => None,
             })
         }
-        // Its address space is the maker's choice.
+        // The creator chooses its address space.
         Opcode::Alloca => return ResultType::Free,
         Opcode::AtomicRmw | Opcode::Select => Some(of(1)),
         Opcode::CmpXchg => Some(types.context.type_of_kind(&TypeKind::Struct {

@@ -1,4 +1,4 @@
-//! The rules of one instruction that its operands alone decide: one entry point for verifier and
+//! The rules of one instruction that depend on its operands alone: one entry point for verifier and
 //! builder.
 
 use crate::{
@@ -58,7 +58,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     operands(env, inst)
 }
 
-/// What holds for the operands and the result of any instruction.
+/// Rules for the operands and the result of any instruction.
 fn operands(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let types = &env.types;
     let ty = inst.data.ty;

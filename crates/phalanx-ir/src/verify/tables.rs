@@ -1,8 +1,8 @@
-//! Whether what a module has beside its functions is of its context: the ground that rules of
-//! modules stand on, as [`integrity`](super::integrity) is that of functions.
+//! Checks that everything a module has beside its functions belongs to its context. Other rules of
+//! modules rely on this, as those of functions rely on [`integrity`](super::integrity).
 //!
-//! A number of another context that is in range cannot be told from one of this, only one that is
-//! not. Nothing further is asked of a module that fails here.
+//! A number of another context can be detected only if it is out of range here. If a module fails
+//! here, no other rule is checked.
 
 use crate::{
     constant::Const,
@@ -14,7 +14,7 @@ use crate::{
     verify::fault::{Related, VerifyError},
 };
 
-/// Why something is not of a module; nothing when it is.
+/// Why an entity does not belong to a module; none if it does.
 type Strange = Option<&'static str>;
 
 struct Tables<'m> {
@@ -22,13 +22,13 @@ struct Tables<'m> {
     context: &'m Context,
 }
 
-/// Why a value cannot be that of metadata of a module, if it cannot.
+/// Why a value cannot be in the metadata of a module, if it cannot.
 pub(crate) fn strange_value(module: &Module, value: MetadataValue) -> Option<&'static str> {
     Tables { module, context: &module.context }.value(value)
 }
 
-/// What variables, aliases, types, metadata and the rest refer to and the module or its context
-/// does not have. O(these).
+/// Reports references of variables, aliases, types, metadata and the rest to entities that the
+/// module or its context does not have. O(references).
 pub(crate) fn check(module: &Module) -> Vec<VerifyError> {
     let tables = Tables { module, context: &module.context };
     let mut errors = Vec::new();
@@ -132,7 +132,7 @@ impl Tables<'_> {
         }
     }
 
-    /// What is nothing but a name.
+    /// Entities that are only names.
     fn rest(&self) -> Strange {
         let module = self.module;
         let single = [module.source_filename, module.data_layout, module.triple];

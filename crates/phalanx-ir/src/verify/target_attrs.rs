@@ -1,12 +1,11 @@
-//! Attributes of functions that are strings, as targets understand them: states of AArch64, lists
-//! of features.
+//! String attributes of functions that targets define: states of AArch64, lists of features.
 //!
 //! ```text
 //! attributes #0 = { "target-features"="+sse2,-avx" "aarch64_new_za" }
 //! ```
 //!
-//! Which states a function may enter and leave with are attributes of which one excludes another;
-//! each feature is switched on or off. O(text).
+//! Attributes for the states in which a function may be entered and left exclude each other. Each
+//! feature is prefixed by `+` or `-`. O(text).
 
 use crate::{
     attributes::{AttrKind, AttrSetData},
@@ -16,7 +15,7 @@ use crate::{
     },
 };
 
-/// Attributes of which a function may have one.
+/// Groups of attributes of which a function may have one.
 const ONE_OF: [(&[&[u8]], &str); 2] = [
     (
         &[

@@ -1,17 +1,17 @@
-//! Rules of `!tbaa`: types of accesses, and the paths by which they are inside of other types.
+//! Rules of `!tbaa`: types of accesses, and the paths to them through enclosing types.
 //!
 //! A *tag* `!{base, access, offset}` says that a scalar of type `access` is at this offset of
-//! `base`. A scalar type is `!{!"name", parent}`, with a zero behind it or without, up to a root,
-//! which has no parent; a structure is `!{!"name", member, offset, ..}` with offsets in order. In
-//! the *new format* a type is `!{parent, size, !"name", member, offset, size, ..}`, and the tag has
-//! a size too. What is older than paths is a tag of the scalar type that it is, as LLVM makes one
-//! of it while it reads.
+//! `base`. A scalar type is `!{!"name", parent}`, possibly followed by a zero; parents lead up to a
+//! root, which has no parent. A structure is `!{!"name", member, offset, ..}` with offsets in
+//! order. In the *new format* a type is `!{parent, size, !"name", member, offset, size, ..}`, and
+//! the tag has a size too. The oldest format, from before paths, is a scalar type in place of a
+//! tag; as in LLVM's reader, it counts as a tag of that type.
 //!
-//! From `base` the path goes to the member at the offset, and on from there; it has to come by
-//! `access`, and then nothing of the offset may be left.
+//! The path starts at `base` and goes to the member at the offset, and on from there. It has to
+//! reach `access`, with an offset of zero left.
 //!
-//! What was found of a node is kept for the next tag, so that a function costs O(accesses · depth ·
-//! log members) and what its types are large.
+//! Results for a node are cached for the next tag, so a function costs O(accesses · depth · log
+//! members) plus the size of its types.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// What is known of the nodes that tags led to.
+/// Results for the nodes that tags led to.
 #[derive(Default)]
 pub(crate) struct Seen {
     tags: FxHashSet<MetadataId>,
@@ -41,7 +41,7 @@ struct Tag {
     is_new: bool,
 }
 
-/// What may have a tag.
+/// Whether instructions of an opcode may have a tag.
 pub(crate) fn is_access(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -67,7 +67,7 @@ pub(crate) fn access(env: &Env<'_>, seen: &mut Seen, tag: MetadataId, opcode: Op
     Ok(())
 }
 
-/// A tag that nothing is accessed with, which must be of today's form.
+/// A tag that no access has, which must be of today's form.
 pub(crate) fn tag(env: &Env<'_>, tag: MetadataId) -> Check {
     let len = env.module.metadata.values(tag).len();
     ensure!(len > 0, "TBAA metadata cannot have 0 operands");
@@ -92,8 +92,7 @@ fn is_string(env: &Env<'_>, of: MetadataId, at: usize) -> bool {
     env.module.metadata.element(of, at).and_then(MetadataValue::as_string).is_some()
 }
 
-/// Width and value of an integer. What is wider than 64 bits counts as the largest number of that
-/// many.
+/// Width and value of an integer. An integer of more than 64 bits counts as the largest of 64 bits.
 fn number(env: &Env<'_>, of: MetadataId, at: usize) -> Option<(usize, u64)> {
     let types = &env.types;
     let constant = env.module.metadata.element(of, at).and_then(MetadataValue::as_const)?;
@@ -112,8 +111,8 @@ fn is_new(env: &Env<'_>, ty: MetadataId) -> bool {
 fn parts(env: &Env<'_>, seen: &mut Seen, tag: MetadataId) -> Result<Option<Tag>, Fault> {
     let len = env.module.metadata.values(tag).len();
     if !has_path(env, tag) {
-        // Of three operands the last says whether the memory is constant, and the first two are the
-        // type.
+        // In a tag with three operands the last one says whether the memory is constant, and the
+        // first two are the type.
         let is_scalar = if len == 3 {
             is_string(env, tag, 0)
                 && node(env, tag, 1).is_some_and(|parent| {
@@ -185,7 +184,7 @@ fn path(env: &Env<'_>, seen: &mut Seen, tag: MetadataId) -> Check {
     Ok(())
 }
 
-/// Whether a node is a scalar type: it and all above it have a name and nothing but a parent.
+/// Whether a node is a scalar type: it and all its ancestors have a name and nothing but a parent.
 fn is_scalar(env: &Env<'_>, seen: &mut Seen, ty: MetadataId) -> bool {
     let metadata = &env.module.metadata;
     let mut walked = Vec::new();
@@ -194,7 +193,7 @@ fn is_scalar(env: &Env<'_>, seen: &mut Seen, ty: MetadataId) -> bool {
         if let Some(&known) = seen.scalars.get(&at) {
             break known;
         }
-        // A cycle comes back to one that is no scalar type until something else is known.
+        // A node on a cycle counts as no scalar type until the opposite is known.
         seen.scalars.insert(at, false);
         walked.push(at);
         let len = metadata.values(at).len();
@@ -216,7 +215,7 @@ fn is_scalar(env: &Env<'_>, seen: &mut Seen, ty: MetadataId) -> bool {
     answer
 }
 
-/// A type on a path: the width of its offsets, 0 for a scalar and none if it has no members.
+/// A type on a path: the width of its offsets, 0 for a scalar, none if it has no members.
 fn base_type(
     env: &Env<'_>,
     seen: &mut Seen,
@@ -225,7 +224,7 @@ fn base_type(
 ) -> Result<Option<usize>, Fault> {
     let len = env.module.metadata.values(ty).len();
     if len == 2 {
-        // LLVM has no words for it.
+        // LLVM has no message for this.
         ensure!(is_scalar(env, seen, ty), "Access type node must be a valid scalar type");
         return Ok(Some(0));
     }
@@ -270,7 +269,7 @@ fn layout(is_new: bool) -> (usize, usize) {
     if is_new { (3, 3) } else { (1, 2) }
 }
 
-/// The member at an offset of a well-formed type, and what is left of the offset.
+/// The member at an offset of a well-formed type, and the remaining offset.
 fn member(
     env: &Env<'_>,
     ty: MetadataId,
@@ -283,10 +282,10 @@ fn member(
     }
     let (first, step) = layout(is_new);
     let start = |member: usize| number(env, ty, first + member * step + 1).map_or(0, |(_, n)| n);
-    // The first member behind the offset: they are in order.
+    // Binary search for the first member behind the offset: members are in order.
     let (mut low, mut high) = (0, (len - first) / step);
     if high == 0 {
-        // A type of the new format without members: its parent is all that it leads to.
+        // A type of the new format without members leads only to its parent.
         *offset = offset.wrapping_sub(number(env, ty, 1).map_or(0, |(_, size)| size));
         return Ok(node(env, ty, 0));
     }

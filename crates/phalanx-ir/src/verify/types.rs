@@ -1,7 +1,7 @@
 //! Questions about types that the rules and the builder ask.
 //!
 //! A [`Types`] knows the bodies of the module's identified structures. Answers about nested types
-//! are found with an explicit work list and remembered, so that neither deep nor heavily shared
+//! are computed with an explicit work list and cached, so that neither deep nor heavily shared
 //! types cost more than their size.
 
 use std::cell::RefCell;
@@ -145,8 +145,7 @@ impl<'a> Types<'a> {
         )
     }
 
-    /// Whether values of this type go where they are made to go, as tokens do: DirectX's handles
-    /// are such.
+    /// Whether this is the token type or a type with the rules of tokens: DirectX's handles.
     pub(crate) fn is_token_like(&self, ty: Type) -> bool {
         match self.kind(ty) {
             TypeKind::Token => true,
@@ -260,7 +259,8 @@ impl<'a> Types<'a> {
         known.get(&ty).copied().unwrap_or(false)
     }
 
-    /// Whether a type, or what an array is of, has a length that only the running machine knows.
+    /// Whether the size of a type, or of the element of an array, is known only at run time:
+    /// scalable vectors and some target types.
     pub(crate) fn is_scalable(&self, mut ty: Type) -> bool {
         loop {
             match self.kind(ty) {
@@ -277,15 +277,16 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether fields have no size together: some are scalable, and they are not vectors of one
-    /// type.
+    /// Whether a structure has no size because some fields are scalable, and they are not vectors
+    /// of one type.
     fn is_unsized_struct(&self, fields: &[Type]) -> bool {
         fields.iter().any(|&field| self.is_scalable(field))
             && !(self.lanes(fields[0]).is_some_and(|lanes| lanes.scalable)
                 && fields.iter().all(|&field| field == fields[0]))
     }
 
-    /// Whether a type holds what only variables of a group of threads can be.
+    /// Whether a type contains `amdgcn.named.barrier`, which only variables of a workgroup can
+    /// hold.
     pub(crate) fn contains_group_object(&self, ty: Type) -> bool {
         self.contains(ty, |kind| {
             let TypeKind::Target { name, .. } = kind else { return false };
@@ -293,7 +294,7 @@ impl<'a> Types<'a> {
         })
     }
 
-    /// Bytes that a number, a vector or an array of such takes at least; 0 for other types.
+    /// The least number of bytes of a number, a vector, or an array of these; 0 for other types.
     pub(crate) fn least_size(&self, mut ty: Type) -> u64 {
         let mut count = 1u64;
         loop {
@@ -326,7 +327,7 @@ impl<'a> Types<'a> {
         false
     }
 
-    /// The value of an integer constant of at most 64 bits, by its sign.
+    /// The value of an integer constant of at most 64 bits, as a signed number.
     pub(crate) fn const_signed(&self, constant: Const) -> Option<i64> {
         let bits = self
             .bits(self.context.const_data(constant).ty)
@@ -341,7 +342,7 @@ impl<'a> Types<'a> {
         self.is_int(data.ty) && matches!(data.kind, ConstKind::Int(_) | ConstKind::Zero)
     }
 
-    /// A key that equal scalar integers of one type share, whichever way they are written.
+    /// A key that equal scalar integers of one type share, however they are stored.
     pub(crate) fn int_key(&self, constant: Const) -> &'a [u64] {
         match &self.context.const_data(constant).kind {
             ConstKind::Int(int) if int.words().iter().any(|&word| word != 0) => int.words(),

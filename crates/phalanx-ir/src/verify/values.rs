@@ -257,7 +257,7 @@ fn bitcast_fits(types: &Types<'_>, from: Type, to: Type) -> bool {
     match (types.is_ptr_or_vector(from), types.is_ptr_or_vector(to)) {
         (true, true) => {
             let same_space = types.address_space(from) == types.address_space(to);
-            // One lane and a scalar are the same bits.
+            // A vector of one lane and a scalar have the same bits.
             let lanes = |ty| {
                 types
                     .lanes(ty)

@@ -23,13 +23,13 @@ pub(crate) type OperandTypes = SmallVec<[Type; 8]>;
 
 /// An instruction with everything that type rules read.
 ///
-/// The builder makes one of an instruction that is about to be, the verifier of one that is.
+/// The builder makes one of a new instruction, the verifier of an existing one.
 pub(crate) struct InstView<'a> {
     pub(crate) data: &'a InstData,
     pub(crate) operands: &'a [Value],
     /// Types of the operands, one each.
     pub(crate) types: &'a [Type],
-    /// The shape of a call; some for the call opcodes alone.
+    /// The shape of a call; none for other opcodes.
     pub(crate) call: Option<&'a CallInfo>,
     /// Index list of `extractvalue` and `insertvalue`, clause kinds of `landingpad`.
     pub(crate) indices: &'a [u32],
@@ -121,7 +121,8 @@ pub(crate) fn type_of_checked(
     }
 }
 
-/// What is wrong with an operand's number, if anything: the rules look entities up without asking.
+/// What is wrong with an operand's number, if anything: other rules look entities up without a
+/// check.
 pub(crate) fn dangling(
     types: &Types<'_>,
     header: &FunctionHeader,
@@ -155,7 +156,7 @@ pub(crate) fn dangling(
     }
 }
 
-/// As [`dangling`], for what metadata may wrap.
+/// As [`dangling`], for values that metadata may wrap.
 pub(crate) fn dangling_leaf(
     types: &Types<'_>,
     header: &FunctionHeader,

@@ -1,4 +1,5 @@
-//! The data model against plain twins: lists against vectors, packed words against their parts.
+//! The data model against simple models: linked lists against vectors, packed words against their
+//! parts.
 
 use phalanx_ir::{
     Body, Const, ConstKind, Context, Flow, InstData, InstFlags, InstId, MemInfo, Names, Opcode,
@@ -53,7 +54,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
-/// A body, done with vectors.
+/// A model of a body that uses vectors.
 #[derive(Default)]
 struct Twin {
     blocks: [Vec<InstId>; 4],

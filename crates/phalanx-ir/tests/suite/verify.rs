@@ -1,7 +1,7 @@
-//! What text cannot say: functions whose tables are broken. LLVM has no words for most of these
+//! Functions with broken tables, which text cannot express. LLVM has no messages for most of these
 //! mistakes.
 //!
-//! Mistakes that can be written down are compared with LLVM's verdicts where the parser is.
+//! Mistakes that text can express are compared with LLVM's verdicts in the tests of the parser.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn block(function: &Function, name: &str) -> BlockId {
         .expect("a block of that name")
 }
 
-/// Breaks the diamond and compares what the verifier says.
+/// Breaks the diamond and compares the errors of the verifier.
 fn check(damage: impl FnOnce(&mut Function), expected: &Expect) {
     let mut module = diamond().expect("a well-formed function");
     damage(&mut module.functions[1]);

@@ -1,9 +1,9 @@
-//! Constraints of inline assembly, held against the type it is called with.
+//! Checks the constraints of inline assembly against its function type.
 //!
 //! A list of constraints is separated by commas: outputs (`=`) first, then inputs and labels (`!`),
-//! then clobbers (`~{..}`). What a constraint's letters mean is the target's business; how many
-//! values they ask for is checked here. An output or input with `*` is passed by address and counts
-//! as an input.
+//! then clobbers (`~{..}`). The letters of a constraint have a meaning for the target only; the
+//! parser checks how many values they need. An output or input with `*` is passed by address and
+//! counts as an input.
 
 use phalanx_ir::{Type, TypeKind, constant::InlineAsm};
 
@@ -60,7 +60,7 @@ fn parse_constraint(text: &[u8], before: &[Constraint]) -> Option<Constraint> {
             }
             // Two letters.
             b'^' => tail.get(2..)?,
-            // As many letters as the digit says.
+            // The digit is the number of letters.
             b'@' => {
                 let count = tail.first().filter(|byte| byte.is_ascii_digit())?;
                 tail.get(1 + usize::from(count - b'0')..)?

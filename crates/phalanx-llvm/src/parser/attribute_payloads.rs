@@ -1,5 +1,4 @@
-//! What stands between the parentheses of attributes whose number has a structure: `memory(..)`,
-//! `captures(..)` ...
+//! Reads the arguments of attributes whose number has a structure: `memory(..)`, `captures(..)` ...
 
 use phalanx_ir::attributes::{
     ALLOC_KINDS, Access, CaptureComponents, Captures, FP_CLASSES, MemoryEffects, MemoryLocation,

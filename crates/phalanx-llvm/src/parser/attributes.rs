@@ -1,10 +1,10 @@
 //! Attributes: of parameters, results, functions, calls and groups.
 //!
-//! Each list of attributes stops at the first token that is none, as in LLVM. A function or call
-//! may name groups (`#0`) that are defined further down; what is written there itself is read at
-//! once ([`FnAttrs`]), groups are merged into it at the end of the file
-//! ([`Parser::resolve_fn_attrs`]). A group wins over what stands beside it, a later one over an
-//! earlier one, and a group that is defined nowhere is empty.
+//! Each list of attributes stops at the first token that is no attribute, as in LLVM. A function or
+//! call may name groups (`#0`) that are defined further down. The parser reads its own attributes
+//! at once ([`FnAttrs`]), and merges groups into them at the end of the file
+//! ([`Parser::resolve_fn_attrs`]). A group overrides the function's or call's own attributes, a
+//! later group overrides an earlier one, and an undefined group is empty.
 //!
 //! Older spellings become today's: `nocapture` is `captures(none)`; `readnone`, `readonly`,
 //! `writeonly`, `argmemonly`, `inaccessiblememonly` and `inaccessiblemem_or_argmemonly` on

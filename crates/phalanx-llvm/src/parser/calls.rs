@@ -1,9 +1,9 @@
-//! Calls, and what unwinds through them.
+//! Calls, and exception handling.
 //!
-//! The operands of a call are its arguments, the operands of its bundles, the callee. All the rest
-//! (function type, convention, attributes, bundle tags) is the shape of the call. Calls of one
-//! shape share an entry of the body's table; to find it, the shape is spelled out in words and
-//! looked up.
+//! The operands of a call are its arguments, the operands of its bundles, and the callee.
+//! Everything else (function type, convention, attributes, bundle tags) is the shape of the call.
+//! Calls with equal shapes share an entry of the body's table. To find the entry, the parser
+//! encodes the shape in words and looks them up.
 
 use phalanx_ir::{
     AttrSet, CallInfo, InstData, InstFlags, Opcode, Type, TypeKind, Value,

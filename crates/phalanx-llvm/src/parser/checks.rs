@@ -1,4 +1,4 @@
-//! What types go together: conversions, address computations, aggregate members.
+//! Type rules: conversions, address computations, aggregate members.
 
 use phalanx_ir::{ConstKind, Context, Opcode, Type, TypeKind, Value, constant::Int};
 

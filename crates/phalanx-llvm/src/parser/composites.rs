@@ -1,7 +1,7 @@
-//! Constants of several elements and constant expressions, when all elements were read.
+//! Builds aggregate constants and constant expressions after their elements have been read.
 //!
-//! [`super::constants`] opens a frame per bracket; here it is closed: the elements must have the
-//! types that the whole asks for.
+//! [`super::constants`] opens a frame per bracket. This module closes it, and checks that the
+//! elements have the types that the aggregate or expression needs.
 
 use phalanx_ir::{
     Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::ConstExpr, fold::fold,

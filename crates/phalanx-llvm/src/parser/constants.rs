@@ -1,8 +1,8 @@
 //! Constants and constant expressions.
 //!
-//! Whatever nests is read with a stack of frames, one per bracket that is open; elements wait on a
-//! second stack. An element is always a type and a constant, so the loop is: read a type, read a
-//! leaf or open a frame, close frames while they end.
+//! Nesting is read with a stack of frames, one per open bracket; elements wait on a second stack.
+//! An element is always a type and a constant. So the loop reads a type, then reads a leaf or opens
+//! a frame, then closes all frames that end.
 
 use phalanx_ir::{Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value, constant::Int};
 

@@ -1,4 +1,4 @@
-//! The parser itself: a cursor with one token of look-ahead, and the module that grows.
+//! The parser: a cursor with one token of look-ahead, and the module that it builds.
 //!
 //! O(1) for each token.
 
@@ -16,7 +16,7 @@ use crate::{
     source_map::SourceMap,
 };
 
-/// A cursor over tokens, and the module that grows as it moves.
+/// A cursor over tokens, and the module that it builds.
 pub(crate) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     /// The current token.
@@ -27,9 +27,9 @@ pub(crate) struct Parser<'a> {
     pub(crate) source: &'a [u8],
     /// Where types, constants and names are interned.
     pub(crate) context: &'a Context,
-    /// What has been read.
+    /// The module so far.
     pub(crate) module: Module,
-    /// Where everything stands in the text.
+    /// Places of all entities in the text.
     pub(crate) source_map: SourceMap,
     /// Types by name.
     pub(super) types: types::TypeState<'a>,
@@ -57,7 +57,7 @@ pub(crate) struct Parser<'a> {
     pub(super) attributes: attributes::AttributeState,
     /// Metadata nodes by number.
     pub(super) metadata: metadata::MetadataState,
-    /// Uses of what use-list orders are about.
+    /// Counts of the uses that use-list orders refer to.
     pub(super) uses: uses::UseState<'a>,
 }
 

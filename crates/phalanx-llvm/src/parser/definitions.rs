@@ -35,8 +35,8 @@ impl Parser<'_> {
         thread_local: Option<ThreadLocal>,
         unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
-        // Not the layout's space for globals: that is for whoever makes them, and only its name "G"
-        // is read.
+        // Without `addrspace` the space is 0. The layout's space for globals only gives the name
+        // "G" a meaning.
         let address_space = self.parse_optional_address_space(0)?;
         let externally_initialized = self.accept_kw(Keyword::ExternallyInitialized);
         let is_constant = self.accept_kw(Keyword::Constant);

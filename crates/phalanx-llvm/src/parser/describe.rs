@@ -1,4 +1,4 @@
-//! Types as messages show them: short, whatever their size.
+//! Names of types for messages, shortened to a bounded length.
 
 use phalanx_ir::{Context, Type, TypeKind, types::StructName};
 

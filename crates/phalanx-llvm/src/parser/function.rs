@@ -1,5 +1,5 @@
-//! Bodies of functions: blocks in the order of the text, and what must be put right when all of
-//! them are there.
+//! Bodies of functions: reads blocks in the order of the text, and resolves forward references at
+//! the end.
 
 use phalanx_ir::{
     Extras, Flow, Function, FunctionHeader, InstData, InstId, Type, Value,

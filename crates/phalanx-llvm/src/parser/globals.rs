@@ -1,10 +1,8 @@
-//! Names of the module level: references, what stands before definitions, and the addresses of
-//! blocks.
+//! Names of globals: references, the keywords before definitions, and the addresses of blocks.
 //!
-//! A global is referred to by name and needs no definition yet. Its first mention says in which
-//! address space it must be; later mentions and the definition are held against that. What is still
-//! undefined at the end of the file is an error, except for intrinsics, which are declared by their
-//! calls.
+//! A reference to a global needs no definition yet. The first mention determines its address space;
+//! the parser checks later mentions and the definition against that. A name that is undefined at
+//! the end of the file is an error, except for intrinsics, which their calls declare.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What stands before the body of a function.
+//! Reads the header of a function.
 
 use phalanx_ir::{
     AttrList, AttrSet, CallConv, Context, Function, FunctionHeader, GlobalName, Type, TypeKind,

@@ -1,8 +1,8 @@
 //! Instructions other than calls and memory operations.
 //!
-//! Each function reads what follows the opcode, leaves the operands in
-//! [`super::state::function::FunctionState::operands`] and returns the record. Types are checked as
-//! far as the record would be wrong without; the verifier does the rest.
+//! Each function reads the text after the opcode, leaves the operands in
+//! [`super::state::function::FunctionState::operands`] and returns the record. It checks types only
+//! as far as the record depends on them; the verifier checks the rest.
 
 use phalanx_ir::{
     Const, InstData, InstFlags, Opcode, Type, TypeKind, Value,

@@ -1,7 +1,6 @@
-//! The words the parser itself looks for, numbered, with a table built at compile time to find
-//! them.
+//! Keywords of the parser, numbered, with a lookup table built at compile time.
 //!
-//! Words of attributes and metadata are not here: the parts that read those compare bytes.
+//! Keywords of attributes and metadata are not included: their parsers compare bytes.
 
 macro_rules! keywords {
     ($($name:ident $text:literal,)*) => {

@@ -1,13 +1,13 @@
 //! Names of the values of one function.
 //!
-//! A table from names and numbers to values and their types. A use before the definition makes a
+//! A table maps names and numbers to values and their types. A use before the definition makes a
 //! placeholder: a [`Value`] with an instruction number that no function reaches. The definition
-//! says what it stands for, and the operands that hold placeholders are rewritten when the function
-//! is complete. Blocks have a number of their own here, by first mention; they get their place in
-//! the order of the text at the end as well.
+//! sets what the placeholder stands for. When the function is complete, the parser replaces
+//! placeholders in operands. Blocks are numbered by first mention, and get their position in the
+//! text at the end as well.
 //!
-//! The tables are kept between functions. They are replaced when one function has made them far
-//! larger than the next needs, so that clearing them costs what filling them did.
+//! The tables are reused for the next function. They are replaced when one function has made them
+//! far larger than the next needs, so that clearing them costs no more than filling them did.
 
 use std::borrow::Cow;
 
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         let local = Local { value, ty };
         let Some(token) = name.filter(|token| token.kind == TokenKind::Local) else {
             let number = self.take_number(name, what)?;
-            // A number is above all that are defined, so what is there is a placeholder.
+            // Numbers rise, so an existing entry for this number is a placeholder.
             if let Some(known) = self.locals.numbered(number) {
                 let span = name.unwrap_or(self.token).span();
                 self.settle(known, local, &format!("%{number}"), span)?;

@@ -1,4 +1,4 @@
-//! Instructions that touch memory.
+//! Instructions that access memory.
 
 use phalanx_ir::{
     InstData, InstFlags, MemInfo, Opcode, Symbol, SyncScope, Type, TypeKind, Value,

@@ -1,10 +1,10 @@
 //! Metadata nodes, named metadata and attachments.
 //!
-//! Nodes may be mentioned before they are defined: a number gets its node at the first mention, the
-//! definition fills it, and a number that is never defined is an error at its first mention, found
-//! at the end of the file. Nodes written inside other nodes nest to any depth; a stack of the nodes
-//! that are open stands in for recursion. What the fields of a specialised node may hold is read by
-//! `metadata_fields`, after the schema of its kind.
+//! Nodes may be mentioned before they are defined. A number gets its node at the first mention, and
+//! the definition fills it. A number that is never defined is an error at its first mention,
+//! reported at the end of the file. Nodes inside other nodes nest to any depth, on an explicit
+//! stack of open nodes. `metadata_fields` reads the fields of specialised nodes by the schema of
+//! their kind.
 
 use phalanx_ir::{
     InstId, Symbol,

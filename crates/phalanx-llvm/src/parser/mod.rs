@@ -1,4 +1,4 @@
-//! Tokens to a module, in one pass.
+//! Parses tokens into a module, in one pass.
 //!
 //! [`Parser`] is a cursor with one token of look-ahead. Every other file of this directory adds the
 //! functions of one theme to it. No function recurses over the input: types, constants and metadata
@@ -12,12 +12,12 @@
 //! | `types` | types, identified structures |
 //! | `constants` | constants and constant expressions |
 //! | `globals` | variables, aliases, comdats, references to them |
-//! | `toplevel` | what a file is made of, and the checks at its end |
-//! | `header` | what stands before a function's body |
+//! | `toplevel` | the entities of a file, and the checks at its end |
+//! | `header` | headers of functions |
 //! | `function`, `locals`, `names` | bodies, and the names of their values |
 //! | `instructions`, `memory`, `calls`, `asm` | instructions |
-//! | `checks`, `describe` | which types go together, and how messages name them |
-//! | `attributes`, `metadata`, `debug` | what rides along |
+//! | `checks`, `describe` | type rules, and names of types in messages |
+//! | `attributes`, `metadata`, `debug` | attributes and metadata |
 
 mod asm;
 mod attribute_payloads;

@@ -1,9 +1,9 @@
-//! A table from names to what they stand for, in one function.
+//! A table from names to values, for one function.
 //!
-//! Names are most of the bytes of an unoptimised function, so an entry does not own its name but
-//! says where it is: in the source, or in a buffer of names that are written with escapes. An entry
-//! keeps the hash of its name, so that the table grows without reading names again. O(length of the
-//! name) expected per operation.
+//! Names are most of the bytes of an unoptimised function. So an entry does not own its name but
+//! refers to it: in the source, or in a buffer of names that are written with escapes. An entry
+//! stores the hash of its name, so that the table grows without reading names again. O(length of
+//! the name) expected per operation.
 
 use std::hash::BuildHasher as _;
 
@@ -70,7 +70,7 @@ impl<T: Copy> NameTable<T> {
         &from[entry.start as usize..][..len]
     }
 
-    /// What the name at `start..end` of the source, quoted or not, stands for.
+    /// The value of the name at `start..end` of the source, quoted or not.
     #[inline]
     pub(crate) fn get(&self, source: &[u8], start: u32, end: u32) -> Option<T> {
         let (written, _) = inside(source, start, end);
@@ -87,7 +87,7 @@ impl<T: Copy> NameTable<T> {
             .find(spread(hash), |entry| entry.hash == hash && self.bytes(source, entry) == name)
     }
 
-    /// Lets the name at `start..end` of the source stand for `value`; returns what it stood for.
+    /// Sets the value of the name at `start..end` of the source; returns its old value.
     #[inline]
     pub(crate) fn insert(&mut self, source: &[u8], start: u32, end: u32, value: T) -> Option<T> {
         let (written, at) = inside(source, start, end);

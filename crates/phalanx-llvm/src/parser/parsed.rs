@@ -1,4 +1,4 @@
-//! What a text was read to.
+//! The result of parsing a text.
 
 use phalanx_ir::Module;
 

@@ -1,5 +1,5 @@
-//! What a file is made of: its headings, entities of the module level in any order, and the checks
-//! at the end.
+//! Reads a file: its headings, entities of the module level in any order, and the checks at the
+//! end.
 
 use std::sync::Arc;
 
@@ -35,9 +35,9 @@ pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, Pars
     parse_module_for(context, source, &|_| None)
 }
 
-/// As [`parse_module`]; where the text states no data layout, the module has the one that `layout`
-/// knows for its triple, as in LLVM's `opt`. That has to be known while the text is read: it says
-/// in which address space functions are.
+/// As [`parse_module`]. If the text states no data layout, the module gets the one that `layout`
+/// returns for its triple, as in LLVM's `opt`. The layout has to be known while the text is read:
+/// it determines the address space of functions.
 ///
 /// # Errors
 /// As [`parse_module`].
@@ -65,7 +65,7 @@ pub fn parse_module_for(
 
 impl Parser<'_> {
     fn parse_file(&mut self, layout: &dyn Fn(&str) -> Option<&'static str>) -> PResult<()> {
-        // What the file is about and for comes first: what follows may depend on it.
+        // Headings come first, since the rest of the file may depend on them.
         while matches!(self.token.keyword, Keyword::Target | Keyword::SourceFilename) {
             self.parse_heading()?;
         }

@@ -1,7 +1,7 @@
 //! Types, and the identified structures of a module.
 //!
-//! Nested types are read with a stack of frames, one per bracket that is open; their parts wait on
-//! a second stack. Pointers with an element type (`i32*`) are read as `ptr`, as LLVM does.
+//! Nested types are read with a stack of frames, one per open bracket; their parts wait on a second
+//! stack. Pointers with an element type (`i32*`) are read as `ptr`.
 
 mod identified;
 

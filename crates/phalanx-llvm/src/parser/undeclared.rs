@@ -1,15 +1,15 @@
 //! Calls of intrinsics that are not declared, or not yet.
 //!
-//! An intrinsic that is overloaded needs no declaration: each of its calls is of the function that
-//! its own type makes, whatever suffix is written. LLVM declares them at the end, in an order of
-//! its own:
+//! An overloaded intrinsic needs no declaration. The type of each call determines which function is
+//! called, whatever suffix is written. LLVM declares these functions at the end, in an order of its
+//! own:
 //!
 //! ```text
 //! %a = call i32 @llvm.umax(i32 %i, i32 1)        ; @llvm.umax.i32, declared behind
 //! %b = call i64 @llvm.umax.i8(i64 %l, i64 1)     ; @llvm.umax.i64
 //! ```
 //!
-//! A call costs a look-up; only a call with a type that its name does not say makes a name.
+//! A call costs a look-up; a name is built only for a call whose type does not match its name.
 
 use std::{borrow::Cow, cmp::Reverse};
 
@@ -51,15 +51,15 @@ impl Parser<'_> {
     /// A call of something that is not declared so far, with another function type than its first
     /// call.
     ///
-    /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function
-    /// that its own type makes. Returns the entry of that function.
+    /// An overloaded intrinsic needs no declaration: the type of each call determines the function.
+    /// Returns the entry of that function.
     fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> usize {
         let GlobalEntry { name, ty: address, .. } = self.globals.entries[at];
         let text = name.symbol().map(|name| self.context.bytes(name)).unwrap_or_default();
         if let Some(name) = mangled(self.context, text, ty) {
             return self.entry_called(name, address, mention, ty);
         }
-        // Calls of an intrinsic of an older LLVM are told apart until they are rewritten.
+        // Calls of an old intrinsic stay separate until they are rewritten.
         if is_old(self.context, &String::from_utf8_lossy(text), ty) {
             let mut known = self.globals.old_calls.iter();
             if let Some(&(.., known)) = known.find(|&&(of, known, _)| (of, known) == (at, ty)) {
@@ -79,8 +79,8 @@ impl Parser<'_> {
 
     /// The entry of the function of this name and type; a new one if there is none.
     ///
-    /// Where it was called with another type so far, those calls are of another function, whose
-    /// turn is next: each round leaves one entry with the type that its name says.
+    /// Earlier calls with another type are calls of another function, which is handled next: each
+    /// round leaves one entry whose type matches its name.
     fn entry_called(&mut self, name: Vec<u8>, address: Type, mention: Span, ty: Type) -> usize {
         let (mut name, mut ty) = (name, ty);
         let mut result = None;
@@ -124,8 +124,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What is used and not defined, in the order in which LLVM declares such intrinsics: by the
-    /// names that are written, and what one name stands for from the last call to the first.
+    /// Used but undefined names, in the order in which LLVM declares such intrinsics: by the
+    /// written names, and the functions of one name from the last call to the first.
     pub(super) fn undefined(&self) -> Vec<usize> {
         let entries = &self.globals.entries;
         let bytes = |at: usize| entries[at].name.symbol().map(|name| self.context.bytes(name));
@@ -158,7 +158,7 @@ impl Parser<'_> {
         order
     }
 
-    /// Calls that turned out to be of another function than their name says become so.
+    /// Redirects calls to the function that their type selects.
     pub(super) fn rename_calls(&mut self) {
         let renamed = std::mem::take(&mut self.globals.renamed);
         let is_open = |at: usize| self.globals.entries[at].definition.is_none();

@@ -1,8 +1,8 @@
 //! Use-list orders: `uselistorder` and `uselistorder_bb`.
 //!
-//! An order has an index for each use that its target has where the order stands; one with more or
-//! less is refused, as by LLVM. Uses are counted when the first order is read, and from then on
-//! only those that have been added to the module.
+//! An order has an index for each use that its target has at that place of the text; an order with
+//! more or fewer is refused, as by LLVM. Uses are counted when the first order is read, and from
+//! then on only those that have been added to the module.
 
 use phalanx_ir::{
     Type, Value,
@@ -73,8 +73,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Holds the orders of the last function against its uses. O(what was added to the module since
-    /// that was done) if there are any.
+    /// Checks the orders of the last function against its uses. O(what was added to the module
+    /// since the last check), if there are orders.
     pub(super) fn check_use_list_orders(&mut self, places: &[Span]) -> PResult<()> {
         if places.is_empty() {
             return Ok(());

@@ -1,9 +1,9 @@
 //! Constants as text.
 //!
-//! Constants nest as deep as the input likes (arrays of arrays, expressions of expressions), so
-//! what remains to be written is kept on an explicit stack. Constants are canonical (see
-//! [`ConstKind`]), and LLVM's spelling is that of the canonical form, except that the lanes of a
-//! vector are written one by one where they are no numbers.
+//! Constants may nest arbitrarily deep (arrays of arrays, expressions of expressions), so the
+//! printer keeps the remaining steps on an explicit stack. Constants are canonical (see
+//! [`ConstKind`]), and LLVM prints the canonical form, except that it writes the lanes of a vector
+//! one by one if they are not numbers.
 
 use phalanx_ir::{
     Const, ConstKind, Opcode, Type, TypeKind,

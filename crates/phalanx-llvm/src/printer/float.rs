@@ -64,7 +64,7 @@ fn double(bits: u64, out: &mut Vec<u8>) {
 struct Decimal {
     negative: bool,
     digits: u32,
-    /// Of the first digit.
+    /// The exponent of the first digit.
     exponent: i32,
 }
 

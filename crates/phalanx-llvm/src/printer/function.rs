@@ -1,5 +1,4 @@
-//! Functions: header, blocks, and the list of predecessors that stands as a comment after each
-//! label.
+//! Functions: header, blocks, and the comment after each label that lists predecessors.
 
 use std::ops::Range;
 
@@ -14,8 +13,8 @@ use super::{FunctionPrinter, Writer, globals::Placement, module::OrderedUses};
 /// The column at which comments after labels begin.
 const COMMENT_COLUMN: usize = 50;
 
-/// Predecessors of every block, each list in the order LLVM has after reading the text: last
-/// written first, unless a use-list order says otherwise.
+/// Predecessors of every block, each list in LLVM's order after reading the text: last written
+/// first, unless a use-list order says otherwise.
 struct Predecessors {
     /// Where the list of each block ends.
     ends: Vec<u32>,
@@ -59,8 +58,8 @@ impl Predecessors {
         predecessors
     }
 
-    /// Applies a use-list order: where each use goes. One that counts other uses than branches is
-    /// left alone.
+    /// Applies a use-list order: the new position of each use. An order that counts uses other than
+    /// branches is ignored.
     fn permute(&mut self, block: BlockId, indices: &[u32]) {
         let range = self.range(block);
         if indices.len() == range.len() {
@@ -89,8 +88,8 @@ fn number(block: BlockId) -> usize {
 }
 
 impl<'a> Writer<'a> {
-    /// A declaration or definition, line break included. Of its use-list orders those are written
-    /// that hold; `uses` are those up to here, where it has any.
+    /// Writes a declaration or definition, line break included. Only use-list orders that fit the
+    /// current uses are written; `uses` are the uses up to here, if the module has orders.
     pub(super) fn function(
         &mut self,
         printer: &'a FunctionPrinter<'a>,

@@ -1,7 +1,8 @@
 //! Instructions.
 //!
-//! Most are written alike: result, keyword, flags, the operands with the type of the first one
-//! alone when all have the same. What differs per opcode is below; calls are in [`super::calls`].
+//! Most instructions have the same form: result, keyword, flags, operands, with only the type of
+//! the first one if all have the same type. This module handles the exceptions per opcode; calls
+//! are in [`super::calls`].
 
 use phalanx_ir::{
     ConstKind, InstData, InstFlags, InstId, MemInfo, Opcode, Type, TypeKind, Value, ValueKind,

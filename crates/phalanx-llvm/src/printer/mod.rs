@@ -1,8 +1,8 @@
-//! A module, a function, an instruction or a value as LLVM IR text.
+//! Prints a module, a function, an instruction or a value as LLVM IR text.
 //!
-//! The text is the one LLVM 22 itself writes (`llvm-dis`), byte for byte: the same order of
-//! entities, the same numbers for what has no name, the same choice among spellings of a constant,
-//! the same spaces and comments. What differs is listed in [`print_module`].
+//! The text is that of LLVM 22 (`llvm-dis`), byte for byte: the same order of entities, the same
+//! numbers for entities without a name, the same choice among spellings of a constant, the same
+//! spaces and comments. [`print_module`] lists the exceptions.
 //!
 //! | file | theme |
 //! |---|---|
@@ -14,15 +14,15 @@
 //! | `module`, `globals` | a whole module, variables, aliases, comdats |
 //! | `function` | headers, blocks |
 //! | `inst`, `calls` | instructions |
-//! | `attributes`, `metadata`, `debug` | what rides along |
+//! | `attributes`, `metadata`, `debug` | attributes, metadata, debug records |
 //!
 //! # Cost
 //!
-//! [`ModulePrinter::new`] looks at the module's entities, not into bodies; what needs the whole
-//! module (the order of identified types, the numbers of a whole listing) is computed when first
-//! needed. [`ModulePrinter::function`] numbers one function, O(its size). After that writing an
-//! instruction is O(its text), allocates nothing but what the buffer grows by, and may happen in
-//! any order and from several threads. Nothing recurses over types or constants.
+//! [`ModulePrinter::new`] visits the entities of the module, but no bodies. Data about the whole
+//! module (the order of identified types, the numbers of a whole listing) is computed on first use.
+//! [`ModulePrinter::function`] numbers one function, O(its size). After that, printing an
+//! instruction is O(its text), allocates only in the output buffer, and may happen in any order and
+//! from several threads. No function recurses over types or constants.
 //!
 //! ```
 //! # use phalanx_ir::{Context, Module};
@@ -75,10 +75,10 @@ use structs::StructOrder;
 
 /// The text of a module, as `llvm-dis` of LLVM 22 writes it.
 ///
-/// What differs: there is no `; ModuleID` line; a `source_filename` is written only when there is
-/// one; use-list orders that came with the text are written again as far as they still have an
-/// index for each use, and module summaries as they came; the comments `; Unknown intrinsic` and
-/// `; guid = ..` are not written.
+/// The exceptions: there is no `; ModuleID` line. A `source_filename` is written only if there is
+/// one. Use-list orders of the text are written if they still have an index for each use. Module
+/// summaries are written as they were read. The comments `; Unknown intrinsic` and `; guid = ..`
+/// are not written.
 pub fn print_module(module: &Module) -> Vec<u8> {
     let printer = ModulePrinter::new(module);
     let mut out = Vec::new();
@@ -86,11 +86,11 @@ pub fn print_module(module: &Module) -> Vec<u8> {
     out
 }
 
-/// Writes the text of a module; see [`print_module`]. What is held in memory at a time is one
-/// function.
+/// Writes the text of a module; see [`print_module`]. Holds the text of only one function in memory
+/// at a time.
 ///
 /// # Errors
-/// Those of the writer.
+/// Errors of the writer.
 pub fn write_module(module: &Module, writer: &mut impl io::Write) -> io::Result<()> {
     let printer = ModulePrinter::new(module);
     let mut out = Vec::new();
@@ -101,19 +101,19 @@ pub fn write_module(module: &Module, writer: &mut impl io::Write) -> io::Result<
     })
 }
 
-/// Writes parts of one module. It holds the numbers of what has no name.
+/// Prints parts of one module. Holds the numbers of entities without a name.
 #[derive(Debug)]
 pub struct ModulePrinter<'m> {
     context: &'m Context,
     module: &'m Module,
     functions: Vec<FunctionRef<'m>>,
     globals: GlobalSlots,
-    /// Numbers of what entities outside bodies mention.
+    /// Numbers of entities that are mentioned outside of bodies.
     base: Numbers,
     /// Numbers of the whole module.
     whole: OnceLock<Numbers>,
     struct_order: OnceLock<StructOrder>,
-    /// What the blocks whose addresses are taken are called, by slot.
+    /// Labels of the blocks whose addresses are taken, by slot.
     block_addresses: OnceLock<Vec<BlockLabel>>,
     bodies: Bodies<'m>,
     layout: DataLayout,
@@ -149,7 +149,7 @@ impl<'m> ModulePrinter<'m> {
 
     /// Appends the text of the whole module.
     pub fn module(&self, out: &mut Vec<u8>) {
-        // Keeping the parts in the buffer does not fail.
+        // Writing to the buffer does not fail.
         let _ = self.module_in_parts(out, &mut |_| Ok(()));
     }
 
@@ -238,20 +238,20 @@ struct BlockLabel {
     number: Option<u32>,
 }
 
-/// Which numbers of attribute groups and metadata to write.
+/// Which numbers attribute groups and metadata get.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Scope {
-    /// Those of a listing of the whole module.
+    /// Those in a listing of the whole module.
     Module,
-    /// Those of a listing in which no other function has a body.
+    /// Those in a listing in which no other function has a body.
     Function,
 }
 
-/// Writes parts of one function. It holds the numbers of the values without a name.
+/// Prints parts of one function. Holds the numbers of values without a name.
 ///
-/// Attribute groups and metadata are numbered as LLVM numbers them when it writes a single
-/// instruction, which is not as in a listing of the module: only what this function mentions is
-/// numbered.
+/// Attribute groups and metadata are numbered as by LLVM when it prints a single instruction. These
+/// numbers differ from those in a listing of the module: only entities that this function mentions
+/// are numbered.
 #[derive(Debug)]
 pub struct FunctionPrinter<'a> {
     cx: &'a ModulePrinter<'a>,
@@ -271,16 +271,14 @@ impl<'a> FunctionPrinter<'a> {
         Writer { cx: self.cx, function: Some(self), nodes: self.scope, out }
     }
 
-    /// Appends the whole function, line break included. Of its use-list orders those are written
-    /// that hold where it stands in its module. O(function), and O(what stands before it) if it has
-    /// any.
+    /// Appends the whole function, line break included. Use-list orders are written if they fit the
+    /// uses up to this place of the module. O(function), and O(module before it) if it has any.
     pub fn text(&self, out: &mut Vec<u8>) {
         let mut uses = module::OrderedUses::up_to(self.cx, self.function);
         self.writer(out).function(self, uses.as_mut());
     }
 
-    /// Appends an instruction, without spaces before, line break after and the debug records that
-    /// precede it.
+    /// Appends an instruction, without indentation, line break and the debug records before it.
     pub fn inst(&self, inst: InstId, out: &mut Vec<u8>) {
         let mut writer = self.writer(out);
         if self.mentions_nodes(inst) {

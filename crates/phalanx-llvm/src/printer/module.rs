@@ -44,18 +44,18 @@ pub(super) fn write(
     part_done(out)
 }
 
-/// Uses up to where the text is, in modules with use-list orders. LLVM refuses an order of which
-/// the number of uses is not true, so that one is left out which was read with the module before
-/// that was changed.
+/// Use counts up to the current place of the text, in modules with use-list orders. LLVM refuses an
+/// order with a wrong number of uses. So the printer omits orders that no longer fit after an edit
+/// of the module.
 pub(super) struct OrderedUses<'a> {
     cx: &'a ModulePrinter<'a>,
     constants: UseCounts<'a>,
-    /// Uses within the function that was asked for last.
+    /// Uses within the function that was requested last.
     local: Option<(GlobalName, LocalUseCounts)>,
 }
 
 impl<'a> OrderedUses<'a> {
-    /// Those of the globals; none where nothing is ordered.
+    /// Counts of the globals; none if the module has no orders.
     fn new(cx: &'a ModulePrinter<'a>) -> Option<Self> {
         let module = cx.module;
         let are_ordered = |function: &FunctionRef<'_>| !function.use_list_orders.is_empty();
@@ -65,7 +65,7 @@ impl<'a> OrderedUses<'a> {
         Some(Self::of_globals(cx))
     }
 
-    /// Those of what stands before a function; none where it has no orders.
+    /// Counts of everything before a function; none if it has no orders.
     pub(super) fn up_to(cx: &'a ModulePrinter<'a>, function: FunctionRef<'_>) -> Option<Self> {
         if function.use_list_orders.is_empty() {
             return None;
@@ -90,7 +90,7 @@ impl<'a> OrderedUses<'a> {
         OrderedUses { cx, constants, local: None }
     }
 
-    /// Goes on behind a function; the orders of it that hold.
+    /// Continues behind a function; returns its orders that still fit.
     pub(super) fn add<'o>(&mut self, function: FunctionRef<'o>) -> Vec<&'o UseListOrder> {
         self.constants.add_function(function);
         if function.use_list_orders.is_empty() {
@@ -106,7 +106,7 @@ impl<'a> OrderedUses<'a> {
         self.local = Some((name, LocalUseCounts::new(function, &blocks)));
     }
 
-    /// Whether an order of the module holds.
+    /// Whether an order of the module still fits.
     fn holds(&mut self, order: &UseListOrder) -> bool {
         if let UseListTarget::Block(name, _) = order.target {
             let mut functions = self.cx.functions.iter();
@@ -145,8 +145,8 @@ impl Writer<'_> {
         self.module_asm();
     }
 
-    /// Module-level assembly. To LLVM it is one text, in which each piece ends a line, and which is
-    /// split at line breaks.
+    /// Module-level assembly. For LLVM it is one text, in which each piece ends with a line break,
+    /// and which is split at line breaks.
     fn module_asm(&mut self) {
         let mut text = Vec::new();
         for &asm in &self.module().module_asm {

@@ -1,4 +1,4 @@
-//! Names and strings as the text spells them.
+//! Spelling of names and strings.
 //!
 //! A name stands bare when it begins with no digit and holds only letters, digits, `-`, `.` and
 //! `_`. (The reader takes `$` bare as well, LLVM's writer quotes it.) Any other name is quoted, and

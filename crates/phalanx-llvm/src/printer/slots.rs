@@ -1,7 +1,7 @@
-//! Numbers of what has no name: globals, local values, attribute groups, metadata nodes.
+//! Numbers of entities without a name: globals, local values, attribute groups, metadata nodes.
 //!
-//! LLVM numbers on demand while it writes, and its order shows in the text, so it is kept here
-//! exactly:
+//! LLVM numbers on demand while it prints, and its order shows in the text. So this module
+//! reproduces the order exactly:
 //!
 //! - **Globals**: variables, then aliases and ifuncs, then functions.
 //! - **Locals** of a function: arguments; then block by block in order, the block itself before its
@@ -16,14 +16,14 @@
 //!
 //! # Two numberings
 //!
-//! A module that is written as a whole is numbered from its first function to its last. A single
-//! instruction, written for a message or a report, is numbered by LLVM as if its function were the
-//! only one with a body: one [`Numbers`] holds what both have in common, and another continues it
-//! for the one function, so that a report about one function does not pay for the others. (LLVM
-//! makes an exception: an instruction that passes metadata to an intrinsic is written with the
-//! numbers of the whole module.)
+//! For a listing of a module, functions are numbered from the first to the last. When LLVM prints a
+//! single instruction, for a message or a report, it numbers as if the function were the only one
+//! with a body. One [`Numbers`] holds the part that both numberings share, and another continues it
+//! for the one function. So a report about one function does not pay for the others. (LLVM makes an
+//! exception: an instruction that passes metadata to an intrinsic is printed with the numbers of
+//! the whole module.)
 //!
-//! Everything is O(size of what is numbered).
+//! Everything is O(size of the numbered entities).
 
 use std::sync::Arc;
 
@@ -160,7 +160,7 @@ impl<T: Copy + Eq + std::hash::Hash> Slots<T> {
 pub(super) struct Numbers {
     groups: Slots<AttrSet>,
     nodes: Slots<MetadataId>,
-    /// Nodes that are one with an earlier node, as LLVM has it.
+    /// Nodes that LLVM merges with an equal earlier node.
     same: Arc<FxHashMap<MetadataId, MetadataId>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which identified structure types are written, and in what order.
+//! Determines which identified structure types are printed, and in what order.
 //!
 //! LLVM writes the definitions of the types it meets on a walk over the module, and numbers those
 //! without a name in the same order, so the walk is repeated here: variables (type, initializer),
@@ -111,7 +111,8 @@ impl<'a> Walk<'a> {
                 self.node(node);
             }
         }
-        // LLVM's own order does not come here; but its reader wants a definition of every name.
+        // LLVM's order does not include these types; but its reader needs a definition of every
+        // name.
         for &function in functions {
             self.records(function);
             for attachment in &function.header.metadata {

@@ -1,6 +1,6 @@
 //! Types as text.
 //!
-//! Nesting is followed with an explicit stack, so a type may be nested as deep as memory allows.
+//! Nested types are printed with an explicit stack, so types may nest arbitrarily deep.
 
 use phalanx_ir::{
     Type, TypeKind,

@@ -1,6 +1,7 @@
-//! What `!nvvm.annotations` says.
+//! Upgrades `!nvvm.annotations`.
 //!
-//! It said of functions what calling conventions and attributes say today:
+//! These annotations state properties of functions for which LLVM has calling conventions and
+//! attributes today:
 //!
 //! | annotation | becomes |
 //! |---|---|

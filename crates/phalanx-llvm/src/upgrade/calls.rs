@@ -1,8 +1,7 @@
-//! Which intrinsics are old, and what becomes of them.
+//! Finds old intrinsics and chooses a rule for each.
 //!
-//! A rule says it for a name; how the calls are rewritten is the business of `rewrite`. A call
-//! whose operands do not have the types that the rule wants stays as it is, and so does the
-//! declaration then.
+//! A rule belongs to a name and signature; `rewrite` rewrites the calls. A call whose operands do
+//! not have the types of the rule stays as it is, and then so does the declaration.
 
 use std::sync::Arc;
 
@@ -41,8 +40,7 @@ pub(super) enum Arg {
     ElementsAligned(usize, usize),
 }
 
-/// What of a call outlives a change of its operands, beside its name and its place in the source
-/// program.
+/// Which properties a rewritten call keeps, besides its debug location.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Keep {
     Nothing,
@@ -53,7 +51,7 @@ pub(super) enum Keep {
     Metadata,
 }
 
-/// What becomes of the calls of an intrinsic.
+/// How the calls of an intrinsic are rewritten.
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
     /// The same call of another name. Everything about it stays.
@@ -228,7 +226,7 @@ fn is_copy_to_cluster(name: &str) -> bool {
 }
 
 fn amdgcn(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rule> {
-    // Before results could be clamped.
+    // These are from before results could be clamped.
     let count = params.len();
     if name.starts_with("wmma.i32.16x16x64.iu8") && count == 7
         || name.starts_with("swmmac.i32.16x16x128.iu8") && count == 8
@@ -268,7 +266,7 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
     let first = name.split('.').next()?;
     let mangled = |base: &str, params: &[Type]| remangled(context, base, ret, params, false);
     match (first, params.len()) {
-        // A call that is taken out leaves nothing for those who read it.
+        // A call that is removed has no result, so nothing may read it.
         ("lifetime", 2) if ret == Type::VOID => Some(Rule::Lifetime),
         ("memcpy" | "memmove", 5) => {
             let args = vec![Arg::Aligned(0, 3), Arg::Aligned(1, 3), Arg::Old(2), Arg::Old(4)];
@@ -358,8 +356,8 @@ pub(super) struct Old {
     pub(super) rule: Rule,
 }
 
-/// When LLVM comes to a call of an old intrinsic: calls behind the declaration come first, the last
-/// before the others, then those before it in their order.
+/// The order in which LLVM visits the calls of an old intrinsic: first the calls behind the
+/// declaration, from the last to the first; then those before it in their order.
 pub(super) type Turn = (bool, i64);
 
 impl Old {
@@ -381,8 +379,8 @@ pub(super) struct Declarations<'a> {
     known: FxHashSet<Symbol>,
     /// New ones, with the place of the old one that they are for.
     added: Vec<(usize, Function)>,
-    /// For what a function is first needed: whether for a declaration, its place, and the call's
-    /// turn.
+    /// Where a function is first needed: whether for a declaration, its place, and the turn of the
+    /// call.
     first: FxHashMap<Symbol, (bool, usize, Turn)>,
     /// The turn of the call that is being rewritten.
     pub(super) now: Turn,
@@ -438,7 +436,8 @@ fn old_intrinsics(module: &Module, places: &SourceMap, written: usize) -> FxHash
         if let Some(rule) = rule(context, text, (ret, params, vararg)) {
             let ty = context.ptr_type(address_space);
             let callee = context.constant(ty, ConstKind::Global(name));
-            // What is called by a good name is called anew only if its declaration has another.
+            // A call that already has the right name is rewritten only if its declaration has
+            // another name.
             let rule = match rule {
                 Rule::Renew(name)
                     if order >= written
@@ -551,7 +550,7 @@ pub(super) fn upgrade(parsed: &mut Parsed, written: usize) {
             !old_names.contains(&name) || kept.contains(&name)
         })
         .map(|(at, (function, map))| ((false, written + at, (false, i64::MIN)), function, map));
-    // Of two with one name, an old one of which a call had to stay comes first.
+    // An old function that is still called takes precedence over an added one with its name.
     let added = added
         .into_iter()
         .filter(|(_, function)| !kept.contains(&function.header.name))

@@ -1,8 +1,7 @@
 //! Names of overloaded intrinsics.
 //!
-//! The name of an overloaded intrinsic ends with the types it is used at, `llvm.umax.v2i32`. Older
-//! compilers left out some of these or wrote them differently, and where an intrinsic is not
-//! declared, people do.
+//! The name of an overloaded intrinsic ends with its types, `llvm.umax.v2i32`. Older compilers
+//! omitted or spelled some types differently. People do the same if an intrinsic is not declared.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! How the calls of one function are rewritten.
 //!
-//! The last instruction of what a call becomes takes the place of the call, id included, so uses of
-//! the result need no change; instructions before it are new. Whatever a new instruction is, it has
-//! the call's place in the source program (`!dbg`). A function costs O(instructions) if it has an
-//! old call at all.
+//! A call becomes one or more instructions. The last one replaces the call and keeps its id, so
+//! uses of the result need no change; the instructions before it are new. Every new instruction has
+//! the debug location of the call (`!dbg`). A function costs O(instructions) if it has an old call
+//! at all.
 
 use phalanx_ir::{
     AttrSet, BlockId, Body, CallConv, CallInfo, ConstKind, Context, Extras, Function, InstData,
@@ -39,7 +39,7 @@ pub(super) fn rewrite(
     if calls.is_empty() {
         return Vec::new();
     }
-    // LLVM goes through the declarations; names that are made on the way depend on it.
+    // LLVM goes through the declarations in order; the names that it makes depend on that order.
     let turn = |call: InstId| olds[&body.callee(call)].turn(place(call));
     calls
         .sort_by_key(|&call| (olds[&body.callee(call)].order, turn(call), std::cmp::Reverse(call)));

@@ -146,7 +146,7 @@ fn attributes_of_variables() {
     );
 }
 
-/// A generator of its own: the sequence only has to be varied, and the same each time.
+/// A simple generator: the sequence only has to be varied, and the same each time.
 struct Random(u64);
 
 impl Random {

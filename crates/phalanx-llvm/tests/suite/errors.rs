@@ -1,5 +1,4 @@
-//! What is said about texts that are refused. Each is also given to `llvm-as-22`, which must refuse
-//! it too.
+//! Messages about refused texts. Each text is also given to `llvm-as-22`, which must refuse it too.
 #![allow(clippy::disallowed_methods, reason = "tests run programs")]
 
 mod age;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use phalanx_ir::metadata::{FieldSchema, FieldType, NameTable, NodeKind, Presence};
 use support::{Llvm, first_difference, ours};
 
-/// A generator of its own: the sequence only has to be varied, and the same each time.
+/// A simple generator: the sequence only has to be varied, and the same each time.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! What the reader makes of each construct, where a print would not show it.
+//! The module that the reader builds from each construct, where printing would not show it.
 
 use std::sync::Arc;
 

@@ -161,8 +161,8 @@ uselistorder ptr @g, { 1, 2, 0 }
     }
 }
 
-/// Orders that are about other uses than there are after an edit are not written: nobody could read
-/// them.
+/// An edit may change the uses so that an order does not fit any more. Such orders are not printed,
+/// since LLVM would refuse the text.
 #[test]
 fn use_list_orders_that_an_edit_made_false() {
     let mut module = read(

@@ -1,5 +1,5 @@
-//! Any bytes at all: a module or an error with a place inside the text, never a panic, hang or deep
-//! recursion.
+//! Feeds arbitrary bytes to the parser: it returns a module or an error with a place inside the
+//! text, and never panics, hangs or overflows the stack.
 
 use std::sync::Arc;
 

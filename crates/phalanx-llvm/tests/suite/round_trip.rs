@@ -1,4 +1,4 @@
-//! Reading and writing loses nothing: LLVM takes what we write for the module that we read.
+//! Reading and printing loses nothing: for LLVM our text is the same module as the original.
 //!
 //! The oracle is `llvm-as | llvm-dis`. Three things are demanded of every text that LLVM reads:
 //!
@@ -6,8 +6,8 @@
 //! - reading LLVM's own text and writing it again changes no byte;
 //! - reading our text and writing it again changes no byte.
 //!
-//! Our text of the original need not be LLVM's, since LLVM also rewrites old forms and declarations
-//! of intrinsics while it reads; how often it is all the same is counted and shown.
+//! Our text of the original may differ from LLVM's, since LLVM also rewrites old forms and
+//! declarations of intrinsics while it reads. The test counts and prints how often both are equal.
 
 #![allow(
     clippy::disallowed_methods,
@@ -25,7 +25,7 @@ use std::{
 use phalanx_testing::llvm_tools::{Program, find, require_corpus, skipped, workspace_root};
 use support::{Llvm, first_difference, ours};
 
-/// What came of many files.
+/// Results of many files.
 #[derive(Default)]
 struct Tally {
     compared: usize,

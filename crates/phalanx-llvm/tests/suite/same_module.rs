@@ -1,8 +1,8 @@
-//! What we print is the same module for LLVM: small texts of kinds that were once changed or
-//! refused.
+//! For LLVM our text is the same module as the original: small texts of kinds that were once
+//! changed or refused.
 //!
-//! LLVM rewrites old forms while it reads, so it is asked about both: its print of the text must be
-//! its print of ours.
+//! LLVM rewrites old forms while it reads, so the tests compare LLVM's print of the original with
+//! its print of our text.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! Older spellings become today's. What we make of each is held against what LLVM makes of it.
+//! Older spellings become today's. The tests compare each result with LLVM's.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! From facts to the model.
+//! Builds the model of `phalanx analyze` from facts.
 
 use phalanx_analysis::{
     check::accesses::Reach,
@@ -45,7 +45,7 @@ pub struct Sections {
     pub accesses: bool,
     /// Loads.
     pub loads: bool,
-    /// Addresses, and where they lead.
+    /// Addresses, and the memories that they may point to.
     pub spaces: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
@@ -69,8 +69,8 @@ impl Sections {
     };
 }
 
-/// The head of a module's report; its functions are added by the caller, so that they can be made
-/// in parallel.
+/// The head of a module's report. The caller adds the functions, so that they can be reported in
+/// parallel.
 pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scope) -> ModuleReport {
     ModuleReport {
         file: file.to_owned(),
@@ -81,9 +81,9 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
     }
 }
 
-/// The report of one function; none for a declaration. `source` is the text it was read from, for
-/// lines; `assumed` says what programs are taken for where that is asked, and whether more than
-/// waves matter.
+/// The report of one function; none for a declaration. `source` is the text of the module, for line
+/// numbers. `assumed` holds assumptions about the program, if divergence under assumptions is asked
+/// for, and says whether scopes larger than the wave matter.
 pub fn report_function(
     db: &Database,
     entry: FunctionEntry,

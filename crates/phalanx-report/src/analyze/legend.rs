@@ -1,4 +1,4 @@
-//! What the names of sources mean that a report has in braces.
+//! Explains the names of sources that a report prints in braces.
 //!
 //! ```text
 //! {x, block.x} lists what something depends on:
@@ -6,7 +6,7 @@
 //!   block.x  `blockIdx.x`
 //! ```
 //!
-//! Only names that were written are explained, in their fixed order: O(lines of the reports).
+//! Only names that occur are explained, in a fixed order: O(lines of the reports).
 
 use std::fmt::{self, Write};
 
@@ -18,7 +18,7 @@ use crate::explain::words::{self, Dialect};
 
 const DIM: Style = Style::new().dimmed();
 
-/// The sources that reports have named, in whose words.
+/// The sources that occur in reports, and the language whose terms explain them.
 #[derive(Clone, Debug, Default)]
 pub struct Legend {
     used: SourceSet,
@@ -26,7 +26,8 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// Notes what the text of a report names. `all`: it lists uniform values too.
+    /// Records the sources that the text of a report names. `all`: the text lists uniform values
+    /// too.
     pub fn note(&mut self, report: &ModuleReport, all: bool) {
         let before = self.used;
         for function in &report.functions {
@@ -34,7 +35,7 @@ impl Legend {
                 self.used |= SourceSet::from_name(name).unwrap_or_default();
             }
         }
-        // Programs in several languages have no words in common.
+        // Programs in several languages have no common terms.
         self.dialect = match self.dialect {
             _ if before.is_empty() => Some(report.dialect),
             Some(known) if known == report.dialect => Some(known),
@@ -42,10 +43,10 @@ impl Legend {
         };
     }
 
-    /// Writes what the names mean; nothing if there were none.
+    /// Writes the explanations; nothing if no source was named.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> fmt::Result {
         let names: Vec<&str> = self.used.iter().filter_map(SourceSet::name).collect();
         let Some(width) = names.iter().map(|name| name.len()).max() else { return Ok(()) };

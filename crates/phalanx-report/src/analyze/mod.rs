@@ -1,4 +1,4 @@
-//! `phalanx analyze`: a model of what there is to say, and its renderings.
+//! `phalanx analyze`: a data model of the report, and its renderings as text and JSON.
 
 mod build;
 mod legend;

@@ -21,7 +21,7 @@ pub struct ModuleReport {
     pub scope: &'static str,
     /// Functions with a body, in order.
     pub functions: Vec<FunctionReport>,
-    /// Whose words the legend uses.
+    /// The language whose terms the legend uses.
     #[serde(skip)]
     pub(crate) dialect: Dialect,
 }
@@ -57,13 +57,13 @@ pub struct FunctionReport {
     /// Loads, stores and atomic operations: what the lanes of a wave touch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accesses: Option<Vec<AccessReport>>,
-    /// Loads, and which may take a cheaper way.
+    /// Loads, and which may use a cheaper instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loads: Option<Vec<LoadReport>>,
-    /// Addresses, and the memories that they may lead to.
+    /// Addresses, and the memories that they may point to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spaces: Option<Vec<AddressReport>>,
-    /// Copies of the function that would know more of where its arguments lead.
+    /// Copies of the function that would know more about where its arguments point.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub specializations: Vec<SpecializationReport>,
     /// Dominator and post-dominator trees.
@@ -81,15 +81,15 @@ pub struct Summary {
     pub instructions: usize,
     /// Instructions with a result.
     pub values: usize,
-    /// Those that are divergent.
+    /// Divergent values.
     pub divergent_values: usize,
     /// Terminators with at least two distinct successors.
     pub branches: usize,
-    /// Those that are divergent.
+    /// Divergent branches.
     pub divergent_branches: usize,
     /// Cycles.
     pub cycles: usize,
-    /// Those with a divergent exit, or assumed divergent.
+    /// Cycles with a divergent exit, or assumed divergent.
     pub divergent_cycles: usize,
     /// Uses that are temporally divergent.
     pub temporal_uses: usize,
@@ -106,7 +106,7 @@ pub struct ValueReport {
     pub text: String,
     /// Whether it is divergent at the scope.
     pub divergent: bool,
-    /// Its sources, those that do not vary within the scope included.
+    /// Its sources, including those that do not vary within the scope.
     pub sources: Vec<&'static str>,
 }
 
@@ -184,8 +184,8 @@ pub struct BlockReport {
 /// Convergent operations of a function and what controls them.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConvergenceReport {
-    /// What says who executes them together: `tokens`, `control flow`, or `nothing` where there are
-    /// none.
+    /// What determines the threads that execute them together: `tokens`, `control flow`, or
+    /// `nothing` if there are no convergent operations.
     pub control: &'static str,
     /// Convergent operations, in the order of the text.
     pub operations: Vec<OperationReport>,
@@ -217,7 +217,7 @@ pub struct TokenReport {
     pub name: String,
     /// `entry`, `anchor` or `loop`.
     pub kind: &'static str,
-    /// The token that it is given.
+    /// The token that its intrinsic takes.
     pub given: Option<String>,
     /// Header of the cycle that it is the heart of.
     pub heart_of: Option<String>,
@@ -234,10 +234,10 @@ pub struct AccessReport {
     pub place: Place,
     /// The instruction.
     pub text: String,
-    /// `broadcast`, `consecutive`, `strided`, `irregular` (known places without one distance),
-    /// `gather` (where loaded data say) or `unknown`.
+    /// `broadcast`, `consecutive`, `strided`, `irregular` (known addresses without one distance),
+    /// `gather` (addresses depend on loaded data) or `unknown`.
     pub pattern: &'static str,
-    /// Bytes from one lane to the next, where that is the same for all.
+    /// Bytes from one lane to the next, if that is the same for all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stride: Option<i64>,
     /// The pattern holds between lanes with the same y and z only: a wave may run across rows.
@@ -257,8 +257,8 @@ pub struct AccessReport {
     /// Sectors of 32 bytes that a wave touches at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
-    /// Words of one bank of shared memory that a wave asks for at once, at most; one is no
-    /// conflict.
+    /// The greatest number of different words in one bank of shared memory that a wave accesses at
+    /// once; 1 means no conflict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank_degree: Option<u32>,
 }

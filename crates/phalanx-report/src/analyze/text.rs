@@ -1,7 +1,7 @@
 //! The report as text for people.
 //!
-//! Colours are written as ANSI sequences, always; who writes to something that is no terminal
-//! strips them.
+//! Colours are always written as ANSI sequences; a caller whose output is not a terminal strips
+//! them.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What is said of an access that takes longer than it had to.
+//! Sentences about an access that takes more transactions than necessary.
 //!
 //! ```text
 //! 4096 bytes from lane to lane, 4 bytes each: 32 transactions of 32 bytes where 4 would do, for 32 lanes of a row
@@ -7,8 +7,8 @@
 
 use phalanx_analysis::check::{AccessCost, Rule, Symbol, WaveCost};
 
-/// How far lanes are from each other, what that costs, and what is assumed. `symbol` is what the
-/// program calls a distance that is known at run time only.
+/// The distance between lanes, its cost, and the assumptions. `symbol` is the program's name for a
+/// distance that is known at run time only.
 pub(crate) fn label(rule: Rule, cost: AccessCost, symbol: Option<&str>) -> String {
     let assumed = if cost.assumes_no_wrap { ", if no index wraps" } else { "" };
     match (cost.symbol, symbol) {
@@ -33,7 +33,7 @@ pub(crate) fn distance(bytes: i64, name: &str) -> String {
     }
 }
 
-/// For which values of a distance lanes are in different banks: where it is an odd number of words.
+/// For which values of a run-time distance lanes use different banks: for an odd number of words.
 fn banks(Symbol { bytes, .. }: Symbol, size: u32, name: &str) -> Option<String> {
     let is_words = size == 4 && bytes % 4 == 0;
     is_words.then(|| match bytes % 8 == 0 {

@@ -1,4 +1,4 @@
-//! What a program says it knows about itself: findings that are not to be reported.
+//! Suppressions in the program: findings that are not to be reported.
 //!
 //! | where | how | for |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! From findings to diagnostics.
+//! Makes diagnostics from findings.
 
 use phalanx_analysis::{
     check::{Finding, Level, Rule, spaces::Lead},
@@ -33,10 +33,10 @@ use crate::{
     lines::Lines,
 };
 
-/// How many links of a chain are told.
+/// How many links of a chain a diagnostic shows.
 const LINKS: usize = 6;
 
-/// What a comparison of two versions says about an instruction.
+/// What a comparison of two versions reports about an instruction.
 pub(super) struct Told {
     pub(super) rule: Rule,
     pub(super) level: Level,
@@ -44,12 +44,12 @@ pub(super) struct Told {
     pub(super) message: String,
     pub(super) label: String,
     pub(super) reasons: Vec<ToldReason>,
-    /// A branch that decides about it, and by what of its sources.
+    /// A branch that decides whether the operation is executed, and the sources that it depends on.
     pub(super) branch: Option<(Node, SourceSet)>,
     pub(super) help: Vec<String>,
 }
 
-/// A reason of it, with its place in the same function, if it has one.
+/// A reason of such a report, with its instruction in the same function, if it has one.
 pub(super) struct ToldReason {
     pub(super) kind: &'static str,
     pub(super) message: String,
@@ -64,14 +64,14 @@ pub struct Checker<'a> {
     lines: Lines<'a>,
     text: &'a LinedText<'a>,
     sources: &'a dyn Sources,
-    /// What the function is called in the program, and in the module.
+    /// The name of the function in the program, and in the module.
     name: String,
     symbol: String,
     dialect: Dialect,
 }
 
 impl<'a> Checker<'a> {
-    /// `text` is what the module was read from; `sources` has the files that it was compiled from.
+    /// `text` is the text of the module; `sources` gives the files that it was compiled from.
     pub fn new(
         db: &'a Database,
         input: FunctionInput,
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What there is to say about a finding, marked if the program says that it is known.
+    /// The diagnostic of a finding, marked as suppressed if the program says so.
     #[must_use]
     pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
         let skipped = self.skipped(finding);
@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
         diagnostic
     }
 
-    /// The same of what a comparison says.
+    /// The diagnostic of a comparison's report.
     pub(super) fn told(&self, told: Told) -> Diagnostic {
         let mut location = self.location(told.inst);
         let reason = |reason: ToldReason| Reason {
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
     /// The finding about a barrier that threads skip by leaving the kernel, where the barrier
     /// stands in the branch by which they leave.
     fn skipped(&self, finding: &Finding) -> Option<Finding> {
-        // What two waves load may be different only if memory changes between.
+        // Two waves load different values from one address only if memory changes in between.
         let is_likely = !(finding.sources - SourceSet::OPAQUE_WAVE).is_empty();
         if finding.rule != Rule::BarrierAfterExit || !is_likely {
             return None;
@@ -200,7 +200,7 @@ impl<'a> Checker<'a> {
         Location::of(self.input.view(self.db), known, Some(&self.lines), inst)
     }
 
-    /// The place of an instruction, or of one in a function that is called there.
+    /// The place of an instruction, or of an instruction in a function that is called there.
     fn location_in(&self, inst: InstId, called: Option<(GlobalName, InstId)>) -> Location {
         let module = self.input.module(self.db);
         let mut entries = module.functions(self.db).iter();
@@ -278,8 +278,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The word by which the program calls an operation, if its source is there: the one that
-    /// stands at the user's line, where what was inlined there is nobody's own code.
+    /// The program's word for an operation, read from the user's source line. None if user code was
+    /// inlined into that line, since the word there is then something else.
     fn called(&self, location: &Location) -> Option<String> {
         let place = location.source.as_ref()?;
         if !location.inlined.iter().all(SourceFile::is_of_system) {
@@ -368,7 +368,7 @@ impl<'a> Checker<'a> {
         reasons
     }
 
-    /// Why an address leads to each memory: where that comes in, and what is on the way.
+    /// Why an address may point to each memory: where the memory enters, and the steps in between.
     fn lead(&self, lead: Lead, reasons: &mut Vec<Reason>) {
         let chains = queries::explain_spaces(self.db, self.input, lead.subject, lead.memories);
         for chain in &chains {
@@ -386,7 +386,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What keeps a load from a cheaper way.
+    /// Why a load uses no cheaper instruction.
     fn obstacle(&self, finding: &Finding, refusal: Refusal) -> Vec<Reason> {
         let place = refusal.culprit().unwrap_or(finding.inst);
         let because = |message: String, place| Reason {
@@ -413,7 +413,7 @@ impl<'a> Checker<'a> {
         let steps = self.explainer.steps(&chain);
         let count = steps.len();
         for (at, ((sentence, inst), link)) in steps.into_iter().zip(&chain).enumerate() {
-            // The first links and the source; what is between them is for `phalanx explain`.
+            // Shows the first links and the source; `phalanx explain` shows all of them.
             if count > LINKS && (LINKS - 2..count - 1).contains(&at) {
                 continue;
             }
@@ -436,8 +436,8 @@ impl<'a> Checker<'a> {
         reasons
     }
 
-    /// What callers pass for the argument that a chain ends at, where they are known: the call, and
-    /// where what it passes comes from.
+    /// If a chain ends at an argument with known callers: the call, and where the passed value
+    /// comes from.
     fn passed(&self, subject: Subject, finding: &Finding) -> Vec<Reason> {
         let chain =
             queries::explain_through_calls(self.db, self.input, subject, finding.sources, None);
@@ -469,7 +469,7 @@ impl<'a> Checker<'a> {
         shown.into_iter().map(reason).collect()
     }
 
-    /// A link of a chain in words of the program: they stand at a line of its source.
+    /// A link of a chain as a sentence about a line of the source.
     fn at_line(&self, link: &Link, inst: Option<InstId>) -> String {
         let opcode = inst.map(|inst| self.input.body(self.db).inst(inst).opcode);
         let variable = inst.and_then(|inst| self.explainer.variables().name(Value::inst(inst)));
@@ -509,8 +509,8 @@ impl<'a> Checker<'a> {
             })
     }
 
-    /// Of the code, the function and the line, spaces left out: what stays when a file grows
-    /// elsewhere.
+    /// A hash of the rule's code, the function and the line without spaces. It stays the same when
+    /// other lines of the file change.
     fn fingerprint(&self, diagnostic: &Diagnostic) -> String {
         let of = |text: &LinedText<'_>, line| {
             let line = text.line(line).unwrap_or_default();
@@ -526,13 +526,14 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Chooses the user's own line of each place: see [`Location`].
+/// Chooses the user's line for each place: see [`Location`].
 fn look_at(location: &mut Location, reasons: &mut [Reason]) {
     let is_part = |reason: &&mut Reason| reason.kind == "part";
     if let Some(part) = reasons.iter_mut().find(is_part) {
         location.leave_shared_calls(&mut part.location);
     }
-    // The chain of causes is told where the rest is: `threadIdx.x` in a helper is looked for there.
+    // Links of the chain are shown in the same files: a `threadIdx.x` in another file is shown at
+    // the call in one of these.
     let parting = reasons.iter().find(|reason| reason.kind == "part");
     let shown: Vec<SourceFile> =
         parting.map_or(&*location, |reason| &reason.location).frames().cloned().collect();

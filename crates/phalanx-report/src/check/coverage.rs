@@ -1,4 +1,4 @@
-//! What a check has judged, and what it has not: the last lines of its report.
+//! The end of a check's report: what was judged and what was not.
 //!
 //! ```text
 //! nothing found; judged: 2 kernels, 3 barriers
@@ -6,8 +6,8 @@
 //! not judged: accesses of workgroup memory under conditions on data: ... (kernel.cu:9:5 and 2 more places)
 //! ```
 //!
-//! Reasons that are equal are one line, with the first place and how many more there are. Lines are
-//! in the order of the functions in the module; what concerns the whole module comes first.
+//! Equal reasons share one line, with the first place and the number of further ones. Lines are in
+//! the order of the functions in the module; reasons about the whole module come first.
 
 use std::fmt::{self, Write};
 
@@ -22,10 +22,10 @@ use serde::Serialize;
 use super::{Checker, Diagnostic, Location, text};
 use crate::source::OPENCL_BODY;
 
-/// The reason of a function with barriers that nobody calls.
+/// The reason for a function with barriers that is never called.
 const NO_CALLER: &str = "no-caller";
 
-/// Every reason why something is not judged, but for those of comparisons.
+/// Every reason why something is not judged, except those of comparisons.
 pub const REASONS: [&str; 19] = [
     "unknown-callee",
     "indirect-call",
@@ -51,7 +51,7 @@ pub const REASONS: [&str; 19] = [
 /// What was judged in one or more modules.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Judged {
-    /// Kernels that were looked at.
+    /// Kernels that were checked.
     pub kernels: usize,
     /// Barriers that were judged.
     pub barriers: usize,
@@ -62,7 +62,7 @@ pub struct Judged {
     pub not_judged: Vec<Unjudged>,
 }
 
-/// Something that was not judged, wherever it is.
+/// A reason why something was not judged, and how often it occurs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Unjudged {
     /// One of [`REASONS`]; in a comparison `not-executed`, `not-reached`, `new-operation`,
@@ -81,14 +81,14 @@ pub struct Unjudged {
 }
 
 impl Unjudged {
-    /// Something in a function.
+    /// A reason in a function.
     pub(super) fn of_function(reason: &'static str, message: String, function: String) -> Unjudged {
         Unjudged { reason, message, places: 1, function: Some(function), location: None }
     }
 }
 
 impl Judged {
-    /// Begins with a module: says if its target is not known, or if it has nothing to judge.
+    /// Starts with a module: adds a reason if its target is unknown, or if it has nothing to judge.
     #[must_use]
     pub fn of_module(db: &Database, module: ModuleInput) -> Judged {
         let mut judged = Judged::default();
@@ -117,7 +117,7 @@ impl Judged {
         self.insert(Unjudged { reason, message, places: 1, function: None, location: None });
     }
 
-    /// Adds a kernel that is not launched as it is stated: it was judged by what the module says.
+    /// Adds a kernel that was not judged with the stated launch, but by what the module says.
     pub fn add_unlaunched(&mut self, name: String, why: &str) {
         let message = format!("`{name}` with the stated launch, but as its module says ({why})");
         self.insert(Unjudged::of_function("other-launch", message, name));
@@ -142,8 +142,8 @@ impl Judged {
         let is_executed = queries::is_executed(db, function);
         let (name, symbol) = checker.function_name();
         if !is_executed {
-            // What clang makes of an OpenCL kernel for callers on the device: the kernel has its
-            // code.
+            // Clang's copy of an OpenCL kernel body for callers on the device; the kernel contains
+            // the same code.
             let is_copy = symbol.starts_with(OPENCL_BODY);
             if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
                 let message = format!("`{name}`, which no kernel of the module calls");
@@ -156,7 +156,7 @@ impl Judged {
         let mut told: Vec<(&str, Location)> = Vec::new();
         for gap in &coverage.gaps {
             let (reason, location) = (slug(&gap.reason), checker.location(gap.inst));
-            // Of one access in the source the module may have several.
+            // The module may have several instructions for one access in the source.
             if matches!(gap.reason, NotJudged::WorkgroupAccess(_)) && location.source.is_some() {
                 let same = |(other, at): &(&str, Location)| {
                     *other == reason && at.source == location.source
@@ -176,7 +176,7 @@ impl Judged {
         }
     }
 
-    /// Adds what was judged of another module.
+    /// Adds the result of another module.
     pub fn merge(&mut self, other: Judged) {
         self.kernels += other.kernels;
         self.barriers += other.barriers;
@@ -256,11 +256,11 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
     }
 }
 
-/// Writes how many findings there were of each level, and what was judged, and what was not.
-/// `module` is the name of the text where there is one only.
+/// Writes how many findings there are of each level, what was judged, and what was not. `module` is
+/// the name of the text if there is only one.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_judged(
     diagnostics: &[Diagnostic],
     judged: &Judged,

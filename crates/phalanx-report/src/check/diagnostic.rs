@@ -1,11 +1,11 @@
-//! A finding with its places and words, as plain data: what all formats are made of.
+//! A finding with its places and sentences, as plain data: the common input of all output formats.
 
 use serde::Serialize;
 
 use super::Fix;
 use crate::source::Location;
 
-/// A finding, ready to be told.
+/// A finding, ready to be printed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Diagnostic {
     /// The stable code: `PHX001`.
@@ -24,19 +24,19 @@ pub struct Diagnostic {
     pub kernel: bool,
     /// Where.
     pub location: Location,
-    /// What is said at the place itself.
+    /// The label at the place itself.
     pub label: String,
     /// Reasons, each with its place, in the order of an argument.
     pub reasons: Vec<Reason>,
-    /// What could be done, and for which launches nothing has to be.
+    /// What could be done, and for which launches the code is correct.
     pub help: Vec<String>,
-    /// A change of the source after which the finding is gone: it was tried.
+    /// A change of the source that makes the finding go away, as a test has shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
-    /// The same for the same finding in a later version of a program, as long as its line stays as
-    /// it is.
+    /// Equal for the same finding in a later version of the program, as long as its line does not
+    /// change.
     pub fingerprint: String,
-    /// Why it is not to be told, where it is not.
+    /// Why the finding is not reported, if it is suppressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppression: Option<Suppression>,
 }
@@ -53,7 +53,7 @@ impl Diagnostic {
     }
 }
 
-/// Who says that a finding is known.
+/// What suppresses a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suppression {
@@ -66,11 +66,13 @@ pub enum Suppression {
 /// A step of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
-    /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because`
-    /// (a link of the chain of causes), `origin` (the last link of a chain about memory: where that
-    /// comes in), `before` (what an earlier version did), `launch` (in which that was seen).
+    /// `part` (where threads separate), `other` (barrier, or access), `also` (another place with
+    /// the same finding), `because` (a link of the chain of causes), `origin` (the last link of a
+    /// chain about memory: where the memory enters), `before` (the earlier version), `launch`
+    /// (where the difference was seen).
     pub kind: &'static str,
-    /// What holds there: in words of the program where its line is known, or else of the module.
+    /// A sentence about that place: in terms of the program if its line is known, otherwise of the
+    /// module.
     pub message: String,
     /// Where.
     pub location: Location,

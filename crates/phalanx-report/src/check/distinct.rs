@@ -1,14 +1,14 @@
-//! One defect, one diagnostic.
+//! Reduces several diagnostics about one defect to one.
 //!
-//! | what is found more than once | what is told |
+//! | found more than once | reported |
 //! |---|---|
-//! | code that was inlined into several functions, unrolled or copied otherwise: the same place in the source, and threads part at the same place in it | the first of the highest level |
-//! | several operations under one branch that parts threads | the first of the highest level, with the others as places where the same holds |
+//! | code that was inlined into several functions, unrolled or copied otherwise: the same place in the source, and threads separate at the same place in it | the first of the highest level |
+//! | several operations under one branch that separates threads | the first of the highest level, with the others as further places |
 //!
-//! Places are lists: where the code is, then the calls by which it was inlined. What the places of
-//! the operation and of the branch have at their ends in common is where both were inlined to, and
-//! makes no difference. So a wrong helper is told once, and a helper that is called in a wrong way
-//! once for each such call.
+//! A place is a list: where the code is, then the calls through which it was inlined. If the places
+//! of the operation and of the branch end with the same calls, both were inlined there together,
+//! and these calls are ignored. So a wrong helper is reported once, and a helper that is called in
+//! a wrong way is reported once for each such call.
 //!
 //! O(diagnostics).
 
@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Diagnostic, Location, Reason, SourceFile};
 
-/// Leaves out what is said already.
+/// Removes diagnostics that repeat others.
 #[must_use]
 pub fn distinct(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let (copies, _) = best(&diagnostics, copy_key);
@@ -44,8 +44,8 @@ pub fn distinct(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     kept.into_iter().zip(is_best).filter_map(|(d, is_best)| is_best.then_some(d)).collect()
 }
 
-/// Of those with one key the first that weighs most: whether each is such a one, and which stands
-/// for it.
+/// For each key, the first diagnostic of the highest level: whether each diagnostic is such a one,
+/// and which one represents it.
 fn best<K: std::hash::Hash + Eq>(
     diagnostics: &[Diagnostic],
     key: fn(&Diagnostic) -> Option<K>,
@@ -76,7 +76,7 @@ fn best<K: std::hash::Hash + Eq>(
 
 type CopyKey = (&'static str, Vec<SourceFile>, Vec<SourceFile>);
 
-/// What copies of one piece of source have in common; none where that is not known.
+/// What copies of one piece of source have in common; none if that is unknown.
 fn copy_key(diagnostic: &Diagnostic) -> Option<CopyKey> {
     let mut own = frames(&diagnostic.location);
     let parting = diagnostic.reasons.iter().find(|reason| reason.kind == "part");
@@ -98,9 +98,9 @@ fn frames(location: &Location) -> Vec<SourceFile> {
 
 type CauseKey = (&'static str, String, bool, Vec<SourceFile>, (u32, u32));
 
-/// What operations have in common that are wrong for one reason.
+/// What operations with the same cause have in common.
 fn cause_key(diagnostic: &Diagnostic) -> Option<CauseKey> {
-    // Of two versions each operation is held against its own.
+    // In a comparison of two versions, each operation is reported separately.
     if diagnostic.code >= "PHX020" {
         return None;
     }

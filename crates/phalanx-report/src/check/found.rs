@@ -1,11 +1,11 @@
-//! All that is found in a function where nothing else is asked for.
+//! The findings that `phalanx check` looks for by default.
 
 use phalanx_analysis::check::Finding;
 use phalanx_db::{Database, FunctionInput, queries};
 
-/// The findings of a function: barriers and operations of groups, spaces of pointers, loops that
-/// wait, workgroup memory. What is asked for by options of its own (launches, performance, loads)
-/// is not among them.
+/// The default findings of a function: barriers and operations of groups, address spaces of
+/// pointers, loops that wait, and workgroup memory. Findings that need an option (launches,
+/// performance, loads) are not included.
 #[must_use]
 pub fn findings(db: &Database, function: FunctionInput) -> Vec<Finding> {
     let mut found = queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();

@@ -1,4 +1,5 @@
-//! Threads that leave the kernel before a barrier: by an early return, or around it?
+//! Distinguishes threads that leave the kernel before a barrier by an early return from threads
+//! that skip a barrier in a branch.
 //!
 //! Both sources have the same control-flow graph, but only one of them is a mistake:
 //!
@@ -10,17 +11,18 @@
 //!                                }
 //! ```
 //!
-//! On the left threads without work have ended, which hardware does not wait for. On the right the
-//! barrier stands in a branch, the textbook mistake. How it is decided:
+//! On the left, threads without work have ended, and hardware does not wait for them. On the right
+//! the barrier stands in a branch, which is a mistake. The two are distinguished as follows:
 //!
-//! 1. With scopes in the debug information: the barrier is *guarded* if its scope lies in that of
-//!    the statement whose branch parts the threads. Code that was inlined counts by the call that
-//!    the branch and the barrier have in common.
-//! 2. Without (no debug information, or line tables only): it is guarded if nothing with an effect
-//!    follows it. Nobody returns early to do nothing but wait.
+//! 1. With scopes in the debug information: the barrier is *guarded* if its scope lies in the scope
+//!    of the statement whose branch separates the threads. For inlined code, the scopes in the
+//!    innermost common function count.
+//! 2. Without scopes (no debug information, or line tables only): the barrier is guarded if nothing
+//!    with an effect follows it, since an early return that only skips a barrier would make no
+//!    sense.
 //!
-//! A branch that leaves a loop around the barrier guards it only where a barrier is for all threads
-//! by the rules of the language: in OpenCL and SPIR-V.
+//! A branch that leaves a loop around the barrier guards it only if the language demands that all
+//! threads execute a barrier equally often: in OpenCL and SPIR-V.
 
 use phalanx_analysis::check::{Finding, barriers::has_effect_itself};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -30,19 +32,20 @@ use phalanx_ir::{
 };
 use phalanx_target::Architecture;
 
-/// How many scopes, and calls that were inlined, are followed.
+/// How many scopes, and levels of inlining, are followed.
 const DEPTH: usize = 256;
 
-/// What a barrier stands in, of what threads leave the kernel by.
+/// The construct around a barrier that lets threads skip it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Guard {
-    /// The statement under a condition.
+    /// A conditional statement.
     Branch,
     /// A loop.
     Loop,
 }
 
-/// What the barrier of a finding stands in; none if threads without work have returned before.
+/// The construct around the barrier of a finding; none if threads without work have returned
+/// before.
 pub(super) fn guard(db: &Database, input: FunctionInput, finding: &Finding) -> Option<Guard> {
     let branch = flow::block_of(finding.branch?);
     if leaves_loop(db, input, finding.inst, branch) {
@@ -92,8 +95,8 @@ fn location(db: &Database, input: FunctionInput, inst: InstId) -> Option<Metadat
     extras.attachments_of(inst).find(|a| a.kind == kind::DBG).map(|a| a.node)
 }
 
-/// Whether a place is in the statement that another place is the condition of; none if there are no
-/// scopes that tell.
+/// Whether a place is in the statement that has another place as its condition; none if there are
+/// no scopes to decide it.
 fn is_inside(metadata: &Metadata, place: MetadataId, condition: MetadataId) -> Option<bool> {
     let node = |at, field| metadata.field(at, field).and_then(MetadataValue::as_node);
     let statement = node(condition, Field::Scope)?;
@@ -101,7 +104,7 @@ fn is_inside(metadata: &Metadata, place: MetadataId, condition: MetadataId) -> O
         return None;
     }
     let call = node(condition, Field::InlinedAt);
-    // The frame of the place that is in the same function as the condition.
+    // The frame of the place in the function of the condition.
     let mut frame = Some(place);
     for _ in 0..DEPTH {
         let at = frame?;

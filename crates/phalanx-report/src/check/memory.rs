@@ -1,4 +1,4 @@
-//! What is said of accesses of workgroup memory.
+//! Sentences about accesses of workgroup memory.
 //!
 //! ```text
 //! error[PHX050]: threads (1, 0, 0) and (0, 0, 0) access `tile[1]` with no barrier in between
@@ -14,7 +14,7 @@ use phalanx_ir::{GlobalName, Value};
 use super::names::{demangled, symbol_name};
 use super::words::index;
 
-/// What the program calls an element of workgroup or private memory: `tile[1][3]`.
+/// The program's name for an element of workgroup or private memory: `tile[1][3]`.
 ///
 /// `value_name` names arguments and stack slots.
 pub(super) fn element(
@@ -38,7 +38,7 @@ pub(super) fn element(
     name
 }
 
-/// The name of a variable in the program. A static one of a function is named after that.
+/// The name of a variable in the program. The name of a static variable begins with its function.
 fn variable(db: &Database, function: FunctionInput, name: GlobalName) -> String {
     let module = function.module(db);
     let full = demangled(&symbol_name(db, module, name));
@@ -78,7 +78,7 @@ pub(super) fn message(finding: &Finding, element: &str) -> String {
     }
 }
 
-/// What is said at the place itself.
+/// The label at the place itself.
 pub(super) fn label(finding: &Finding, element: &str) -> String {
     let Some(clash) = &finding.clash else { return String::new() };
     let [one, other] = clash.threads.map(index);
@@ -96,12 +96,12 @@ pub(super) fn label(finding: &Finding, element: &str) -> String {
     }
 }
 
-/// What is said at the place of the other access.
+/// The label at the place of the other access.
 pub(super) fn other(clash: &Clash, element: &str) -> String {
     format!("thread {} {} `{element}` here", index(clash.threads[1]), verb(clash.writes[1]))
 }
 
-/// What could be done, and for which launches it was found.
+/// What could be done, and for which launches the clash was found.
 pub(super) fn help(finding: &Finding) -> Vec<String> {
     let Some(clash) = &finding.clash else { return Vec::new() };
     let remedy = match finding.rule {

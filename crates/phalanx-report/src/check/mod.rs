@@ -1,12 +1,11 @@
-//! `phalanx check`: findings with places, reasons and remedies, as plain data, as text, as JSON and
-//! as SARIF.
+//! `phalanx check`: findings with places, reasons and fixes, as plain data, text, JSON and SARIF.
 //!
-//! A [`Diagnostic`] is made from a finding by a [`Checker`]: where it is in the program that was
-//! compiled, as far as debug locations say so, where in the text of the module, what it follows
-//! from. [`write_text`] draws it with the lines of the source; serde makes JSON of it (field names
-//! are the format); [`sarif()`] writes a log that code-scanning services read.
+//! A [`Checker`] makes a [`Diagnostic`] from a finding: its place in the program that was compiled
+//! (as far as debug locations are known), its place in the text of the module, and its reasons.
+//! [`write_text`] prints it with the lines of the source; serde makes JSON of it (field names are
+//! the format); [`sarif()`] writes a log that code-scanning services read.
 //!
-//! Files are not read here: a [`Sources`] is asked for their contents.
+//! This crate reads no files: a [`Sources`] gives their contents.
 
 mod access;
 mod allow;

@@ -1,4 +1,4 @@
-//! What functions and operations are called in the program that was compiled.
+//! Translates names of the module to names of the program that was compiled.
 //!
 //! | in the module | in the program |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | `__clang_ocl_kern_imp_scan` | `scan` |
 //! | `llvm.nvvm.shfl.sync.down.f32` | `__shfl_down_sync` |
 //!
-//! Debug information is asked first: it has names with the arguments of templates, as they were
-//! written. What it does not know is demangled. For operations the source itself is asked first:
-//! the word that stands where it is called is the user's own (see [`LinedText::called_at`]).
+//! Debug information has priority: it has names with template arguments, as they were written.
+//! Names without debug information are demangled. For operations the source has priority: the word
+//! at the call is the user's own (see [`LinedText::called_at`]).
 //!
 //! [`LinedText::called_at`]: crate::source::LinedText::called_at
 
@@ -46,7 +46,7 @@ pub fn source_name(db: &Database, function: FunctionInput) -> String {
     };
     let module = function.module(db);
     let symbol = module.context(db).text(symbol);
-    // C++ has scopes around names: only the symbol has all of them.
+    // In C++ only the symbol has the namespaces and classes around a name.
     let full = demangled(&symbol);
     match debug_name(db, function) {
         Some(name) if full == symbol || !full.contains("::") => name,

@@ -1,4 +1,4 @@
-//! The pages about rules, as the documentation has them.
+//! The documentation pages of the rules.
 
 use phalanx_analysis::check::Rule;
 

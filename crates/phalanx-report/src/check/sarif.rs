@@ -1,15 +1,15 @@
 //! SARIF 2.1.0: the *Static Analysis Results Interchange Format* (OASIS standard, 2020), as
 //! code-scanning services read it.
 //!
-//! One run; every rule that can be reported is described in it; a result has its place, the places
-//! of its reasons, the chain of causes as a code flow (from the source of divergence to the
-//! operation), and a fingerprint by which it is known again. What the program or a baseline says is
-//! known stays in the log, marked as suppressed.
+//! The log has one run, which describes every rule that can be reported. A result has its place,
+//! the places of its reasons, the chain of causes as a code flow (from the source of divergence to
+//! the operation), and a fingerprint that identifies it in later runs. A finding that the program
+//! or a baseline suppresses stays in the log, marked as suppressed.
 //!
-//! Compilers and this crate count columns in bytes, the format in characters: they are converted
-//! where the text is there. Relative names are relative to the folder in which the compiler ran,
-//! which is what the base `SRCROOT` stands for; it has a location if all places agree on an
-//! absolute one.
+//! Compilers and this crate count columns in bytes, SARIF in characters; columns are converted if
+//! the text is available. Relative names are relative to the folder in which the compiler ran,
+//! which the base `SRCROOT` stands for. The base has a location if all places agree on an absolute
+//! folder.
 
 use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
@@ -20,30 +20,30 @@ use super::{
 };
 use crate::diagnostics::word_end;
 
-/// What a log is about.
+/// The input of a log: a module and its diagnostics.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// What each diagnostic was found in: the name of the module.
+    /// The name of the module.
     pub module: &'a str,
     /// Its text.
     pub text: &'a LinedText<'a>,
-    /// It was compiled from the source that it is named by: lines of the text are nobody's.
+    /// Whether the module was compiled from the source that it is named after: then lines of the
+    /// module's text mean nothing to the user.
     pub is_compiled: bool,
     /// The files that it was compiled from.
     pub sources: &'a dyn Sources,
-    /// What was found.
+    /// The diagnostics.
     pub diagnostics: &'a [Diagnostic],
-    /// What was judged, where that was asked for.
+    /// What was judged, if that is to be logged.
     pub judged: Option<&'a Judged>,
 }
 
-/// What a log says beside its results.
+/// Other contents of a log.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LogOptions<'a> {
     /// Where the pages of the rules are published: a rule's is `<pages>/PHX001.md`.
     pub pages: Option<&'a str>,
-    /// Not all that was to be checked could be: no result does not mean that nothing is there to
-    /// find.
+    /// Something could not be checked, so an empty log does not mean that there are no errors.
     pub is_incomplete: bool,
 }
 
@@ -123,7 +123,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// What was not judged: no result there does not mean that nothing is there to find.
+    /// A notification about something that was not judged.
     fn notification(&self, one: &Unjudged) -> Value {
         let nowhere = Location::default();
         let mut place = self.location(one.location.as_ref().unwrap_or(&nowhere), "");
@@ -213,8 +213,8 @@ impl Writer<'_> {
         })
     }
 
-    /// From the source of divergence to where threads part, or from where an address comes, then to
-    /// the operation.
+    /// The steps from the source of divergence to the branch that separates threads, or from the
+    /// origin of an address, and then to the operation.
     fn flow(&self, diagnostic: &Diagnostic) -> Value {
         let links = diagnostic.reasons.iter().rev().filter(|reason| is_step(reason));
         let parting = diagnostic.reasons.iter().filter(|reason| reason.kind == "part");
@@ -264,8 +264,8 @@ fn artifact(file: &str, is_source: bool) -> Value {
     }
 }
 
-/// Where the word begins and ends that stands at a column: counted in bytes from 1, 0 when unknown;
-/// the answer in characters.
+/// The columns where a word begins and ends, in characters. `column` is its byte column, from 1, or
+/// 0 when unknown.
 fn columns(line: Option<&[u8]>, column: u32) -> (Option<usize>, Option<usize>) {
     let Some(start) = (column as usize).checked_sub(1) else { return (None, None) };
     let Some(line) = line.filter(|line| start < line.len()) else {
@@ -275,7 +275,7 @@ fn columns(line: Option<&[u8]>, column: u32) -> (Option<usize>, Option<usize>) {
     (Some(characters(start)), Some(characters(word_end(line, start))))
 }
 
-/// A file name as a reference: what is not allowed in one is written with percent signs.
+/// A file name as a URI reference: other characters are percent-encoded.
 fn uri(file: &str) -> String {
     let mut out = String::new();
     if is_absolute(file) {

@@ -1,4 +1,4 @@
-//! A line for each finding: for editors, and for logs that services mark up.
+//! One line for each finding: for editors, and for logs that services annotate.
 //!
 //! ```text
 //! kernel.cu:12:5: error: `__syncthreads()` is not executed by all threads of a workgroup, in kernel `sum` [PHX001]
@@ -23,7 +23,7 @@ fn place<'d>(diagnostic: &'d Diagnostic, module: &'d str) -> (&'d str, u32, u32)
 /// Writes a finding in the form of compilers. `module` is the name of the text that was read.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_line(diagnostic: &Diagnostic, module: &str, out: &mut dyn Write) -> fmt::Result {
     let (file, line, column) = place(diagnostic, module);
     let Diagnostic { level, code, .. } = diagnostic;
@@ -37,7 +37,7 @@ pub fn write_line(diagnostic: &Diagnostic, module: &str, out: &mut dyn Write) ->
 /// Writes a finding as an annotation of GitHub's.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_github(diagnostic: &Diagnostic, module: &str, out: &mut dyn Write) -> fmt::Result {
     let (file, line, column) = place(diagnostic, module);
     let command = match diagnostic.level {
@@ -54,11 +54,11 @@ pub fn write_github(diagnostic: &Diagnostic, module: &str, out: &mut dyn Write) 
     writeln!(out, ",title={}::{}", property(&title), data(&message))
 }
 
-/// Writes the last lines of a run for GitHub: what was not judged is an annotation without a place,
-/// the others stand in its log.
+/// Writes the end of a run for GitHub: an annotation without a place for what was not judged; the
+/// other lines go to its log.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_github_summary(last: &str, out: &mut dyn Write) -> fmt::Result {
     for line in last.lines() {
         match line.strip_prefix("not judged: ") {
@@ -73,12 +73,12 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// What may stand behind `::`.
+/// Escapes text for the part behind `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What may stand behind `name=`.
+/// Escapes text for the value of a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

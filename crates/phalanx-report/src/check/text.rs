@@ -1,4 +1,4 @@
-//! The text for people: in rustc's manner, drawn by `annotate-snippets`.
+//! Diagnostics as text, in the style of rustc, drawn by `annotate-snippets`.
 
 use std::fmt::{self, Write};
 
@@ -22,7 +22,7 @@ pub struct ModuleText<'a> {
 /// Writes a diagnostic, with ANSI colours. `module` is the text that was read.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_text(
     diagnostic: &Diagnostic,
     module: ModuleText<'_>,
@@ -102,8 +102,8 @@ fn with_changes<'a>(fix: &'a Fix, text: &'a str) -> Group<'a> {
     group.element(Snippet::source(text).path(file).patches(patches))
 }
 
-/// What was inlined on the way to a place, and where: code of the user in functions that are called
-/// there, then the calls of the function that it is in. Headers of the system are left out.
+/// Inlined code at a place: user code in functions that are called there, then the calls through
+/// which the place's own function was inlined. System headers are left out.
 pub(super) fn calls(location: &Location) -> Vec<(String, &SourceFile)> {
     let quoted = |name: &str| match name {
         "" => "the function".to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn calls(location: &Location) -> Vec<(String, &SourceFile)> {
     out
 }
 
-/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that
+/// The links of the chain of causes that have source lines: a sentence and a place each. Lines that
 /// are shown already are left out.
 fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
     let parting = diagnostic.reasons.iter().find(|reason| reason.kind == "part");
@@ -135,7 +135,7 @@ fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
             lines.push((reason.message.as_str(), place.clone()));
             last = Some(place.clone());
         } else if let Some((message, at)) = lines.last_mut() {
-            // The last word about a line is nearest to the source.
+            // Of several sentences about a line, the last is the nearest to the source.
             (*message, *at) = (reason.message.as_str(), place.clone());
         }
     }
@@ -207,7 +207,7 @@ fn snippet<'a>(
     Snippet::source(text).path(name.to_owned()).line_start(number as usize).annotation(annotation)
 }
 
-/// How many there were of each level.
+/// How many diagnostics there are of each level.
 pub(super) fn summary(diagnostics: &[Diagnostic]) -> String {
     let mut parts = Vec::new();
     for level in ["error", "warning", "note"] {
@@ -222,10 +222,10 @@ pub(super) fn summary(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-/// Writes how many there were of each level.
+/// Writes how many diagnostics there are of each level.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_summary(diagnostics: &[Diagnostic], out: &mut dyn Write) -> fmt::Result {
     writeln!(out, "{}", summary(diagnostics))
 }

@@ -1,4 +1,4 @@
-//! What is said of each rule.
+//! The sentences of each rule.
 
 use phalanx_analysis::{
     check::{CountFault, Evaluated, Finding, Geometry, Level, Rule, What as Evaluates, Witness},
@@ -18,14 +18,14 @@ use crate::spaces::words as memories;
 pub(super) struct What {
     /// The subject of a sentence.
     pub(super) text: String,
-    /// Which half of a barrier it is.
+    /// Whether it is the arrival or the wait of a split barrier.
     pub(super) phase: Option<BarrierPhase>,
-    /// What a value is called that is known at run time only.
+    /// The program's name for a value that is known at run time only.
     pub(super) symbol: Option<String>,
 }
 
 impl What {
-    /// That of a barrier, by what is known of it.
+    /// The subject for a barrier.
     pub(super) fn barrier(barrier: Option<Barrier>) -> What {
         let Some(barrier) = barrier else { return What::named("the barrier".to_owned()) };
         let of = match (barrier.scope, barrier.partial) {
@@ -41,7 +41,7 @@ impl What {
         What { text, phase: Some(barrier.phase), symbol: None }
     }
 
-    /// That of anything else.
+    /// The subject for any other operation.
     pub(super) fn named(text: String) -> What {
         What { text, phase: None, symbol: None }
     }
@@ -128,7 +128,7 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         | Rule::OutOfBounds
         | Rule::LostIndex => memory::message(finding, what),
         Rule::UncoalescedAccess | Rule::BankConflict => {
-            // What is known at run time only can be little.
+            // A distance that is known at run time only may be small.
             let is_symbolic = finding.access.is_some_and(|cost| cost.symbol.is_some());
             let may = if is_symbolic { "may " } else { "" };
             match finding.rule {
@@ -175,17 +175,17 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
     }
 }
 
-/// What an argument is that has to be the same in all threads.
+/// The role of an argument that must be equal in all threads.
 fn of_role(finding: &Finding) -> &'static str {
     finding.role.map_or("argument", Role::text)
 }
 
-/// The memories that an address of a finding may lead to.
+/// The memories that an address of a finding may point to.
 fn led(finding: &Finding, at: usize) -> String {
     memories(finding.leads.get(at).map_or(SpaceSet::EMPTY, |lead| lead.memories))
 }
 
-/// What stands at the operation.
+/// The label at the operation.
 pub(super) fn label(finding: &Finding, what: &What) -> String {
     if let Some(Witness { comes, stays_away, .. }) = finding.witness {
         let verb = if finding.rule == Rule::BarrierInDivergentLoop { "leaves" } else { "does not" };
@@ -255,7 +255,7 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
     .to_owned()
 }
 
-/// What was evaluated, in words.
+/// The evaluated values, as a sentence.
 fn of_threads(Evaluated { threads, values: [first, second], what }: Evaluated) -> String {
     let [one, other] = threads.map(index);
     match what {
@@ -280,7 +280,7 @@ fn of_threads(Evaluated { threads, values: [first, second], what }: Evaluated) -
     }
 }
 
-/// What is said where threads part.
+/// The label at the branch that separates threads.
 pub(super) fn parting(finding: &Finding, sources: SourceSet, dialect: Dialect) -> String {
     let names: Vec<&str> = sources.iter().map(|one| sources::source(one, dialect)).collect();
     let how = match finding.rule {
@@ -290,7 +290,7 @@ pub(super) fn parting(finding: &Finding, sources: SourceSet, dialect: Dialect) -
     format!("{how}: the way depends on {}", list(&names))
 }
 
-/// What is said where threads call different functions.
+/// The label at a call where threads call different functions.
 pub(super) fn choice(sources: SourceSet, dialect: Dialect) -> String {
     let names: Vec<&str> = sources.iter().map(|one| sources::source(one, dialect)).collect();
     format!("threads may call different functions here: which one depends on {}", list(&names))
@@ -305,7 +305,7 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// What is to be said of a barrier that threads skip by leaving the kernel.
+/// The help for a barrier that threads skip by leaving the kernel.
 pub(super) const LEAVES: &str = "the threads that skip it leave the kernel: current hardware does \
      not wait for them, but CUDA and OpenCL leave it undefined";
 
@@ -427,12 +427,12 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
     help
 }
 
-/// Whether all that is known against uniformity is that waves may read different values.
+/// Whether the only known difference is that waves may read different values.
 fn is_of_waves(finding: &Finding) -> bool {
     finding.scope == Scope::Workgroup && finding.sources == SourceSet::OPAQUE_WAVE
 }
 
-/// What takes an obstacle away.
+/// How to remove an obstacle.
 fn unblock(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::Aliased(_) => {

@@ -1,4 +1,4 @@
-//! From links to the model.
+//! Builds explanations from the links of chains.
 
 use std::{cell::OnceCell, sync::Arc};
 
@@ -44,7 +44,7 @@ pub struct Explainer<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// `source` is the text that the module was read from, for lines.
+    /// `source` is the text of the module, for line numbers.
     pub fn new(
         db: &'a Database,
         input: FunctionInput,
@@ -68,19 +68,18 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// The same, of what diverges where programs are taken for something: see
-    /// [`queries::assumed_divergence`].
+    /// The same under assumptions about the program: see [`queries::assumed_divergence`].
     #[must_use]
     pub fn assuming(self, assumed: Option<Assumptions>) -> Self {
         Explainer { assumed, ..self }
     }
 
-    /// For another function of the module.
+    /// An explainer for another function of the module.
     pub(crate) fn of(&self, input: FunctionInput) -> Explainer<'a> {
         Explainer::new(self.db, input, self.module, self.source)
     }
 
-    /// The same, where other values stand for versions of memory.
+    /// The same, with the given values standing for versions of memory.
     pub(super) fn with_memory(self, memory: Option<Arc<[MemoryVersion]>>) -> Self {
         Explainer { memory, ..self }
     }
@@ -141,8 +140,8 @@ impl<'a> Explainer<'a> {
 
     /// Everything on a line that differs between threads of a scope, in order: values, branches,
     /// uses that do where their value does not, and the execution of barriers and other convergent
-    /// operations without a result. The line is one of the program that was compiled where any
-    /// instruction of the function says from which it comes, and else one of the text.
+    /// operations without a result. The line is a line of the program if any instruction of the
+    /// function has a debug location, otherwise a line of the module's text.
     pub fn explain_line(&self, line: u32, scope: Scope) -> Vec<Explanation> {
         let explained = |(subject, inst)| {
             let mut explanation = self.explain(subject, scope)?;
@@ -210,8 +209,8 @@ impl<'a> Explainer<'a> {
         found
     }
 
-    /// Why a load is not done in a cheaper way, with the chain of causes where its address differs
-    /// between threads of a wave. None for what is no load.
+    /// Why a load uses no cheaper instruction, with the chain of causes if its address differs
+    /// between threads of a wave. None if the instruction is no load.
     pub fn explain_load(&self, load: InstId) -> Option<LoadExplanation> {
         let (db, input) = (self.db, self.input);
         let found = queries::load_classes(db, input).as_ref()?.of(load)?;
@@ -226,7 +225,7 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Why a load takes no cheaper way, as a sentence.
+    /// Why a load uses no cheaper instruction, as a sentence.
     pub(crate) fn refusal(&self, refusal: Refusal) -> String {
         let (db, input) = (self.db, self.input);
         let (module, printer, lines) = (self.module, &self.printer, &self.lines);
@@ -398,7 +397,7 @@ impl<'a> Explainer<'a> {
         self.variables().name(value).map(str::to_owned)
     }
 
-    /// A value as it is called in the module; what has no result is called after what it does.
+    /// The name of a value in the module; an instruction without result is named by what it does.
     fn subject_text(&self, value: Value) -> String {
         match value.as_inst() {
             Some(inst) => self.inst_name(inst),
@@ -420,7 +419,7 @@ impl<'a> Explainer<'a> {
         text(|out| self.printer.inst(inst, out))
     }
 
-    /// The name of an instruction; where it has no result, what it is.
+    /// The name of an instruction; its text if it has no result.
     pub(crate) fn inst_name(&self, inst: InstId) -> String {
         let data = self.function.body.inst(inst);
         match data.ty == Type::VOID {
@@ -433,7 +432,7 @@ impl<'a> Explainer<'a> {
         text(|out| self.printer.block_operand(flow::block_of(node), out))
     }
 
-    /// What a fact is about, in the words of the module.
+    /// The subject of a fact, in terms of the module.
     fn name_of(&self, fact: Fact) -> String {
         match fact {
             Fact::Value(value) | Fact::Use(value, _) if self.version(value).is_none() => {
@@ -495,7 +494,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Where an instruction comes from: the user's own line.
+    /// The user's source line of an instruction.
     pub(crate) fn debug(&self, inst: InstId) -> Option<SourceFile> {
         self.location(inst).source
     }
@@ -573,7 +572,7 @@ fn separation_of(cause: &Cause) -> Option<&Separation> {
     }
 }
 
-/// `` `sum` (%14) ``; a value that is called like its variable is named once.
+/// `` `sum` (%14) ``; only one name if the value is named like its variable.
 pub(super) fn with_variable(name: String, variable: Option<&str>) -> String {
     match variable {
         Some(variable) if name.strip_prefix('%') != Some(variable) => {

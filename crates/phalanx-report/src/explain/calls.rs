@@ -64,7 +64,7 @@ impl<'a> Explainer<'a> {
         steps
     }
 
-    /// What a call gets from this function.
+    /// Explains the value that a call of this function returns.
     fn say_returned(&self, link: &CallLink, is_parting: bool, step: &mut Step) {
         let name = self.function_name();
         match (link.link.fact, &link.link.cause) {
@@ -90,7 +90,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// What this function leaves where a parameter points.
+    /// Explains what this function stores where a parameter points.
     fn say_left(&self, link: &CallLink, parameter: u32, step: &mut Step) {
         let place = format!("what {} points to", self.operand(Value::arg(parameter)));
         match (link.link.fact, &link.link.cause) {
@@ -113,7 +113,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// What a parameter of this function is.
+    /// Explains the value of a parameter of this function.
     fn say_passed(&self, site: Site, caller: &Explainer<'_>, step: &mut Step) {
         let parameter = self.operand(Value::arg(site.position));
         let (db, input) = caller.function();
@@ -126,7 +126,7 @@ impl<'a> Explainer<'a> {
         );
     }
 
-    /// Puts a step at the call in this function that passes a parameter of another.
+    /// Places a step at the call in this function that passes a parameter of another function.
     fn stand_at(&self, site: Site, of: &Explainer<'_>, step: &mut Step) {
         let (db, input) = self.function();
         let call = Value::inst(site.call);

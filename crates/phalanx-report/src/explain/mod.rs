@@ -1,11 +1,11 @@
 //! `phalanx explain`: chains of causes as plain data, as text and as JSON.
 //!
-//! A model of what there is to say ([`Explanation`]) is made from the links of a chain;
-//! [`write_texts`] draws it, serde makes JSON of it (field names are the format). One sentence per
-//! link, in the order of the chain: from what was asked about to what introduces the source.
+//! An [`Explanation`] is made from the links of a chain. [`write_texts`] prints it, serde makes
+//! JSON of it (field names are the format). There is one sentence per link, from the subject to the
+//! instruction that introduces the source.
 //!
-//! Where the text of the program is at hand, each step shows its line and below it the instruction;
-//! a value is named after its variable:
+//! If the text of the program is available, each step shows its source line, and below it the
+//! instruction. A value is named after its variable:
 //!
 //! ```text
 //! k.cu:4:35: because: 2. `i` (%8) is computed from `tid` (%4)

@@ -8,7 +8,7 @@ use crate::source::SourceFile;
 /// Why something diverges, or that it does not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Explanation {
-    /// What was asked about: `%v`, `%bb`, `operand 0 of %v`.
+    /// The subject: `%v`, `%bb`, `operand 0 of %v`.
     pub subject: String,
     /// What kind of thing that is: `value`, `use`, `branch`, `block`.
     pub kind: &'static str,
@@ -20,13 +20,13 @@ pub struct Explanation {
     /// Where it stands in the program that was compiled, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug: Option<SourceFile>,
-    /// The scope that was asked about.
+    /// The scope of the query.
     pub scope: &'static str,
     /// Whether it differs between threads of the scope.
     pub divergent: bool,
     /// Everything that it depends on.
     pub sources: Vec<&'static str>,
-    /// The chain, what was asked about first; empty when it is uniform.
+    /// The chain, the subject first; empty when it is uniform.
     pub steps: Vec<Step>,
 }
 
@@ -34,8 +34,8 @@ pub struct Explanation {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Step {
     /// `source`, `operand`, `argument` (of a call), `address` (of a load), `memory`, `join`,
-    /// `temporal`, `assumed`, `control`; `call` (of a function that brings the source in),
-    /// `return`, `passed` (what a parameter is).
+    /// `temporal`, `assumed`, `control`; `call` (of a function that introduces the source),
+    /// `return`, `passed` (the argument that a caller passes).
     pub kind: &'static str,
     /// The function that it is in, where that is another than that of the subject.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct Step {
     /// The edge by which threads leave it in different iterations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<[String; 2]>,
-    /// Two ways from the branch to the join that bring different values.
+    /// Two paths from the branch to the join that bring different values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ways: Option<[Vec<String>; 2]>,
 }

@@ -1,15 +1,15 @@
-//! From names to entities, with near matches for names that do not exist.
+//! Looks up entities by name, with similar names as suggestions.
 
 use std::fmt;
 
-/// A name that stands for nothing.
+/// A name that was not found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownName {
     /// What was looked for: `value`, `block`, `function`.
     pub kind: &'static str,
     /// The name.
     pub name: String,
-    /// Names that look like it, best first, at most three.
+    /// Similar names, best first, at most three.
     pub near: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl std::error::Error for UnknownName {}
 
 /// The number of insertions, removals and replacements of characters between two names
 /// (Levenshtein, 1966), or `limit + 1` if there are more. O(product of the lengths); names whose
-/// lengths differ by too much are not looked at.
+/// lengths differ by more than the limit are not compared.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > limit {

@@ -1,8 +1,8 @@
-//! The text for people: a verdict, then each step with its line of the program, or of the module.
+//! Explanations as text: a verdict, then each step with its line of the program, or of the module.
 //!
-//! A line that was just shown is not shown again. Where several explanations are written together,
-//! a chain that is the end of another is left out, and one that ends as an earlier one refers to
-//! its steps.
+//! A line is not shown twice in a row. If several explanations are written together, a chain that
+//! is the end of another one is left out. A chain that ends like an earlier one refers to the steps
+//! of that one.
 //!
 //! O(steps) for each explanation, and for each pair of explanations.
 
@@ -14,13 +14,13 @@ use crate::{
     source::{SourceFile, Sources},
 };
 
-/// Fewer common steps are written again.
+/// With fewer common steps, the steps are written again.
 const FEWEST_SHARED: usize = 2;
 
 /// Writes explanations one after the other, with ANSI colours. `module` is the text that was read.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_texts(
     explanations: &[Explanation],
     module: SourceText<'_>,
@@ -43,7 +43,7 @@ pub fn write_texts(
 struct Writer<'a> {
     module: SourceText<'a>,
     sources: &'a dyn Sources,
-    /// Whether the program is shown: then the module is not drawn.
+    /// Whether lines of the program are shown; then lines of the module are not.
     has_source: bool,
     /// The line of the program that was shown last.
     last: Option<(String, u32)>,
@@ -167,7 +167,7 @@ fn verdict(explanation: &Explanation) -> String {
     format!("{what} is divergent: it can differ between {threads}; {steps}")
 }
 
-/// Those whose chain is not the end of a longer one.
+/// The explanations whose chain is not the end of a longer one.
 fn whole(explanations: &[Explanation]) -> Vec<&Explanation> {
     let is_part = |one: &Explanation, other: &Explanation| {
         one.steps.len() < other.steps.len() && other.steps.ends_with(&one.steps)
@@ -178,8 +178,8 @@ fn whole(explanations: &[Explanation]) -> Vec<&Explanation> {
     explanations.iter().filter(is_whole).collect()
 }
 
-/// The earlier explanation that has most of the last steps: how many steps come before them, and
-/// where they begin there.
+/// The earlier explanation that shares the most last steps: how many steps come before the shared
+/// ones, and where these begin in the earlier explanation.
 fn shared_end<'a>(
     explanation: &Explanation,
     earlier: &[&'a Explanation],
@@ -189,7 +189,7 @@ fn shared_end<'a>(
         let pairs = steps.iter().rev().zip(other.steps.iter().rev());
         pairs.take_while(|(a, b)| a == b).count()
     };
-    // The first of those with the most.
+    // Of several with the most, the first.
     let best = *earlier.iter().rev().max_by_key(|other| common(other))?;
     let count = common(best);
     (count >= FEWEST_SHARED).then(|| (steps.len() - count, best.steps.len() - count, best))

@@ -1,22 +1,22 @@
-//! What sources and links are called in a sentence.
+//! Names of sources and links in sentences.
 
 use phalanx_db::{Database, ModuleInput};
 use phalanx_ir::metadata::Field;
 use phalanx_target::{Scope, SourceSet};
 
-/// Whose words are used for indices.
+/// The language whose terms are used for indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// CUDA's, which are HIP's too.
+    /// CUDA and HIP.
     Cuda,
-    /// OpenCL's.
+    /// OpenCL.
     OpenCl,
-    /// Nobody's: the language is not known.
+    /// Unknown language.
     None,
 }
 
 impl Dialect {
-    /// That of the language that a module was compiled from, by its debug information.
+    /// The language that a module was compiled from, by its debug information.
     pub(crate) fn of(db: &Database, module: ModuleInput) -> Dialect {
         let (context, metadata) = (module.context(db), &module.shell(db).metadata);
         let operands = |name: &[u8]| {
@@ -38,7 +38,7 @@ impl Dialect {
     }
 }
 
-/// What a source is, as in "it depends on ...".
+/// The phrase for a source, as in "it depends on ...".
 pub(crate) fn source(source: SourceSet, dialect: Dialect) -> &'static str {
     let own = |cuda, open_cl, other| match dialect {
         Dialect::Cuda => cuda,

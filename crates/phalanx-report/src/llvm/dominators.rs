@@ -6,7 +6,7 @@ use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node, PostDomTree};
 
 use super::{BlockNames, Text};
 
-/// What LLVM prints for depth-first numbers that nobody asked for.
+/// What LLVM prints for depth-first numbers that were not computed.
 const NO_NUMBERS: &str = "{4294967295,4294967295}";
 
 /// The dominator tree, a node per line, depth first. O(blocks).
@@ -95,7 +95,7 @@ pub fn print_dom_frontier(
 /// All frontiers in LLVM's order, unless they have more than `limit` members.
 fn all_frontiers(cfg: &Cfg, tree: &DomTree, limit: usize) -> Option<Vec<Vec<Node>>> {
     let mut frontiers: Vec<Vec<Node>> = vec![Vec::new(); cfg.node_count()];
-    // In whose frontier a block was met last.
+    // The block whose frontier each block was added to last.
     let mut met_by: Vec<Option<Node>> = vec![None; cfg.node_count()];
     let mut total = 0;
     // Children before parents.
@@ -136,7 +136,7 @@ struct OneFrontier<'a> {
     frontiers: &'a DominanceFrontier,
     /// The position of each node in the preorder of the tree that visits the last child first.
     walk: Vec<u32>,
-    /// For whose frontier a block was met last.
+    /// The block whose frontier each block was added to last.
     met_by: Vec<Option<Node>>,
     members: Vec<Node>,
 }

@@ -89,7 +89,7 @@ pub(crate) fn annotate(
             lines.clear();
             before_inst(inst, &mut lines);
             out.extend_from_slice(&lines);
-            // The line break at the end of it may be that before the next one.
+            // The line break at its end may also be the one before the next line.
             out.extend_from_slice(&line[1..line.len() - 1]);
             at += found + line.len() - 1;
             out.end_of_line();

@@ -1,5 +1,5 @@
-//! Facts in the words of LLVM's printing passes, so that tests written for `opt` read them
-//! unchanged.
+//! Prints facts in the format of LLVM's printing passes, so that tests written for `opt` accept the
+//! output unchanged.
 //!
 //! Where LLVM's order depends on addresses or on the history of a data structure (children of a
 //! tree node, blocks of a cycle, members of a frontier), ours is by block number.
@@ -19,7 +19,7 @@ pub use uniformity::print_uniformity;
 
 use phalanx_graph::Node;
 
-/// How blocks are called.
+/// The names of blocks.
 pub trait BlockNames {
     /// Writes the name without a `%`.
     fn write_name(&self, node: Node, out: &mut Vec<u8>);

@@ -1,15 +1,15 @@
-//! Text that is handed on while it grows.
+//! A text buffer that may spill to a writer while it grows.
 //!
-//! What LLVM prints about cycles and temporal divergence is quadratic in the worst case, hundreds
-//! of megabytes for ten thousand nested loops. A [`Text`] with a writer holds a part of it at a
-//! time.
+//! LLVM's output about cycles and temporal divergence is quadratic in the worst case: hundreds of
+//! megabytes for ten thousand nested loops. A [`Text`] with a writer holds only a part of the
+//! output at a time.
 
 use std::{
     io::{self, Write},
     ops::{Deref, DerefMut},
 };
 
-/// More than this is handed on at the next end of line.
+/// A longer buffer is spilled at the next end of line.
 const PART: usize = 1 << 16;
 
 /// A buffer that is written to as a vector, and spills to a writer if it has one.
@@ -32,7 +32,7 @@ impl<'w> Text<'w> {
         Text { writer: Some(writer), ..Text::default() }
     }
 
-    /// Called by printers where a line ends: hands on what is there if it is much.
+    /// Printers call this at the end of each line: spills the buffer if it is long.
     #[inline]
     pub fn end_of_line(&mut self) {
         if self.buffer.len() > PART {
@@ -48,7 +48,7 @@ impl<'w> Text<'w> {
         self.buffer.clear();
     }
 
-    /// What is in memory; with a writer, nothing, since it has all.
+    /// The buffer; empty if there is a writer, which has received everything.
     ///
     /// # Errors
     /// The first error of the writer.

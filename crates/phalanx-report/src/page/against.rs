@@ -1,5 +1,5 @@
-//! Two versions of a module on one page: which lines of the code are those of before, and which of
-//! them differ between other threads than before.
+//! Compares two versions of a module on one page: which lines correspond, and which of them now
+//! differ between other threads than before.
 //!
 //! ```text
 //! before                              now
@@ -9,10 +9,9 @@
 //!                                     %y = shl i32 %x, 1             new
 //! ```
 //!
-//! Functions have partners of their name. Lines have partners by a longest common subsequence, in
-//! which names of values and numbers of metadata do not count: a transform changes these
-//! everywhere. Where that would take more than [`CELLS`] steps, each line takes the next one that
-//! is equal.
+//! Functions correspond by name. Lines correspond by a longest common subsequence, ignoring names
+//! of values and numbers of metadata, since transforms change these everywhere. If that would take
+//! more than [`CELLS`] steps, each line is matched with the next equal one.
 //!
 //! **Cost.** O(lines) where little has changed, and O(lines before * lines now) of what is between
 //! the first and the last change.
@@ -31,7 +30,7 @@ const CELLS: usize = 4_000_000;
 pub struct Earlier {
     /// Its lines; without chains of causes.
     pub rows: Vec<Row>,
-    /// Partners: numbers of a line of before and of one of now, both in ascending order.
+    /// Corresponding lines: numbers of an old and a new line, both in ascending order.
     pub pairs: Vec<(usize, usize)>,
 }
 
@@ -51,7 +50,7 @@ impl Page {
                 let mut rows = before.rows;
                 for row in &mut rows {
                     row.chain.clear();
-                    // Files of the program are numbered by each version for itself.
+                    // Each version numbers the files of the program on its own.
                     row.place = None;
                 }
                 Earlier { rows, pairs }
@@ -77,14 +76,14 @@ fn sentence(file: &str, before: &[Row], now: &[Row]) -> String {
         }
     };
     let lines = |count, what: &str| {
-        // No line is, one line is, two lines are.
+        // Grammar: no line is, one line is, two lines are.
         let are = if count < 2 { "is" } else { "are" };
         format!("{} {are} {what}", counted(count, "line", "lines"))
     };
     format!("Against {file}: {divergence}; {}, {}.", lines(new, "new"), lines(gone, "gone"))
 }
 
-/// Lines that are one line in two versions.
+/// Pairs of corresponding lines of two versions.
 fn partners(before: &[Row], now: &[Row]) -> Vec<(usize, usize)> {
     let keys = |rows: &[Row]| rows.iter().map(key).collect::<Vec<_>>();
     let (old, new) = (keys(before), keys(now));
@@ -103,7 +102,8 @@ fn partners(before: &[Row], now: &[Row]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The text of a line without names of values and numbers of metadata; a label is its name.
+/// The text of a line without names of values and numbers of metadata; a label is compared by its
+/// name.
 fn key(row: &Row) -> String {
     if row.kind == "b" {
         return row.text.clone();
@@ -114,7 +114,7 @@ fn key(row: &Row) -> String {
         out.push_str(&rest[..=at]);
         let is_name = |c: char| c.is_alphanumeric() || "._$-".contains(c);
         let (mark, behind) = rest[at..].split_at(1);
-        // What kind of metadata it is counts, its number does not.
+        // The kind of metadata counts, its number does not.
         let is_kind = mark == "!" && !behind.starts_with(|c: char| c.is_ascii_digit());
         rest = match is_kind {
             true => behind,
@@ -127,7 +127,7 @@ fn key(row: &Row) -> String {
 /// A longest common subsequence.
 fn longest(a: &[String], b: &[String]) -> Vec<(usize, usize)> {
     let width = b.len() + 1;
-    // How long it is from each pair of positions on.
+    // The length of the longest common subsequence from each pair of positions on.
     let mut length = vec![0_u32; (a.len() + 1) * width];
     for i in (0..a.len()).rev() {
         for j in (0..b.len()).rev() {
@@ -151,7 +151,7 @@ fn longest(a: &[String], b: &[String]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Each line with the next one that is equal to it, behind the partner of the line before.
+/// Matches each line with the next equal one, behind the match of the line before.
 fn next_equal(a: &[String], b: &[String]) -> Vec<(usize, usize)> {
     let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (at, key) in b.iter().enumerate() {
@@ -202,8 +202,7 @@ mod tests {
         assert_eq!(partners(&before, &now), []);
     }
 
-    /// Both ways to find partners give pairs of equal lines in order, and the longer one is the
-    /// longest there is.
+    /// Both algorithms give pairs of equal lines in order, and the first gives a longest sequence.
     #[test]
     fn partners_are_equal_and_in_order() {
         let letters = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();

@@ -30,7 +30,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A page without functions. `text` is what the module was read from.
+    /// A page without functions. `text` is the text of the module.
     #[must_use]
     pub fn new(
         db: &'a Database,
@@ -102,8 +102,8 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// The page, with the lines of the files that it is about; how the module was compiled, if it
-    /// was, and what was judged.
+    /// Finishes the page: adds the lines of the files that it refers to, how the module was
+    /// compiled, if it was, and what was judged.
     #[must_use]
     pub fn finish(
         mut self,
@@ -125,7 +125,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Accesses with what the page draws of them.
+/// Accesses, with the data for drawing them.
 fn access_rows(
     db: &Database,
     function: FunctionInput,

@@ -1,5 +1,5 @@
-//! A page of links to the pages of several modules: what was found in each function, and how much
-//! of it differs. It has no script.
+//! A page of links to the pages of several modules: the findings of each function, and how many of
+//! its values differ. It has no script.
 //!
 //! ```text
 //! a.cu    sum (kernel)    1 error    44 of 51 values differ    -> report/a.cu.html#_Z3sumPf
@@ -20,7 +20,7 @@ impl List {
     /// Adds a page that can be opened at a relative address.
     ///
     /// # Errors
-    /// None: a string takes all.
+    /// Never: writing to a string does not fail.
     pub fn add(&mut self, page: &Page, address: &str) -> fmt::Result {
         let href = |anchor: &str| {
             let anchor = if anchor.is_empty() { String::new() } else { format!("#{anchor}") };
@@ -53,7 +53,7 @@ impl List {
     /// Writes the page.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> fmt::Result {
         write!(
             out,

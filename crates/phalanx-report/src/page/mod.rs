@@ -1,11 +1,11 @@
-//! `phalanx report`: a page to look at, of one module, in one file.
+//! `phalanx report`: an HTML page about one module, in one file.
 //!
-//! The page has the source and the IR side by side, each line coloured by the smallest scope whose
-//! threads differ there; findings at their lines; what differs and why in sentences; the
-//! control-flow graph; and for each value the chain of causes. It reads nothing from a network.
+//! The page shows the source and the IR side by side, each line coloured by the smallest scope
+//! whose threads differ there. It also shows findings at their lines, a summary in sentences, the
+//! control-flow graph, and for each value the chain of causes. It loads nothing from a network.
 //!
-//! A [`Page`] is plain data; [`write()`] puts it as JSON into a frame of HTML, one part for each
-//! function, so that a browser reads a function when it is shown. The script draws it.
+//! A [`Page`] is plain data. [`write()`] embeds it in HTML as JSON, one part for each function, so
+//! that a browser parses a function only when it is shown. A script draws the page.
 //!
 //! ```text
 //! List ── links to pages of several modules
@@ -18,8 +18,8 @@
 //! **Invariant.** Text of the program and of the module is data, never markup: the script makes
 //! text nodes of it, and `<` is escaped in the JSON, so that no name can end a script.
 //!
-//! **Cost.** O(instructions), and a search for each chain; functions with more than
-//! [`MAX_CHAINS`] values that differ have chains of their branches only.
+//! **Cost.** O(instructions), and a search for each chain. In functions with more than
+//! [`MAX_CHAINS`] values that differ, only branches have chains.
 
 mod against;
 mod build;
@@ -35,7 +35,7 @@ pub use model::{AccessRow, Entry, FilePage, FindingRow, FunctionPage, Page, Row,
 
 use std::fmt::{self, Write};
 
-/// Functions with more values that differ have chains of causes of their branches only.
+/// In functions with more values that differ, only branches have chains of causes.
 pub const MAX_CHAINS: usize = 3000;
 
 const FRAME: &str = include_str!("frame.html");
@@ -45,7 +45,7 @@ const SCRIPT: &str = concat!(include_str!("pictures.js"), include_str!("script.j
 /// Writes a page as one file of HTML.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(page: &Page, out: &mut dyn Write) -> fmt::Result {
     let mut rest = FRAME;
     while let Some((before, behind)) = rest.split_once("<!--") {

@@ -19,9 +19,9 @@ pub struct Page {
     /// What the earlier version is called, if one is shown beside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// Files of the program that rows are about.
+    /// Files of the program that rows refer to.
     pub files: Vec<FilePage>,
-    /// What the names of sources mean: name, and words of the program's language.
+    /// The sources: name, and the term of the program's language.
     pub sources: Vec<(&'static str, &'static str)>,
     /// What was judged, and what was not, in a line.
     pub judged: String,
@@ -77,7 +77,7 @@ pub struct FunctionPage {
     pub cycles: Vec<CycleReport>,
     /// Accesses of memory.
     pub accesses: Vec<AccessRow>,
-    /// Loads, and which may take a cheaper way.
+    /// Loads, and which may use a cheaper instruction.
     pub loads: Vec<LoadReport>,
     /// What `check` finds.
     pub findings: Vec<FindingRow>,
@@ -97,8 +97,8 @@ pub struct AccessRow {
     pub report: AccessReport,
     /// Whether it is one of workgroup memory, which is divided into banks.
     pub shared: bool,
-    /// By how many bytes the address of each lane of a wave differs from that of the first one,
-    /// where lanes are not evenly apart.
+    /// For each lane of a wave, the distance of its address in bytes from that of the first lane,
+    /// if lanes are not evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<i64>>,
 }
@@ -106,7 +106,7 @@ pub struct AccessRow {
 /// Something that `check` finds.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingRow {
-    /// What it tells.
+    /// The finding.
     #[serde(flatten)]
     pub diagnostic: Diagnostic,
     /// The lines that its fix changes.
@@ -133,7 +133,7 @@ pub struct Row {
     #[serde(rename = "x", skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
     /// The smallest scope whose threads differ: 3 the wave, 2 the workgroup, 1 the launch, 0 none.
-    /// Of a label it is which threads may skip the block.
+    /// For a label: the smallest scope of which some threads may skip the block.
     #[serde(rename = "l")]
     pub level: u8,
     /// What it depends on, as numbers of [`Page::sources`].

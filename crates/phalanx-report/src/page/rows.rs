@@ -1,6 +1,6 @@
 //! The lines of a function: arguments, labels, instructions, what each depends on and why.
 //!
-//! The links of chains are kept once: most chains of a function end alike.
+//! Equal links of chains are stored once: most chains of a function end alike.
 
 use phalanx_analysis::lower::Numbering;
 use phalanx_db::queries::{self, Subject};
@@ -22,7 +22,7 @@ pub(super) struct Rows {
     pub(super) without_chains: bool,
 }
 
-/// Those of the function of an explainer.
+/// The lines of an explainer's function.
 pub(super) fn rows(
     explainer: &Explainer<'_>,
     sources: &[(&'static str, &'static str)],

@@ -1,5 +1,5 @@
-//! What a function does in three sentences: what differs and why, where threads part, memory and
-//! findings.
+//! Summarises a function in three sentences: what differs and why, where threads separate, and
+//! memory and findings.
 //!
 //! ```text
 //! 9 of 14 values differ between threads of a wave; 9 depend on `threadIdx.x`.
@@ -14,8 +14,8 @@ use super::model::Row;
 use crate::analyze::FunctionReport;
 use crate::check::Diagnostic;
 
-/// Lanes reach far apart if they touch so many times the segments of 128 bytes that their bytes
-/// fill, and more than one besides: a base that is not aligned takes that.
+/// Lanes reach far apart if they touch at least this many times the 128-byte segments that their
+/// bytes would fill. One more segment does not count, since an unaligned base needs it.
 const FAR: u32 = 2;
 
 /// The sentences about a function.
@@ -42,7 +42,7 @@ fn values(
     for source in divergent.flat_map(|row| &row.sources) {
         *count.entry(*source).or_default() += 1;
     }
-    // The source of the most values; of several the first.
+    // The source of the most values; of several, the first.
     let most = count.into_iter().max_by_key(|&(source, count)| (count, usize::MAX - source));
     let why = most.map_or(String::new(), |(source, count)| {
         format!("; {count} {} on {}", verb(count, "depends", "depend"), sources[source].1)

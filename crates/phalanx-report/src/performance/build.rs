@@ -1,4 +1,4 @@
-//! From facts to a report: words, costs and their order.
+//! Builds a report from facts: sentences, costs and their order.
 
 use std::{cmp::Reverse, collections::hash_map::Entry as Known};
 
@@ -20,7 +20,7 @@ use crate::check::{Checker, distance};
 use crate::explain::words::{Dialect, source};
 use crate::source::Location;
 
-/// Loops that multiply a cost.
+/// How many loops around an access multiply its cost.
 const LOOPS: u32 = 4;
 
 const NEIGHBOURS: &str = "let lanes that follow each other access what follows each other: exchange \
@@ -59,8 +59,8 @@ pub fn performance(
     Some(FunctionCosts { name: name.to_owned(), symbol: symbol.to_owned(), kernel, entries })
 }
 
-/// Entries, the most expensive first, without those of one place that say the same: what the
-/// compiler has unrolled. Of a loop that is what it makes of the rounds that are left, too.
+/// Entries, the most expensive first, without equal entries of one place, which the compiler has
+/// unrolled. All loops of one place count as copies, since unrolling leaves a remainder loop.
 fn without_copies(entries: Vec<Entry>) -> Vec<Entry> {
     let mut kept: Vec<Entry> = Vec::new();
     let mut places: FxHashMap<_, usize> = FxHashMap::default();
@@ -129,7 +129,7 @@ impl Words<'_> {
             .map(|symbol| distance(symbol.bytes, &self.checker.value_name(symbol.value)));
         let known = cost.waves.into_iter().flatten();
         let (waves, at_most) = match reach {
-            // Where that is not known, each lane may take one for itself.
+            // If the addresses are unknown, each lane may need a transaction of its own.
             Reach::Symbolic(_) | Reach::Gather => (self.worst(is_global, cost.size), true),
             _ => (known.collect(), false),
         };
@@ -175,7 +175,8 @@ impl Words<'_> {
         }
     }
 
-    /// Each lane by itself, where waves have as many lanes as is known, or 32 and 64.
+    /// The cost if each lane accesses memory separately, for the known width of waves, or for 32
+    /// and 64.
     fn worst(&self, is_global: bool, size: u32) -> Vec<WaveCost> {
         let width = queries::launch_facts(self.db, self.input).wave_width;
         let widths = width.map_or(vec![32, 64], |width| vec![width]);

@@ -1,5 +1,5 @@
-//! `phalanx performance`: what each access, branch and loop of a function costs a wave, the most
-//! expensive first, and what could be done.
+//! `phalanx performance`: how much each access, branch and loop of a function costs a wave, the
+//! most expensive first, and what could be done.
 //!
 //! ```text
 //! kernel `transpose`
@@ -8,10 +8,11 @@
 //!             fix: let lanes that follow each other access what follows each other: ...
 //! ```
 //!
-//! **Cost.** One unit is a transaction, a turn of a bank, an update, or an instruction. An access
-//! costs what it takes beyond the least; a branch, what a wave executes beyond the longest side; a
-//! loop, a round. Each loop around multiplies by [`ROUNDS`], up to four of them. That is an order,
-//! and no time.
+//! **Cost.** One unit is a transaction, a bank cycle, an atomic update, or an instruction. The cost
+//! of an access is the number of units beyond the least possible one. The cost of a branch is the
+//! number of instructions that a wave executes beyond the longest side. The cost of a loop is that
+//! of one round. Each loop around multiplies the cost by [`ROUNDS`], up to four of them. Costs
+//! order the entries; they are no times.
 
 mod build;
 mod model;
@@ -23,5 +24,5 @@ pub use model::{
 };
 pub use text::write_performance;
 
-/// Rounds that a loop is taken to have.
+/// The assumed number of rounds of a loop.
 pub const ROUNDS: u32 = 8;

@@ -1,4 +1,4 @@
-//! The data of a report: what is written as JSON. `docs/performance.schema.json` describes it.
+//! The data model of a report, and of its JSON. `docs/performance.schema.json` describes it.
 
 use serde::Serialize;
 
@@ -34,33 +34,33 @@ pub struct FunctionCosts {
 pub struct Entry {
     /// `access`, `branch` or `loop`.
     pub kind: &'static str,
-    /// Units that a wave could be spared, loops around counted; zero where nothing is known.
+    /// Units that a wave could save, multiplied by loops around; zero if nothing is known.
     pub cost: u64,
-    /// Whether it is at most that.
+    /// Whether the cost is an upper bound.
     pub at_most: bool,
     /// Loops around it.
     pub depth: u32,
-    /// How often it is at this place of the program: the compiler unrolls loops.
+    /// How many copies of it there are at this place of the program: the compiler unrolls loops.
     pub copies: u32,
     /// What it does.
     pub message: String,
     /// What is assumed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<&'static str>,
-    /// What could be done, where it costs something.
+    /// What could be done, if it has a cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<&'static str>,
-    /// What the lanes differ by, in words of the program.
+    /// The sources that make lanes differ, in terms of the program.
     pub depends_on: Vec<&'static str>,
     /// Where it is.
     pub location: Location,
-    /// Of an access.
+    /// Details of an access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessEntry>,
-    /// Of a branch.
+    /// Details of a branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchEntry>,
-    /// Of a loop.
+    /// Details of a loop.
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
     pub round: Option<LoopEntry>,
 }
@@ -93,13 +93,13 @@ pub struct AccessEntry {
 pub struct WaveEntry {
     /// Lanes.
     pub lanes: u32,
-    /// How many it takes.
+    /// The number of units that it takes.
     pub count: u32,
-    /// How many would do.
+    /// The least possible number.
     pub least: u32,
 }
 
-/// A branch at which lanes part.
+/// A branch that separates lanes.
 #[derive(Clone, Debug, Serialize)]
 pub struct BranchEntry {
     /// Instructions on each side.

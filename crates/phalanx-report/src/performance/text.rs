@@ -13,7 +13,7 @@ const FIX: Style = AnsiColor::Green.on_default();
 /// `all`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_performance(module: &ModuleCosts, all: bool, out: &mut dyn Write) -> fmt::Result {
     let mut silent = 0;
     for function in &module.functions {

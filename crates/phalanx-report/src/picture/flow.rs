@@ -1,8 +1,8 @@
 //! The control-flow graph of a function.
 //!
-//! A block is drawn with its name and the lines of the program that it is of, coloured by which
-//! threads may skip it; an edge by which threads its branch parts. Headers of cycles have a heavy
-//! border, and a block in which a divergent branch joins again has round corners.
+//! A block shows its name and the source lines of its instructions. Its colour says which threads
+//! may skip it; the colour of an edge says which threads its branch separates. Headers of cycles
+//! have a heavy border, and a block where a divergent branch joins has round corners.
 
 use phalanx_analysis::joins;
 use phalanx_db::queries;

@@ -1,4 +1,4 @@
-//! Graphs as SVG, without other programs.
+//! Draws graphs as SVG, without other programs.
 //!
 //! [`svg()`] draws nodes and edges, [`flow()`] the control-flow graph of a function,
 //! [`dom_tree`] and [`postdom_tree`] its trees, and [`stacked`] puts several drawings into one.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 /// The height of a title.
 const TITLE: f64 = 28.0;
 
-/// One drawing of several: their titles, and each as [`svg()`](super::svg()) draws it or what is
-/// said in its place.
+/// Stacks several drawings: each has a title, and is either an SVG of [`svg()`](super::svg()) or a
+/// text in its place.
 #[must_use]
 pub fn stacked(drawings: &[(String, Result<String, String>)]) -> String {
     let (mut inner, mut width, mut y) = (String::new(), 0.0_f64, 0.0_f64);

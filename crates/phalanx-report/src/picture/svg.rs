@@ -1,10 +1,10 @@
 //! Drawings of graphs as SVG, without other programs.
 //!
-//! Nodes and edges in, one picture out: layers from top to bottom, edges routed around nodes. The
-//! layout is that of the `layout-rs` crate. The same graph gives the same bytes.
+//! The layout is that of the `layout-rs` crate: layers from top to bottom, edges routed around
+//! nodes. Equal graphs give equal bytes.
 //!
 //! **Cost.** Crossings are reduced by rounds over the layers; a graph of [`MOST`] nodes takes well
-//! under a second. Larger ones are refused: nobody could read them.
+//! under a second. Larger graphs are refused, since they would not be readable.
 
 use layout::{
     backends::svg::SVGWriter,
@@ -28,16 +28,16 @@ pub enum Look {
     /// As any other.
     #[default]
     Plain,
-    /// It differs between threads of the launch, but is one for a workgroup.
+    /// It differs between threads of the launch, but is equal within a workgroup.
     Grid,
-    /// It differs within a workgroup, but is one for a wave.
+    /// It differs within a workgroup, but is equal within a wave.
     Workgroup,
     /// It differs within a wave.
     Wave,
 }
 
 impl Look {
-    /// How what has a [level](crate::levels) looks.
+    /// The look of a [level](crate::levels).
     pub(crate) const fn of_level(level: u8) -> Look {
         match level {
             3 => Look::Wave,
@@ -47,7 +47,7 @@ impl Look {
         }
     }
 
-    /// Fill of a node; apart in grey and for readers who do not see some colours.
+    /// Fill of a node; the colours differ in grey and for colour-blind readers.
     const fn fill(self) -> u32 {
         match self {
             Look::Plain => 0xffff_ffff,
@@ -76,7 +76,7 @@ impl Look {
     }
 }
 
-/// A node: its text, of several lines perhaps.
+/// A node, with a text of one or more lines.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PictureNode {
     /// The text.
@@ -85,7 +85,7 @@ pub struct PictureNode {
     pub look: Look,
     /// Whether it has a heavy border: the header of a cycle.
     pub is_header: bool,
-    /// Whether it is round: threads that were apart are together again here.
+    /// Whether it has round corners: threads that were apart reconverge here.
     pub is_join: bool,
 }
 

@@ -1,5 +1,4 @@
-//! A text with a table of its lines, so that a place in it is found without reading it from the
-//! start.
+//! A text with a table of its lines, which finds a line without scanning the text.
 //!
 //! ```
 //! let text = phalanx_report::source::LinedText::new(b"a\nbc\r\n".to_vec());
@@ -7,7 +6,7 @@
 //! assert_eq!(text.line(4), None);
 //! ```
 //!
-//! The table is made when a line is asked for first: O(length) once, then O(1).
+//! The first access to a line builds the table: O(length) once, then O(1).
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -45,8 +44,8 @@ impl<'a> LinedText<'a> {
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// The word that stands at a column of a line (both from 1), if it is one that is called there:
-    /// the name of a function as it is written, without arguments of templates.
+    /// The word at a column of a line (both from 1), if it is called there: the name of a function
+    /// as it is written, without template arguments.
     #[must_use]
     pub fn called_at(&self, line: u32, column: u32) -> Option<&str> {
         let rest = self.line(line)?.get(column.checked_sub(1)? as usize..)?;

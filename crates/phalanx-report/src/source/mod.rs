@@ -1,6 +1,6 @@
 //! The program that a module was compiled from: its files, places in them, and its variables.
 //!
-//! Debug information is all that is known of the program; files are not read here, a [`Sources`]
+//! Debug information is the only link to the program. This crate reads no files; a [`Sources`]
 //! gives their text.
 //!
 //! | part | what |

@@ -1,4 +1,4 @@
-//! Where something is: in the program that was compiled, and in the text of the module.
+//! Places in the program that was compiled, and in the text of the module.
 
 use phalanx_ir::{
     Context, InstId, Module,
@@ -10,18 +10,18 @@ use serde::Serialize;
 use super::LinedText;
 use crate::lines::{Lines, Place};
 
-/// How the function begins that clang keeps the body of an OpenCL kernel in.
+/// Prefix of the functions in which clang keeps the bodies of OpenCL kernels.
 pub const OPENCL_BODY: &str = "__clang_ocl_kern_imp_";
 
-/// How many scopes, and calls that were inlined, are followed.
+/// How many scopes, and levels of inlining, are followed.
 const DEPTH: usize = 64;
 
 /// A place.
 ///
-/// Code that was inlined has a place in each function on the way: its frames. The one that
-/// [`Location::source`] names is the user's own line: the outermost frame that is not in a header
-/// of the system. [`Checker`](crate::check::Checker) chooses an inner one where the calls around it
-/// have nothing to do with a finding.
+/// Inlined code has a place in each function on the way: its frames. [`Location::source`] is the
+/// user's line: the outermost frame that is not in a system header.
+/// [`Checker`](crate::check::Checker) chooses an inner one where the calls around it are irrelevant
+/// to a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Location {
     /// In the text of the module.
@@ -29,10 +29,10 @@ pub struct Location {
     /// In the program that was compiled, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceFile>,
-    /// Where the code is that was inlined at `source`, the innermost first.
+    /// Frames of code that was inlined at `source`, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlined: Vec<SourceFile>,
-    /// Where the code around `source` was inlined, the innermost call first.
+    /// Frames of calls through which `source` was inlined, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlined_at: Vec<SourceFile>,
 }
@@ -62,7 +62,7 @@ impl SourceFile {
     #[must_use]
     pub fn is_of_system(&self) -> bool {
         let file = &*self.file;
-        // What is below the folder that the compiler ran in has a name that is relative to it.
+        // Files below the folder of the compiler have names relative to it.
         let has = |part: &str| file.contains(part) || file.starts_with(&part[1..]);
         file.starts_with("/usr/")
             || file.starts_with("/opt/")
@@ -75,17 +75,17 @@ impl SourceFile {
 
 /// Gives the contents of source files.
 pub trait Sources {
-    /// The text of a file, by its name and the folder that it is relative to; none when it is not
-    /// there, or is not what was compiled.
+    /// The text of a file, by its name and the folder that the name is relative to. None if the
+    /// file is missing, or differs from what was compiled.
     fn text(&self, place: &SourceFile) -> Option<std::sync::Arc<LinedText<'static>>>;
 
-    /// Whether the file has changed since it was compiled: its lines are no longer those of places.
+    /// Whether the file has changed since it was compiled, so that line numbers no longer match.
     fn is_stale(&self, _place: &SourceFile) -> bool {
         false
     }
 }
 
-/// No file is at hand: places are told without their lines.
+/// No file is available: places are shown without their lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -117,8 +117,8 @@ impl Location {
         self.inlined.iter().chain(&self.source).chain(&self.inlined_at)
     }
 
-    /// The user's own line of an operation, seen from where threads part before it, and the
-    /// reverse: calls by which both were inlined have nothing to do with it.
+    /// Makes an operation and the branch before it ignore calls through which both were inlined:
+    /// chooses the user's line of each inside of these calls.
     pub(crate) fn leave_shared_calls(&mut self, other: &mut Location) {
         let own: Vec<SourceFile> = self.frames().cloned().collect();
         let others: Vec<SourceFile> = other.frames().cloned().collect();
@@ -132,7 +132,7 @@ impl Location {
         }
     }
 
-    /// Chooses the innermost frame that is in one of some files; none of them changes nothing.
+    /// Chooses the innermost frame in one of these files; if there is none, nothing changes.
     pub(crate) fn look_into(&mut self, files: &[SourceFile]) {
         let is_near = |frame: &&SourceFile| files.iter().any(|other| other.file == frame.file);
         let at = self.frames().position(|frame| is_near(&frame));
@@ -142,8 +142,8 @@ impl Location {
         }
     }
 
-    /// The place of an instruction of a module in the program that was compiled; without its place
-    /// in the text.
+    /// The place of an instruction in the program that was compiled, without its place in the text
+    /// of the module.
     #[must_use]
     pub fn in_program(module: &Module, function: usize, inst: InstId) -> Location {
         let view = module.functions[function].view();
@@ -164,7 +164,8 @@ impl Location {
         while let Some(location) = at.filter(|_| places.len() < DEPTH) {
             let (frame, is_stub) = place(metadata, context, location);
             places.extend(frame);
-            // What calls the body of an OpenCL kernel is made by clang; nobody wrote it.
+            // Clang makes the function that calls the body of an OpenCL kernel; it is not user
+            // code.
             if is_stub {
                 break;
             }
@@ -174,7 +175,8 @@ impl Location {
     }
 }
 
-/// A debug location, and whether it is in the body of an OpenCL kernel that clang put aside.
+/// A debug location, and whether it is in a function that clang made for the body of an OpenCL
+/// kernel.
 fn place(
     metadata: &Metadata,
     context: &Context,

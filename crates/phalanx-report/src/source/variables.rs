@@ -1,4 +1,4 @@
-//! Variables of the program, and the values that they have in the module.
+//! Finds which values of the module hold the variables of the program.
 //!
 //! ```text
 //! #dbg_value(float %14, !sum, !DIExpression(), !40)      %14 is a value of `sum`
@@ -6,11 +6,11 @@
 //! %3 = load i32, ptr %k.addr                             %3 is a value of `k`
 //! ```
 //!
-//! A record whose expression computes something (a part of a structure, an offset) says nothing
-//! here: its value is not the variable's. A value that two variables have is named after the one
-//! that the text mentions first.
+//! A record whose expression computes something (a part of a structure, an offset) is ignored: its
+//! value is not the variable's value. A value of two variables is named after the variable that the
+//! text mentions first.
 //!
-//! O(debug records + instructions), once for a function that is asked about.
+//! O(debug records + instructions), once for each queried function.
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{
@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
     names: FxHashMap<Value, String>,
-    /// The same in the order of the code.
+    /// The same pairs in the order of the code.
     values: Vec<(Value, String)>,
     /// The stack slots that variables are kept in.
     slots: FxHashMap<Value, String>,
@@ -102,7 +102,7 @@ impl Variables {
     }
 }
 
-/// DWARF's operations that say in which address space something is.
+/// DWARF operations that state an address space.
 const CONSTU: i128 = 0x10;
 const SWAP: i128 = 0x16;
 const XDEREF: i128 = 0x18;
@@ -113,7 +113,7 @@ enum Kept {
     In(Value),
 }
 
-/// What a record says of a variable.
+/// The variable that a record describes.
 fn said(db: &Database, input: FunctionInput, record: &DebugRecord) -> Option<(Kept, String)> {
     let module = input.module(db);
     let metadata = &module.shell(db).metadata;
@@ -130,7 +130,7 @@ fn said(db: &Database, input: FunctionInput, record: &DebugRecord) -> Option<(Ke
     let &[value] = values else { return None };
     let name = metadata.field(variable, Field::Name).and_then(MetadataValue::as_string)?;
     let kept = if is_slot { Kept::In(value) } else { Kept::Here(value) };
-    // The class of addresses of a slot; it stays when the slot becomes a value.
+    // Operations for the address space of a slot; they stay when the slot becomes a value.
     let operations: Vec<_> =
         metadata.values(expression).map(|value| value.as_int(module.context(db))).collect();
     let is_plain =

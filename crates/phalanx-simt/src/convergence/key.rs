@@ -1,4 +1,4 @@
-//! Which executions are converged, as plain data.
+//! Keys of converged executions, as plain data.
 
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_ir::InstId;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 pub struct Key(pub(super) u32);
 
 impl Key {
-    /// The launch: where all threads start together.
+    /// The launch, which all threads begin together.
     pub const ROOT: Key = Key(0);
 
     /// The number of the class, in order of discovery.
@@ -19,7 +19,7 @@ impl Key {
     }
 }
 
-/// What a key stands for.
+/// The execution that a key identifies.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Instance {
     /// The launch.
@@ -51,7 +51,7 @@ pub enum Instance {
     Heart {
         /// The instruction.
         inst: InstId,
-        /// The token that it is given.
+        /// The token that it takes.
         of: Key,
         /// How many executions with that token came before.
         round: u32,
@@ -61,10 +61,10 @@ pub enum Instance {
 /// The latest executions of headers in a call, and of hearts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latest {
-    /// By cycle: when, and which execution.
+    /// By cycle: the time and key of the latest execution of its header.
     pub(super) headers: Vec<Option<(u32, Key)>>,
     pub(super) time: u32,
-    /// Executions of a heart so far, with each token.
+    /// How often a heart was executed with each token.
     pub(super) rounds: FxHashMap<(InstId, Key), u32>,
 }
 

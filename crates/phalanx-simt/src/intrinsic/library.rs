@@ -1,8 +1,7 @@
-//! Functions of libraries that are interpreted although they are only declared.
+//! Library functions that a module only declares and that the interpreter executes.
 //!
-//! Which functions are known by name is said by [`phalanx_target::library`]; here is what those
-//! that can be interpreted do. Signed and unsigned minimum have one name: the mangled types of the
-//! parameters tell them apart.
+//! [`phalanx_target::library`] knows these functions by name; this module says what each does.
+//! Signed and unsigned minimum have one name: the mangled types of the parameters distinguish them.
 //!
 //! ```text
 //! _Z3minii -> the signed minimum     _Z3minjj -> the unsigned one     _Z3minff -> that of floats
@@ -22,7 +21,7 @@ use crate::{
     sub_groups::{Combine, From, OfBallot, Over, SubGroup, WorkGroup},
 };
 
-/// The type of the first parameter, as far as operations are told apart by it.
+/// The type of the first parameter, as far as it distinguishes operations.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Kind {
     Signed,
@@ -31,8 +30,8 @@ enum Kind {
 }
 
 impl Intrinsic {
-    /// What a function of a library does: by its name in the table, and its name as it is called.
-    /// None for one that is not interpreted.
+    /// The operation of a library function, by its name in the table and the name that is called.
+    /// None if it is not interpreted.
     pub(crate) fn of_library(base: &str, called: &str) -> Option<Intrinsic> {
         use Intrinsic as I;
         if let Some(place) = place(base) {
@@ -81,16 +80,16 @@ impl Intrinsic {
     }
 }
 
-/// A barrier of all of a workgroup, of which both halves are here.
+/// A barrier of the whole workgroup: arrives and waits.
 pub(super) const WORKGROUP_BARRIER: Intrinsic = of_workgroup(Half::Both);
 
-/// A barrier of all of a workgroup. Its arguments say which memory is seen behind it, which is all
-/// of it here.
+/// A barrier of the whole workgroup. Its arguments say which memory it orders; here it orders all
+/// memory.
 const fn of_workgroup(half: Half) -> Intrinsic {
     Intrinsic::Split(Split { extent: Extent::Workgroup, half, has_number: false })
 }
 
-/// A vector at an index, by the name of its function.
+/// An access of a vector at an index, by the name of the function.
 fn vector(base: &str) -> Option<Access> {
     let (is_store, rest) = match base.strip_prefix("vload") {
         Some(rest) => (false, rest),
@@ -120,7 +119,7 @@ fn vector(base: &str) -> Option<Access> {
     Some(Access::Vector(Vector { is_store, lanes, stride, half }))
 }
 
-/// An atomic, by the name of its function and what it is about.
+/// An atomic, by the name of the function and the type of its operand.
 fn atomic(base: &str, kind: Option<Kind>) -> Option<Access> {
     let relaxed = Order::Is(Ordering::Monotonic, Reach::Device);
     let (name, order) = match (base.strip_suffix("_explicit"), base) {
@@ -156,7 +155,7 @@ fn atomic(base: &str, kind: Option<Kind>) -> Option<Access> {
         "compare_exchange_strong" | "compare_exchange_weak" => Atomic::CompareExchange,
         "flag_test_and_set" => Atomic::TestAndSet,
         "flag_clear" => Atomic::Clear,
-        // Those of OpenCL 1.
+        // The atomics of OpenCL 1.
         "cmpxchg" => return Some(Access::Atomic(Atomic::Compare, relaxed)),
         step @ ("inc" | "dec") => {
             return Some(Access::Atomic(Atomic::Step(update(step)?), relaxed));
@@ -244,7 +243,7 @@ fn work_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
     Some(Intrinsic::WorkGroup(what))
 }
 
-/// A copy by all of a workgroup, by the name of its function and the type of an element.
+/// A copy by a whole workgroup, by the name of the function and the type of an element.
 fn copy(base: &str, called: &str) -> Option<Access> {
     let lines = |has_planes| Some(Access::CopyLines { has_planes });
     let is_strided = match base {
@@ -257,7 +256,7 @@ fn copy(base: &str, called: &str) -> Option<Access> {
     copied(called.rsplit_once(base)?.1, is_strided).map(Access::Copy)
 }
 
-/// A copy, by the mangled types of its parameters, of which the first is a pointer.
+/// A copy, by the mangled types of its parameters; the first is a pointer.
 pub(super) fn copied(parameters: &str, is_strided: bool) -> Option<Copy> {
     let element = pointee(parameters);
     let (lanes, number) = match element.strip_prefix("Dv").and_then(|of| of.split_once('_')) {
@@ -272,11 +271,11 @@ pub(super) fn copied(parameters: &str, is_strided: bool) -> Option<Copy> {
         b'D' if number.starts_with("Dh") => Type::I16,
         _ => return None,
     };
-    // Vectors of three have the room of four.
+    // A vector of three elements has the size of four.
     Some(Copy { ty, parts: if lanes == 3 { 4 } else { lanes }, is_strided })
 }
 
-/// How several numbers of a type become one.
+/// How several values of a type are combined.
 fn combination(op: &str, kind: Option<Kind>) -> Option<Reduce> {
     let by_kind = |signed, unsigned, float| {
         Some(match kind? {
@@ -336,7 +335,7 @@ fn kind(base: &str, called: &str) -> Option<Kind> {
     let parameters =
         called.strip_prefix("_Z").and_then(|_| called.rsplit_once(base)).map(|(_, p)| p);
     let Some(mut parameters) = parameters else {
-        // Names of libdevice and of the device library have their types in them.
+        // Names of libdevice and of the device library contain their types.
         let is_float = base.ends_with('f')
             || ["_f16", "_f32", "_f64"].iter().any(|suffix| base.ends_with(suffix));
         return is_float.then_some(Kind::Float);
@@ -354,7 +353,7 @@ fn kind(base: &str, called: &str) -> Option<Kind> {
     }
 }
 
-/// The mangled type that a pointer leads to, without qualifiers: `ij` of `PU3AS1VU7_Atomicij`.
+/// The mangled pointee type, without qualifiers: `ij` of `PU3AS1VU7_Atomicij`.
 fn pointee(mangled: &str) -> &str {
     let mut rest = mangled;
     loop {

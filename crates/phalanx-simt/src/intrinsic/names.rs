@@ -1,7 +1,7 @@
-//! Names of intrinsics, without the type suffixes of overloads.
+//! Recognises intrinsics by name, without the type suffixes of overloads.
 //!
-//! One function for what all targets share and one per target. A name that is not listed is not
-//! interpreted, and a call of it is a fault that says so.
+//! One function for the names that all targets share and one per target. A call of an unlisted name
+//! is a fault that says so.
 
 use super::{Barrier, Gives, Intrinsic, Lanes, Place, Pure, Reduce, Token, Unary};
 use crate::{
@@ -171,8 +171,7 @@ fn dimension(name: &str) -> Option<usize> {
     ["x", "y", "z"].iter().position(|&d| d == name)
 }
 
-/// PTX's barriers of a workgroup, by the rest of their names. That they are aligned makes no
-/// difference to those that wait.
+/// PTX's barriers of a workgroup, by the rest of their names. Aligned barriers wait like others.
 fn numbered(name: &str) -> Option<Intrinsic> {
     let (what, threads) = name.rsplit_once('.')?;
     let gives = match what.strip_suffix(".aligned").unwrap_or(what) {

@@ -1,6 +1,6 @@
-//! Intrinsics that are functions of their arguments: what they give.
+//! Evaluates intrinsics that are functions of their arguments.
 //!
-//! Mathematical functions of the targets that are approximations are computed exactly rounded or
+//! Targets approximate some mathematical functions. Here these are computed exactly rounded or
 //! nearly so: a program may not rely on more.
 
 use phalanx_ir::Type;
@@ -14,8 +14,8 @@ use crate::{
     value::{Value, mask, signed},
 };
 
-/// What a function of its arguments gives. `ty` is the type of the result, `types` those of the
-/// arguments.
+/// The result of an intrinsic that is a function of its arguments. `ty` is the type of the result,
+/// `types` those of the arguments.
 pub(crate) fn pure(
     op: Pure,
     shapes: &Shapes,
@@ -186,7 +186,7 @@ pub(crate) fn pure(
                 }
                 let mut result = one_float(unary, float::to_f64(kind, a));
                 if unary == Unary::Fract {
-                    // Less than one in its own format too.
+                    // The result must be less than one in its own format, too.
                     result = result.min(1.0 - kind.epsilon() / 2.0);
                 }
                 Ok(Value::Bits(float::result(kind, result, &[a])))

@@ -1,4 +1,5 @@
-//! SPIR-V's forms of functions among threads: a scope comes first, and numbers tell the operation.
+//! SPIR-V's functions among threads: the first argument is a scope, and numbers select the
+//! operation.
 //!
 //! ```text
 //! __spirv_GroupNonUniformIAdd(3, 1, x)       the sub-group's inclusive scan: x
@@ -6,9 +7,10 @@
 //! __spirv_AtomicIAdd(p, 1, 8, x)             an atomic of the device, both ways ordered: p, x
 //! ```
 //!
-//! Each does what a function of OpenCL C does with some of the arguments; a [`Form`] says which
-//! function and which arguments. Scopes and operations are constants in SPIR-V: where they are not,
-//! or have no meaning for the function, there is no form, and the function is not executed.
+//! Each corresponds to a function of OpenCL C with some of the arguments; a [`Form`] says which
+//! function and which arguments. Scopes and operations are constants in SPIR-V. If they are not
+//! constant, or have no meaning for the function, there is no form and the function is not
+//! executed.
 //!
 //! Source: the SPIR-V specification, *Group and Subgroup Instructions*, *Non-Uniform Instructions*,
 //! *Atomic Instructions*, *Scope*, *Group Operation*, *Memory Semantics*.
@@ -23,7 +25,7 @@ use crate::{
     sub_groups::{Combine, From, OfBallot, Over, SubGroup, WorkGroup},
 };
 
-/// What a call does, and with which of its arguments.
+/// The operation of a call, and the arguments that it uses.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Form {
     pub(crate) intrinsic: Intrinsic,
@@ -31,15 +33,15 @@ pub(crate) struct Form {
     pub(crate) arguments: Vec<usize>,
 }
 
-/// Among which threads.
+/// The threads that an operation is among.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Among {
     WorkGroup,
     SubGroup,
 }
 
-/// The form of a call, by the function's name in the table, its name as it is called, and those
-/// arguments that are constants.
+/// The form of a call, by the function's name in the table, the name that is called, and the
+/// constant arguments.
 pub(crate) fn form(
     base: &str,
     called: &str,
@@ -98,7 +100,7 @@ fn uniform(name: &str, called: &str, among: Among) -> Option<Form> {
     }
 }
 
-/// Functions among the threads that come together.
+/// Functions among the threads that execute them together.
 fn non_uniform(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form> {
     let of_ballot = |asked, arguments: &[usize]| of(Intrinsic::OfBallot(asked), arguments);
     match name {
@@ -133,7 +135,7 @@ fn non_uniform(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form
     }
 }
 
-/// Values of several threads as one: the second argument tells whose.
+/// Combines values of several threads; the second argument says of which threads.
 fn combined(name: &str, among: Among, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form> {
     let name = name.strip_suffix("KHR").unwrap_or(name);
     let (op, is_logical) = match name {
@@ -182,7 +184,7 @@ fn intel(name: &str) -> Option<Form> {
     }
 }
 
-/// An atomic: behind the address stand a scope and its semantics.
+/// An atomic: a scope and memory semantics follow the address.
 fn atomic(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form> {
     let update = |op| (Atomic::Update(op), &[0, 3][..]);
     let (what, arguments) = match name {
@@ -215,7 +217,7 @@ fn atomic(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form> {
         4 => Reach::Thread,
         _ => return None,
     };
-    // Bits of the semantics; those above say which memory, which is all of it here.
+    // Bits for the ordering; higher bits say which memory is ordered, here always all of it.
     let ordering = match number(2)? & 0b1_1110 {
         0 => Ordering::Monotonic,
         2 => Ordering::Acquire,

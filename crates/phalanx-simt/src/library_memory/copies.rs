@@ -1,4 +1,4 @@
-//! Copies that all of a workgroup ask for together, and blocks that the lanes of a sub-group read
+//! Copies that a whole workgroup executes together, and blocks that the lanes of a sub-group read
 //! or write together.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //! intel_sub_group_block_read2(p)                 // lane 3 of 8 gets p[3] and p[11]
 //! ```
 //!
-//! A copy is executed by the first thread of the workgroup when it comes there: the others may read
-//! what it copies once they have waited for the event, which is a barrier. In a block each lane
-//! accesses places of its own.
+//! The first thread of the workgroup that comes to a copy executes it. The others may read the
+//! result after they have waited for the event, which is a barrier. In a block each lane accesses
+//! its own places.
 //!
 //! Cost: O(elements) for copies, O(components) for blocks.
 
@@ -26,7 +26,7 @@ use crate::{
     world::{World, place},
 };
 
-/// No workgroup memory has so many bytes; a copy of more would take for ever.
+/// Workgroup memory is smaller than this; a larger copy would take too long.
 const MOST: u64 = 1 << 32;
 
 fn number(args: &[Value], at: usize) -> Result<u64> {
@@ -45,7 +45,7 @@ fn bounded(factors: &[u64]) -> Result<u64> {
     }
 }
 
-/// Copies element by element: accesses of the thread that executes it.
+/// Copies element by element; the accesses are those of the executing thread.
 pub(super) fn copy(
     world: &mut World<'_>,
     copy: Copy,
@@ -76,9 +76,9 @@ pub(super) fn copy(
 
 /// Copies lines, and planes of lines where `has_planes`, byte by byte.
 ///
-/// The arguments are where to with an offset, where from with an offset, the bytes of an element,
-/// the elements of a line, the lines (of a plane), the planes, and what is from one line to the
-/// next, and from one plane to the next: there, where it is read, and here. All but the bytes count
+/// The arguments: destination and offset, source and offset, bytes of an element, elements of a
+/// line, number of lines (of a plane), number of planes, and the distances between lines and
+/// between planes: parameters of the source first, then of the destination. All but the bytes count
 /// elements.
 pub(super) fn copy_lines(
     world: &mut World<'_>,
@@ -88,7 +88,7 @@ pub(super) fn copy_lines(
 ) -> Result<()> {
     let n = |at: usize| number(args, at);
     let (element, line, lines) = (n(4)?, n(5)?, n(6)?);
-    // How many planes, and how far apart lines and planes are, where from and where to.
+    // The number of planes, and the distances of lines and planes in source and destination.
     let (planes, from_apart, to_apart) = match has_planes {
         false => (1, (n(7)?, 0), (n(8)?, 0)),
         true => (n(7)?, (n(8)?, n(9)?), (n(10)?, n(11)?)),

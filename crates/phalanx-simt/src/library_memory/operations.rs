@@ -1,27 +1,27 @@
-//! Which functions of a library read and write memory, and how: what [`library_memory`](super)
-//! executes.
+//! Library functions that read and write memory, as data for [`library_memory`](super), which
+//! executes them.
 
 use phalanx_ir::{Type, inst::Ordering, inst::RmwOp};
 
 use crate::reach::Reach;
 
-/// What a function does with memory.
+/// The memory access of a function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// An atomic, and how ordered it is.
+    /// An atomic, and its ordering.
     Atomic(Atomic, Order),
     /// A vector at an index.
     Vector(Vector),
-    /// A copy that all of a workgroup ask for together.
+    /// A copy that a whole workgroup executes together.
     Copy(Copy),
-    /// One of lines, or planes of lines.
+    /// A copy of lines, or of planes of lines.
     CopyLines { has_planes: bool },
-    /// A block of memory: each lane of the sub-group has places of its own in it.
+    /// A block of memory, in which each lane of the sub-group accesses its own places.
     Block { is_store: bool },
 }
 
 impl Access {
-    /// Whether it may order among fewer threads than all of the device.
+    /// Whether it may synchronise fewer threads than the whole device.
     pub(crate) const fn is_scoped(self) -> bool {
         match self {
             Access::Atomic(_, Order::Is(_, reach)) => !matches!(reach, Reach::Device),
@@ -34,20 +34,21 @@ impl Access {
 /// An atomic; its first argument is the address.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Atomic {
-    /// Gives what is there.
+    /// Returns the value in memory.
     Load,
     /// Stores the second argument.
     Store,
-    /// Combines what is there with the second argument, and gives what was there.
+    /// Combines the value in memory with the second argument, and returns the old value.
     Update(RmwOp),
     /// The same with 1.
     Step(RmwOp),
-    /// Stores the third argument if the second is there. Gives what was there.
+    /// Stores the third argument if memory holds the second. Returns the old value.
     Compare,
-    /// Stores the third argument if what the second points to is there. If not, stores there what
-    /// was found. Gives whether it was there.
+    /// Stores the third argument if memory holds the value that the second argument points to.
+    /// Otherwise stores the value in memory to where the second argument points. Returns whether
+    /// the values were equal.
     CompareExchange,
-    /// Sets a flag, and gives whether it was set.
+    /// Sets a flag, and returns whether it was set.
     TestAndSet,
     /// Clears a flag.
     Clear,
@@ -56,28 +57,28 @@ pub(crate) enum Atomic {
 /// How an atomic is ordered.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// It is no atomic access at all: `atomic_init`.
+    /// Not atomic: `atomic_init`.
     Plain,
-    /// This, among these threads.
+    /// This ordering, among these threads.
     Is(Ordering, Reach),
     /// As the last arguments say.
     Given,
 }
 
-/// A vector at an index, or one number that is kept as a half.
+/// A vector at an index, or a number that memory holds as a half.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Vector {
     /// Whether the first argument is stored; else the result is loaded.
     pub(crate) is_store: bool,
     /// How many components there are.
     pub(crate) lanes: u8,
-    /// How many components further the next index is.
+    /// The distance between two indices, in components.
     pub(crate) stride: u8,
-    /// How numbers are made halves, where memory has these.
+    /// How numbers are rounded to halves, if memory holds halves.
     pub(crate) half: Option<Rounding>,
 }
 
-/// How a number is made a half.
+/// How a number is rounded to a half.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Rounding {
     Nearest,
@@ -86,15 +87,14 @@ pub(crate) enum Rounding {
     Down,
 }
 
-/// `async_work_group_copy`: the arguments are where to, where from, how many elements, and an
-/// event, which is given back.
+/// `async_work_group_copy`: the arguments are destination, source, number of elements, and an
+/// event, which is returned.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Copy {
     /// The type of a part of an element.
     pub(crate) ty: Type,
     /// How many parts an element has.
     pub(crate) parts: u8,
-    /// Whether the fourth argument says how many elements apart those are that are not in workgroup
-    /// memory.
+    /// Whether the fourth argument is the distance of elements outside of workgroup memory.
     pub(crate) is_strided: bool,
 }

@@ -26,7 +26,7 @@ fn null_of_a_region() {
     let nvidia = Apertures::new(64, Architecture::Nvptx);
     for region in [Region::Shared, Region::Private] {
         assert_eq!((amd.null(region), amd.generic(region, 0xffff_ffff)), (0xffff_ffff, 0));
-        // Address 0 is one like others.
+        // Address 0 is an ordinary address.
         for apertures in [amd, nvidia] {
             assert_eq!(apertures.resolve(apertures.generic(region, 0)), (region, 0));
         }

@@ -1,4 +1,5 @@
-//! Makes a module ready to run: places variables, numbers functions, finds graphs and callees.
+//! Prepares a module for execution: places variables, numbers functions, builds graphs, resolves
+//! callees.
 //!
 //! O(module).
 
@@ -19,7 +20,7 @@ use crate::{
 use super::{BuiltIn, CODE, Callee, Code, Program};
 
 impl<'m> Program<'m> {
-    /// Makes a module ready. O(module).
+    /// Prepares a module for execution. O(module).
     ///
     /// # Errors
     /// Variables need too much memory.
@@ -27,7 +28,7 @@ impl<'m> Program<'m> {
         Program::with_extension(module, target, Extension::default())
     }
 
-    /// The same, where the driver knows more functions than the table does. Barriers among them are
+    /// The same for a driver that describes more functions than the table. Barriers among them are
     /// executed; a thread that calls another one ends in a fault that names it, unless the driver
     /// [executes it](Program::with_functions).
     ///
@@ -80,7 +81,7 @@ impl<'m> Program<'m> {
         Ok(program)
     }
 
-    /// Finds out what calls call.
+    /// Resolves the callees of calls.
     pub(crate) fn read_callees(&mut self) {
         self.functions = self.module.functions.iter().map(|f| self.prepare(f)).collect();
     }
@@ -133,7 +134,7 @@ impl<'m> Program<'m> {
                     continue;
                 }
                 Some(Region::Shared) => self.shared.allocate(size, align)?,
-                // `llvm.used` and the like are no memory.
+                // `llvm.used` and the like have no memory.
                 _ if variable.linkage == phalanx_ir::module::Linkage::Appending => continue,
                 Some(_) => {
                     self.global_variables.push(number);

@@ -1,5 +1,5 @@
-//! What a call calls: a function of the module, an intrinsic, a function of a library, or what a
-//! line of inline assembly is.
+//! Resolves calls: to a function of the module, an intrinsic, a library function, or the
+//! instruction in a line of inline assembly.
 //!
 //! ```text
 //! call void @f()                  -> the function, if it has a body, also by an alias
@@ -20,8 +20,8 @@ use super::{Callee, Given, Program};
 use crate::intrinsic::{self, Form, Intrinsic};
 
 impl Program<'_> {
-    /// The intrinsic that inline assembly is, where it is one instruction, and its arguments:
-    /// those of the call, or numbers.
+    /// The intrinsic for inline assembly that is one instruction, and its operands: arguments of
+    /// the call, or numbers.
     pub(super) fn assembly(
         &self,
         function: &Function,
@@ -48,7 +48,7 @@ impl Program<'_> {
             && read.results.len() <= 1
             && read.results.iter().all(is_result);
         let found = operation.intrinsic;
-        // Overloads have no other meaning.
+        // Overloads have the same meaning.
         let known = Intrinsic::from_name(&format!("{}{}", found.family.prefix(), found.base))?;
         is_whole.then_some((known, arguments))
     }
@@ -86,7 +86,7 @@ impl Program<'_> {
         }
     }
 
-    /// What a function does that is declared only, and known by name.
+    /// The operation of a declared function that is known by name.
     fn of_library(
         &self,
         function: &Function,
@@ -118,7 +118,7 @@ impl Program<'_> {
         Some((intrinsic, arguments.into_iter().map(Given::Argument).collect()))
     }
 
-    /// The row of a function that is known by name, unless the driver knows another.
+    /// The table row of a function that is known by name, unless the driver has one of its own.
     fn row(&self, name: GlobalName) -> Option<phalanx_target::intrinsics::Intrinsic> {
         let (context, metadata) = (self.context(), self.module.metadata.named());
         let is_there = |of: &[u8]| metadata.iter().any(|named| context.bytes(named.name) == of);

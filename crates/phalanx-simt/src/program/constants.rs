@@ -1,4 +1,4 @@
-//! What constants are: values, addresses, and expressions of these.
+//! Evaluates constants: values, addresses, and constant expressions.
 //!
 //! Each constant is evaluated once. O(constants).
 
@@ -19,20 +19,20 @@ use crate::{
 
 use super::{BLOCKS, Program};
 
-/// Constants nest no deeper than this.
+/// Constants that nest deeper are refused.
 const DEPTH: usize = 100;
 
 impl Program<'_> {
-    /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards:
-    /// variables may start with some.
+    /// Chooses the bits of `undef`, which are zero by default. Create memory after this call, since
+    /// initial values of variables may contain `undef`.
     pub fn set_undef(&mut self, bits: u128) {
         self.undef = Some(bits);
         self.evaluate_constants();
     }
 
-    /// Follows `undef` and memory that nobody wrote instead of choosing bits, and holds the program
-    /// to what it promises by `noundef` and the like: see [`unknown`](crate::unknown). Memory has
-    /// to be made afterwards.
+    /// Keeps `undef` and unwritten memory unknown instead of choosing bits, and holds the program
+    /// to its promises (`noundef` and the like): see [`unknown`](crate::unknown). Create memory
+    /// after this call.
     pub fn follow_undef(&mut self) {
         self.undef = None;
         self.evaluate_constants();
@@ -175,14 +175,14 @@ impl Program<'_> {
             Opcode::AddrSpaceCast => {
                 let (from, to) = (self.region(from)?, self.region(data.ty)?);
                 let result = ops::lanes1(a, |a| Ok(self.convert_address(a as u64, from, to)))?;
-                // It may lead elsewhere.
+                // The result may be another address.
                 Ok(if is_followed(&result) { ops::poisoned(result) } else { result })
             }
             _ => ops::convert(shapes, data, from, a),
         }
     }
 
-    /// An address in another space; poison where it leads elsewhere.
+    /// An address converted to another space; poison if it is outside of that space.
     pub(super) fn convert_address(&self, address: u64, from: Region, to: Region) -> Value {
         if from == to {
             return Value::Bits(address.into());

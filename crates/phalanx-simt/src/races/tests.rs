@@ -1,4 +1,4 @@
-//! The watch beside a slow twin that writes out happens-before as a graph over all events, on
+//! Compares the watch with a slow twin, which builds happens-before as a graph over all events, on
 //! random sequences of events.
 
 use super::*;
@@ -55,7 +55,8 @@ fn happens_before(events: &[Event]) -> Vec<u64> {
         if kind == AccessKind::Store || ordering == Ordering::NotAtomic {
             continue;
         }
-        // This, or every later acquire fence of the thread, comes after what it reads from.
+        // This event, or every later acquire fence of the thread, happens after the event that it
+        // reads from.
         let mut acquiring = vec![];
         if acquires(ordering) {
             acquiring.push((e, reach));
@@ -152,7 +153,7 @@ impl Choices {
             }
             _ => {
                 let address = self.below(3);
-                // The first address is for data mostly, the others for flags.
+                // The first address is mostly for data, the others for flags.
                 let is_atomic = self.below(10) < if address == 0 { 1 } else { dial };
                 let (kind, ordering) = match (is_atomic, self.below(3)) {
                     (false, 0) => (AccessKind::Store, NotAtomic),
@@ -183,7 +184,7 @@ fn races_are_those_of_the_graph() {
         let has_scopes = seed % 2 == 1;
         let events: Vec<Event> = (0..EVENTS).map(|_| choices.event(dial, has_scopes)).collect();
         let before = happens_before(&events);
-        // Where scopes are heeded, and all are wide, the answer is the same.
+        // If scopes count and all are wide, the result is the same.
         let mut watch = if seed % 4 == 0 { Races::new() } else { Races::with_scopes() };
         for (thread, home) in (0..).zip(HOMES) {
             watch.thread(thread).home = home;

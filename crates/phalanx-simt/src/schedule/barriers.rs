@@ -1,8 +1,8 @@
-//! Which barriers are satisfied, and who goes on then.
+//! Opens barriers and lets their threads continue.
 //!
-//! Barriers with numbers are looked at after each turn: those of all threads open when all that
-//! have not ended wait at them, those of so many when waves of so many have come. Barriers that
-//! count arrivals are those of [`crate::split`].
+//! Barriers with numbers are checked after each turn. A barrier of all threads opens when all
+//! threads that have not ended wait at it. A barrier with a count opens when waves with that many
+//! threads have come. Barriers that count arrivals are those of [`crate::split`].
 
 use rustc_hash::FxHashMap;
 
@@ -91,21 +91,21 @@ impl Run<'_, '_> {
             }
             Extent::Cluster => {
                 let cluster = self.geometry.cluster_of(thread.at.block);
-                // Its workgroups are whole.
+                // A cluster has whole workgroups only.
                 let threads = self.geometry.threads() * self.geometry.cluster_blocks();
                 ((true, cluster), threads)
             }
         }
     }
 
-    /// A thread that stands before it arrives at a split barrier, begins to wait for it, or both.
+    /// Executes the split-barrier operation of a thread: arrives, begins to wait, or both.
     pub(super) fn split(&mut self, seat: &mut Seat, split: Split) -> Result<(), Failure> {
         let (args, types) = seat.thread.call_arguments(self.program).map_err(|kind| {
             let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
             Failure::Fault(Fault { kind, thread, site })
         })?;
-        // AMD's has a number: those that a program names have members, and of that of the cluster
-        // one wave arrives for a workgroup.
+        // AMD barriers have a number. Named barriers have members, and at the barrier of the
+        // cluster one wave arrives for its workgroup.
         if split.has_number
             && let (Some(number), Some(&ty)) = (args.first(), types.first())
         {
@@ -156,18 +156,18 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Tells of two threads that pass a barrier at different places, if there are such.
+    /// Reports two threads that pass a barrier at different places, if there are any.
     fn tell_places(&mut self, places: &[(u32, Vec<Place>)]) {
         let Some((first, rest)) = places.split_first() else { return };
         let Some(other) = rest.iter().find(|(_, place)| *place != first.1) else { return };
-        // The outermost difference: where they stand, or calls of what they stand in.
+        // The outermost difference: the places themselves, or the calls around them.
         let different = first.1.iter().zip(&other.1).find(|(one, other)| one != other);
         if let Some((&one, &there)) = different {
             self.observer.apart((first.0, one), (other.0, there));
         }
     }
 
-    /// Lets threads go on whose phase is over; whether there are any.
+    /// Lets threads continue whose phase is over; returns whether there are any.
     pub(super) fn release_splits(&mut self, seats: &mut [Seat]) -> Result<bool, Failure> {
         let mut is_any = false;
         for seat in seats {
@@ -197,16 +197,16 @@ impl Run<'_, '_> {
     }
 }
 
-/// Where a thread stands: its calls, the outermost first, then the instruction.
+/// The place of a thread: its calls, the outermost first, then the instruction.
 fn places_of(thread: &Thread) -> Vec<Place> {
     thread.frames.iter().map(|frame| (frame.code, frame.inst)).collect()
 }
 
-/// Of the threads that wait at a barrier of so many the first waves that are as many; nobody if
-/// waves are more, or too few.
+/// For a barrier with a count: the first waves of the waiting threads that have exactly that many
+/// threads; empty if waves overshoot the count or are too few.
 ///
 /// A wave has come when none of its threads is still on its way to some operation. As in PTX it
-/// counts with its width, however many of its threads have come.
+/// counts with its full width, however many of its threads have come.
 fn first_waves(seats: &[Seat], members: &[usize], needed: u128) -> Vec<usize> {
     let mut chosen = Vec::new();
     let mut count = 0u128;

@@ -1,14 +1,14 @@
 //! Work-group functions of OpenCL C: all threads of a workgroup wait for each other, and each gets
-//! something of what all of them bring.
+//! a result of the operands of all.
 //!
 //! ```text
-//! work_group_scan_exclusive_add(x)     // the sum of what threads before this one bring
-//! work_group_broadcast(x, 2, 0)        // what the thread with these local ids brings
+//! work_group_scan_exclusive_add(x)     // the sum over the threads before this one
+//! work_group_broadcast(x, 2, 0)        // the operand of the thread with these local ids
 //! ```
 //!
-//! Threads come in the order of their linear local ids. What they compute is what lanes compute
-//! with the [sub-group function](crate::sub_groups) of that name. Each call is a barrier as well:
-//! all threads that have not ended have to stand at the same one, or the launch hangs.
+//! Threads are ordered by their linear local ids. The result is that of the [sub-group
+//! function](crate::sub_groups) of the same name with threads as lanes. Each call is a barrier as
+//! well: all threads that have not ended must stand at the same call, or the launch hangs.
 //!
 //! Cost: O(threads²) for scans, O(threads) for the others.
 
@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Run<'_, '_> {
-    /// Lets a workgroup go on all of whose threads stand at one work-group function.
+    /// Completes a work-group function at which all threads of the workgroup stand.
     pub(super) fn release_work_group(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
         let is_live = |seat: &Seat| !matches!(seat.state, State::Ended);
         let members: Vec<usize> = (0..seats.len()).filter(|&at| is_live(&seats[at])).collect();
@@ -68,7 +68,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// What the thread brings whose local ids are the arguments behind the value.
+/// The operand of the thread whose local ids are the remaining arguments.
 fn broadcast(seats: &[Seat], lanes: &[Lane]) -> Result<Vec<Value>, FaultKind> {
     // Numbers, or a vector of them.
     let ids = |lane: &Lane| {

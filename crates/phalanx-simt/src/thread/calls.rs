@@ -1,8 +1,8 @@
-//! Calls: how a thread goes into a function and comes back.
+//! Calls: how a thread enters a function and returns.
 //!
-//! The caller stays at its instruction until the return, which gives that its result. What concerns
-//! other threads is no call of a frame: it is handed to the group. Calls nest no deeper than
-//! [`DEPTH`]; each costs O(ids of the callee), as a frame has a place for every value.
+//! The caller stays at the call until the return, which gives it its result. An operation that
+//! involves other threads makes no frame: the group performs it. Calls nest no deeper than
+//! [`DEPTH`]. Each call costs O(ids of the callee), as a frame has a place for every value.
 
 use phalanx_ir::{InstId, Opcode, Type, attributes::AttrKind};
 
@@ -17,7 +17,7 @@ use crate::{
     world::{World, place},
 };
 
-/// Calls nest no deeper.
+/// Deeper calls are a fault.
 const DEPTH: usize = 256;
 
 impl Thread {
@@ -111,7 +111,7 @@ impl Thread {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let site = program.functions[frame.code].function.body.call_info(inst).attributes;
         for (position, value) in args.iter_mut().enumerate() {
-            // A copy of what `byval` points to is the callee's own.
+            // The callee gets its own copy of a `byval` argument.
             let attributes = program.param_attributes(site, position);
             if let Some(ty) = attributes.type_of(AttrKind::ByVal)
                 && let Some(&param) = callee.header.params.get(position)
@@ -155,7 +155,7 @@ impl Thread {
     }
 }
 
-/// Arguments of an intrinsic that is not called by its name, and their types.
+/// Operands of an intrinsic that is not called by its name, and their types.
 fn rearranged(
     program: &Program<'_>,
     given: &[Given],

@@ -18,7 +18,7 @@ pub(crate) struct Frame {
     pub(crate) values: Vec<Value>,
     pub(super) args: Box<[Value]>,
     pub(super) mark: usize,
-    /// What tells calls apart that are not converged.
+    /// Distinguishes calls that are not converged.
     pub(crate) context: Key,
     pub(crate) now: Key,
     pub(crate) latest: Latest,

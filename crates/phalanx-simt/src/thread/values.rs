@@ -1,4 +1,4 @@
-//! Operations on values that are made of parts: vectors, arrays, structures.
+//! Operations on vectors, arrays and structures.
 //!
 //! A value of several parts may also be poison as a whole; then each of its parts is poison. All
 //! are linear in the number of parts.
@@ -54,7 +54,7 @@ pub(super) fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
     }
 }
 
-/// Poison and `undef` become these bits, lane by lane; what is followed further without.
+/// Replaces poison and `undef` by these bits, lane by lane; values that stay unknown have no bits.
 pub(crate) fn freeze(
     program: &Program<'_>,
     frozen: Frozen,
@@ -102,7 +102,7 @@ pub(super) fn shuffle(
         let index = index.bits().and_then(|i| usize::try_from(i).ok());
         index.and_then(|i| lanes.get(i).cloned()).unwrap_or(Value::Poison)
     };
-    // A mask of poison alone is no vector of lanes.
+    // A mask that is poison as a whole has no lanes to count.
     let count = match *program.shapes.of(data.ty) {
         Shape::Vector { len, .. } => len as usize,
         _ => 0,

@@ -1,33 +1,32 @@
-//! What differs between the record of the version before and that of the version after.
+//! Compares the records of a version before and a version after a transform.
 //!
 //! # Groups
 //!
-//! Of each operation it is counted how often each set of threads executed it together. A set that
-//! is there less often than before and a set that is there more often than before, with a thread in
-//! common, are a changed group. A set that is only missing was merged with another, or is dead; one
-//! that is only new was executed ahead of a branch that all its threads take.
+//! For each operation, count how often each set of threads executed it together. A changed group is
+//! a set that occurs less often than before and a set that occurs more often than before, with a
+//! thread in common. A set that only disappeared was merged with another, or is dead. A set that is
+//! only new was executed ahead of a branch that all its threads take.
 //!
-//! Where each set is there as often as before, the order counts as well: a loop whose header is
-//! split may have the same groups in other rounds. Of each thread the sets are compared in the
-//! order in which it was in them, unless each place by itself has the sequence of one before: then
-//! operations of one name have only changed places.
+//! If all counts are equal, the order counts as well: a loop whose header is split may have the
+//! same groups in other rounds. For each thread, the sequences of its sets are compared. They may
+//! differ if each place by itself has the sequence of a place before: then operations of one name
+//! have only changed places.
 //!
-//! # Accesses that barriers keep apart
+//! # Accesses that barriers separate
 //!
-//! Let `e(a)` be the number of barriers that the thread of access `a` passed before. Two accesses
-//! of a workgroup with `e(a) < e(b)` are kept apart. The accesses of a thread to one place are
-//! matched by their order, where there are as many after as before. Then a barrier is gone, or was
-//! moved over an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched
-//! accesses. A barrier that moves over code without accesses changes none of these numbers' order.
-//! Loads of what nobody writes may be anywhere.
+//! Let `e(a)` be the number of barriers that the thread of access `a` passed before it. Two
+//! accesses of a workgroup with `e(a) < e(b)` are separated. The accesses of a thread to one place
+//! are matched in their order, if there are as many after as before. A barrier is gone, or was
+//! moved across an access, if `e(a) < e(b)` before and `e(a) >= e(b)` after, for two matched
+//! accesses. A barrier that moves across code without accesses does not change the order of these
+//! numbers. Loads of memory that is never written are ignored.
 //!
-//! Only accesses of memory that may be the same count, one of which writes: barriers are between
-//! them or they race, and every other order follows from the orders of such. A variable in
-//! workgroup memory is no other variable and no buffer; buffers may be one buffer in another
-//! launch.
+//! Only pairs that may access the same memory count, and only if one of them writes. Either a
+//! barrier separates them or they race; the orders of all other accesses follow from these. A
+//! variable in workgroup memory differs from other variables and from buffers, but two buffers may
+//! be one buffer in another launch.
 //!
-//! One pass in the order of `e` before, with the largest `e` after so far: O(accesses log
-//! accesses).
+//! One pass in the order of `e` before, tracking the largest `e` after: O(accesses log accesses).
 
 use std::collections::BTreeMap;
 
@@ -38,7 +37,7 @@ use super::{
     record::{Cell, Group, Record, Series, Touch},
 };
 
-/// Accesses of one unit of memory of which every pair is looked at; of more, the first.
+/// How many accesses of one unit of memory are compared pairwise; further ones are ignored.
 const PAIRS: usize = 200;
 
 /// All differences, in a fixed order. Valid after both records are finished.
@@ -87,8 +86,8 @@ fn groups(before: &Record, after: &Record) -> Vec<Change> {
     changes
 }
 
-/// The first execution of an operation that a thread makes in other company, where the company is
-/// the same on the whole.
+/// The first execution of an operation in which a thread has other companions, if the groups are
+/// equal in number.
 fn order(before: &Record, after: &Record, name: &str) -> Option<Change> {
     let (old, new) = (before.sequences.get(name)?, after.sequences.get(name)?);
     if before.traces.get(name) == after.traces.get(name) {
@@ -160,19 +159,19 @@ fn change(first: Matched<'_>, second: Matched<'_>, conflicts: bool) -> Change {
     }
 }
 
-/// Two accesses that were kept apart and no longer are, of memory that may be the same in another
-/// launch, one of which writes.
+/// Two accesses that a barrier separated before and does not separate now. Their memory may be the
+/// same in another launch, and one of them writes.
 fn first_pair(matched: &[Matched<'_>], shared: &FxHashSet<&Object>) -> Option<Change> {
     let mut kinds: BTreeMap<Option<&Object>, Vec<Matched<'_>>> = BTreeMap::new();
     for &access in matched {
         let object = &access.series.cell.0;
-        // Another launch may give two arguments one buffer, and so may a variable's address be one.
+        // In another launch two arguments may be one buffer, or the address of a variable.
         kinds.entry(shared.get(object).copied()).or_default().push(access);
     }
     kinds.values().find_map(|matched| first_pair_of(matched))
 }
 
-/// The same in memory all of which may be one object.
+/// The same within memory all of which may be one object.
 fn first_pair_of(matched: &[Matched<'_>]) -> Option<Change> {
     let is_later = |access: &Matched<'_>| access.after;
     let (mut latest, mut latest_write) = (None::<Matched<'_>>, None::<Matched<'_>>);

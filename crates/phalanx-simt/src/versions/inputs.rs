@@ -1,10 +1,9 @@
-//! Launches that follow from a number: geometry, arguments, and what is in memory.
+//! Makes up launches from a number: geometry, arguments, and contents of memory.
 //!
-//! Nobody says what a kernel expects, so launches are of many kinds: few and many threads, buffers
-//! of small integers, of floating-point numbers, of flags; integer arguments that are small, that
-//! are near the number of threads, and that the code itself names (a constant that something is
-//! compared with decides a branch). The caller leaves out a launch in which the earlier version
-//! faults or does not end.
+//! The inputs that a kernel expects are unknown, so launches vary: few and many threads; buffers of
+//! small integers, of floating-point numbers, of flags; integer arguments that are small, near the
+//! number of threads, or named in the code (a constant of a comparison decides a branch). The
+//! caller skips a launch in which the earlier version faults or does not end.
 //!
 //! O(bytes of the buffers).
 
@@ -39,7 +38,7 @@ pub struct Buffer {
     pub size: u64,
 }
 
-/// A launch for people.
+/// The description of a launch for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Described {
     /// Workgroups.
@@ -52,7 +51,7 @@ pub struct Described {
     pub integers: Vec<(usize, i128)>,
 }
 
-/// A launch that is made up.
+/// A generated launch.
 pub struct Made {
     /// The launch.
     pub launch: Launch,
@@ -60,11 +59,11 @@ pub struct Made {
     pub memory: Memory,
     /// Buffers for arguments.
     pub buffers: Vec<Buffer>,
-    /// The launch in words.
+    /// The description of the launch.
     pub described: Described,
 }
 
-/// Numbers that look random and follow from a seed (splitmix64).
+/// Pseudorandom numbers from a seed (splitmix64).
 pub(super) struct Numbers(u64);
 
 impl Numbers {
@@ -92,7 +91,7 @@ impl Numbers {
     }
 }
 
-/// What fills a buffer.
+/// The contents of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filling {
     /// 32-bit integers below a limit.
@@ -157,7 +156,7 @@ fn block(facts: &LaunchFacts, wave: u32, number: u32, numbers: &mut Numbers) -> 
     let choice = match number {
         0 => shapes[0],
         1 => shapes[1],
-        // Few threads part as many do, and take less time.
+        // Few threads diverge like many, and take less time.
         _ if numbers.below(3) > 0 => numbers.one_of(&shapes[7..], shapes[7]),
         _ => numbers.one_of(&shapes, shapes[0]),
     };
@@ -174,8 +173,8 @@ fn block(facts: &LaunchFacts, wave: u32, number: u32, numbers: &mut Numbers) -> 
     size
 }
 
-/// Integers that a kernel names, from which arguments are taken: those that decide a comparison are
-/// among them. O(instructions).
+/// Integer constants of a kernel, from which arguments are chosen: they include the constants that
+/// decide comparisons. O(instructions).
 pub(super) fn named(program: &Program<'_>, name: &str) -> Vec<u64> {
     let context = program.context();
     let mut found = Vec::new();
@@ -199,11 +198,11 @@ pub(super) fn named(program: &Program<'_>, name: &str) -> Vec<u64> {
     found
 }
 
-/// The launch with a number, memory for it, and a description. It depends on the parameters of the
-/// kernel and on `named`, not on its code, so two versions get the same.
+/// The launch with a number, its memory, and a description. It depends on the parameters of the
+/// kernel and on `named`, not on its code, so two versions get the same launch.
 ///
 /// # Errors
-/// A parameter is of a type for which nothing is made up, or there is no such kernel.
+/// A parameter has a type for which no argument can be made, or there is no such kernel.
 pub fn launch(
     program: &Program<'_>,
     name: &str,
@@ -233,7 +232,7 @@ pub fn launch(
                 match Region::of(program.architecture, *space) {
                     Some(Region::Shared) => Arg::Shared(SHARED),
                     Some(Region::Global | Region::Generic) => {
-                        // What is passed by value lies in memory like the rest.
+                        // An argument passed by value lies in memory like the others.
                         let attributes =
                             program.param_attributes(function.header.attributes, position);
                         let inner = attributes
@@ -307,7 +306,7 @@ fn scalar(
                 6 => numbers.below(2 * threads + 3),
                 _ => numbers.below(9),
             };
-            // Bits of flags are independent of each other now and then.
+            // Sometimes the bits of flags are independent of each other.
             let value = if numbers.below(4) == 0 { numbers.below(256) } else { value };
             let value = if numbers.below(5) == 0 { numbers.next() } else { value };
             Value::Bits(u128::from(value) & mask(*bits))

@@ -1,13 +1,13 @@
-//! Two versions of a kernel, executed in the same launches.
+//! Executes two versions of a kernel in the same launches, and compares them.
 //!
 //! # What
 //!
-//! A transform has to keep three things of a kernel: which threads execute each operation among
-//! threads together, which accesses to memory a barrier keeps apart, and what is left in memory.
-//! [`compare`] runs the version before and the version after with the same [launches](inputs),
-//! [records](record) what happens, and lists what [differs](differences). A difference names the
-//! threads, so it is a fact about these two programs, not a possibility. That nothing differs in
-//! the launches that were tried is no proof.
+//! A transform has to preserve three properties of a kernel: which threads execute each operation
+//! among threads together, which memory accesses a barrier separates, and the final contents of
+//! memory. [`compare`] runs the version before and the version after with the same
+//! [launches](inputs), [records](record) what happens, and lists what [differs](differences). A
+//! difference names the threads, so it is a fact about these two programs, not a possibility. That
+//! no tried launch differs is no proof of equality.
 //!
 //! ```text
 //! before                               after
@@ -23,24 +23,23 @@
 //! | observed | it is a change when |
 //! |---|---|
 //! | groups of threads at operations of one name | a group is gone, and one that shares a thread with it is new |
-//! | accesses to memory that threads share, by the barriers that the thread has passed | two that a barrier kept apart are no longer kept apart |
+//! | accesses to memory that threads share, by the barriers that the thread has passed | two that a barrier separated are no longer separated |
 //! | bytes in memory at the end | they differ |
 //! | how it ends | only the later version hangs or faults |
 //!
-//! Operations that went, or came without taking the place of another, are no change by themselves:
-//! common operations are merged, dead ones are removed, and what may be speculated is, above a
-//! branch that all threads of the group take the same way.
+//! Removed operations, and new ones that do not replace another, are no change by themselves. A
+//! transform may merge common operations, remove dead ones, and speculate above a branch that all
+//! threads of the group take to one side.
 //!
 //! # Invariants
 //!
-//! - Only what the earlier version does in every order in which its threads advance is compared: a
-//!   launch of it with a race or an atomic access is made in several
-//!   [orders](crate::launch::Order). So a data race, or an atomic that hands out numbers, is not
-//!   taken for a change. Memory is not compared after a launch in which threads
-//!   [race](crate::races).
-//! - Addresses are told apart by object and offset, since the versions may place their variables
+//! - Only behaviour that is the same in every schedule of the earlier version is compared: a launch
+//!   of it with a race or an atomic access is executed in several [orders](crate::launch::Order).
+//!   So a data race, or an atomic that distributes numbers, is not reported as a change. Memory is
+//!   not compared after a launch in which threads [race](crate::races).
+//! - Addresses are compared by object and offset, since the versions may place their variables
 //!   differently.
-//! - The answer is the same each time: launches follow from numbers.
+//! - The result is deterministic: launches are derived from numbers.
 //!
 //! Cost: O(launches × steps), bounded by [`Limits`].
 
@@ -67,11 +66,11 @@ pub type Place = (usize, InstId);
 /// An operation among threads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// What it is called; operations of one name are compared with each other.
+    /// Its name; operations with the same name are compared with each other.
     pub name: String,
     /// The threads that it is for.
     pub scope: Scope,
-    /// Whether it keeps accesses before it apart from those after it.
+    /// Whether it separates accesses before it from those after it.
     pub orders: bool,
 }
 
@@ -87,22 +86,22 @@ pub struct Version<'a> {
     pub operations: &'a Operations,
 }
 
-/// How much is executed.
+/// Bounds on the work.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Launches that are compared.
+    /// Launches to compare.
     pub launches: u32,
-    /// Launches that are tried.
+    /// Launches to try.
     pub tries: u32,
     /// Instructions of one launch of the earlier version.
     pub fuel: u64,
-    /// Instructions of all launches of the earlier version; twice as many again, until
+    /// Instructions of all launches of the earlier version; up to twice as many while fewer than
     /// [`Limits::LEAST`] launches are compared.
     pub all: u64,
 }
 
 impl Limits {
-    /// Fewer launches are not taken for enough.
+    /// Fewer launches are not enough for a result.
     const LEAST: u32 = 3;
 }
 
@@ -112,39 +111,39 @@ impl Default for Limits {
     }
 }
 
-/// What differs.
+/// A difference.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Change {
     /// Other threads execute an operation together.
     Group {
-        /// Where before.
+        /// The place before.
         from: Place,
-        /// Where after.
+        /// The place after.
         at: Place,
-        /// Who was together before, by number in the launch.
+        /// The group before, by number in the launch.
         before: Vec<u32>,
-        /// Who is together after.
+        /// The group after.
         after: Vec<u32>,
         /// Whether the operation orders accesses.
         orders: bool,
     },
-    /// Accesses are no longer kept apart by a barrier.
+    /// A barrier no longer separates two accesses.
     Apart {
-        /// What came before a barrier, by thread, and its place in the version after.
+        /// The access before the barrier: its thread, and its place in the later version.
         first: (u32, Place),
-        /// What came after it.
+        /// The access after it.
         second: (u32, Place),
-        /// Whether they touch the same bytes, of different threads, and one writes.
+        /// Whether different threads access the same bytes, and one of them writes.
         conflicts: bool,
     },
     /// The bytes in memory differ.
     Memory {
-        /// Which argument points there; else a variable.
+        /// The memory that differs: the buffer of an argument, or a variable.
         object: Object,
         /// The first byte that differs.
         offset: u64,
     },
-    /// Only the later version does not end well.
+    /// Only the later version fails.
     Failure(Failure),
 }
 
@@ -155,7 +154,7 @@ pub enum Object {
     Argument(usize),
     /// A variable of the module.
     Variable(String),
-    /// Anything else, by region.
+    /// Other memory, by region.
     Other(&'static str),
 }
 
@@ -168,29 +167,29 @@ pub struct Seen {
     pub launch: Described,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
-    /// Launches that both versions were compared in.
+    /// Launches in which both versions were compared.
     pub launches: u32,
-    /// What differs; each operation once.
+    /// The differences; each operation once.
     pub seen: Vec<Seen>,
     /// Operations of the later version that were executed in a launch that was compared.
     pub executed: FxHashSet<Place>,
-    /// Operations of the earlier version that were, likewise.
+    /// Operations of the earlier version that were executed in such a launch.
     pub executed_before: FxHashSet<Place>,
-    /// Why launches could not be compared, one that was met last.
+    /// Why launches could not be compared: the last reason.
     pub obstacle: Option<String>,
 }
 
 /// The order of most launches.
 const LONG: Order = Order::Turns(4096);
 
-/// Instructions of a thread. Who meets whom is found among all rounds of the loops around, so many
-/// rounds take long.
+/// Instructions of a thread. Finding the groups takes time in the number of rounds, so long loops
+/// take long.
 const PER_THREAD: u64 = 4_000;
 
-/// A kernel that takes more instructions in two launches is not launched in random order.
+/// A kernel that takes more instructions in two launches is not executed in random order.
 const SHORT: u64 = 60_000;
 
 /// Executes a kernel of two versions. See the [module documentation](self).
@@ -211,7 +210,7 @@ pub fn compare(
     let mut told = FxHashSet::default();
     let mut spent = 0;
     for number in 0..limits.tries {
-        // Launches that have no end use up as much as is there for all.
+        // Gives up if even twice the instructions did not suffice, as when launches do not end.
         let least = if spent > 2 * limits.all { 0 } else { Limits::LEAST };
         let is_spent = spent > limits.all && compared.launches >= least;
         if compared.launches >= limits.launches || is_spent {
@@ -239,8 +238,8 @@ pub fn compare(
     compared
 }
 
-/// Without what follows from the rest: other results where groups or barriers changed, accesses
-/// that a barrier keeps apart for fewer threads, accesses that do not conflict where others do.
+/// Removes differences that follow from others: different results if groups or barriers changed,
+/// pairs separated for fewer threads, and pairs that do not conflict if others do.
 fn causes(mut seen: Vec<Seen>) -> Vec<Seen> {
     let is_conflict = |seen: &Seen| matches!(seen.change, Change::Apart { conflicts: true, .. });
     let has_conflict = seen.iter().any(is_conflict);
@@ -255,13 +254,13 @@ fn causes(mut seen: Vec<Seen>) -> Vec<Seen> {
     seen
 }
 
-/// Sizes of the parameters of a kernel, which have to be the same.
+/// Sizes of the parameters of a kernel; both versions must have the same.
 fn parameters(program: &Program<'_>, name: &str) -> Option<Vec<u64>> {
     let header = &program.code(program.function(name)?).header;
     Some(header.params.iter().map(|&ty| program.shapes.store_size(ty)).collect())
 }
 
-/// What a change is about: each is told once.
+/// The subject of a change: each subject is reported once.
 fn subject(change: &Change) -> (u8, Option<Place>, Option<Object>) {
     match change {
         Change::Group { at, .. } => (0, Some(*at), None),
@@ -273,9 +272,9 @@ fn subject(change: &Change) -> (u8, Option<Place>, Option<Object>) {
 
 /// Why a launch is not compared.
 enum Obstacle {
-    /// No launch can be.
+    /// No launch can be compared.
     Never(String),
-    /// This one cannot be.
+    /// This launch cannot be compared.
     Launch(String),
 }
 
@@ -288,8 +287,8 @@ fn once(
     after: Version<'_>,
     (number, fuel, spent): (u32, u64, &mut u64),
 ) -> Result<Differences, Obstacle> {
-    // Who depends on the order in which threads advance is found by another order. Long turns come
-    // first: groups are looked at after each.
+    // Other orders reveal what depends on the order in which threads advance. Long turns come
+    // first, since groups are checked after each turn.
     let orders = [LONG, Order::Turns(16), Order::Random(u64::from(number) + 1)];
     let start = *spent;
     let never = |why: FaultKind| Obstacle::Never(why.to_string());

@@ -1,8 +1,8 @@
-//! What happens in one launch, as far as two versions of a kernel have to agree on it.
+//! Records one launch, as far as two versions of a kernel have to agree on it.
 //!
-//! Three tables are kept: groups of threads by operation and converged execution; accesses to
+//! The record has three tables: groups of threads by operation and converged execution; accesses to
 //! memory that threads share, each with the number of barriers that its thread had passed; and
-//! bytes in memory at the end. Accesses are taken in units of [`UNIT`] bytes, so that a load of
+//! bytes in memory at the end. Accesses are divided into units of [`UNIT`] bytes, so that a load of
 //! four elements is comparable with four loads.
 //!
 //! O(1) per execution of an operation, O(bytes) per access.
@@ -28,25 +28,25 @@ use crate::{
     value::Value,
 };
 
-/// Bytes in which accesses are told apart.
+/// The size of a unit of memory.
 const UNIT: u64 = 4;
 
-/// More accesses than this are not kept, and then none are compared.
+/// With more accesses than this, accesses are not compared.
 const ACCESSES: usize = 2_000_000;
 
-/// Threads that are together, in rising order.
+/// Threads that are together, in ascending order.
 pub(super) type Threads = Rc<[u32]>;
 
 /// An operation's name, and threads that executed it together.
 pub(super) type Group = (String, Threads);
 
-/// Of each thread, who was with it, execution by execution.
+/// For each thread, its groups, execution by execution.
 pub(super) type Sequences = BTreeMap<u32, Vec<(Threads, Place)>>;
 
 /// A unit of memory.
 pub(super) type Cell = (Object, u64);
 
-/// The accesses of a thread to a unit that read, or that write.
+/// The reads, or the writes, of a thread in a unit.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Series {
     pub(super) cell: Cell,
@@ -54,8 +54,8 @@ pub(super) struct Series {
     pub(super) writes: bool,
 }
 
-/// One access: barriers of the workgroup and of the wave that the thread had passed, and where it
-/// is.
+/// An access: the number of barriers of the workgroup and of the wave that the thread had passed,
+/// and its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Touch {
     pub(super) workgroup: u32,
@@ -79,7 +79,7 @@ struct Range {
     object: Object,
 }
 
-/// Bytes of an object at the end, and which of them are certain.
+/// Bytes of an object at the end, and which of them do not depend on the schedule.
 #[derive(Debug)]
 pub(super) struct Bytes {
     pub(super) bytes: Vec<u8>,
@@ -91,30 +91,29 @@ pub(super) struct Record {
     operations: Operations,
     objects: Vec<Range>,
     groups: FxHashMap<Execution, Vec<u32>>,
-    /// Of each thread, in its order.
+    /// For each thread, its executions in order.
     events: BTreeMap<u32, Vec<Execution>>,
     passed: FxHashMap<u32, Passed>,
     /// Workgroup and wave of each thread.
     pub(super) home: FxHashMap<u32, (u32, u32)>,
     kept: usize,
     pub(super) accesses: FxHashMap<Series, Vec<Touch>>,
-    /// How often each group executed each operation, and one place.
+    /// How often each group executed each operation, and one place of it.
     pub(super) company: FxHashMap<Group, (u32, Place)>,
     /// By name of the operation.
     pub(super) sequences: BTreeMap<String, Sequences>,
-    /// By name, what happened at each place, as sorted fingerprints.
+    /// By name: the sequence of groups at each place, as sorted fingerprints.
     pub(super) traces: BTreeMap<String, Vec<u64>>,
     /// Operations whose groups depend on the order in which threads advance.
     pub(super) unsettled: FxHashSet<String>,
     pub(super) memory: Vec<(Object, Bytes)>,
-    /// Of the launch that is looked at for races.
+    /// The race detector, if the launch is watched for races.
     races: Option<Races>,
     has_atomics: bool,
 }
 
 impl Record {
-    /// Nothing so far. Of a launch in which threads race, memory is not certain, if that is looked
-    /// for.
+    /// An empty record. If it looks for races and finds one, memory is not certain.
     pub(super) fn new(version: Version<'_>, buffers: &[Buffer], looks_for_races: bool) -> Self {
         let mut objects: Vec<Range> = version
             .program
@@ -171,7 +170,7 @@ impl Record {
         }
     }
 
-    /// What is left when the launch is over.
+    /// Completes the record when the launch is over.
     pub(super) fn finish(&mut self, memory: &Memory) {
         let mut together: FxHashMap<Execution, Threads> = FxHashMap::default();
         for (execution, mut threads) in std::mem::take(&mut self.groups) {
@@ -180,7 +179,7 @@ impl Record {
             let place = execution.0;
             let name = self.operations[&place].name.clone();
             let entry = self.company.entry((name, Rc::clone(&threads))).or_insert((0, place));
-            // The least place, whatever order the table has.
+            // The least place, whatever the order of the table.
             *entry = (entry.0 + 1, entry.1.min(place));
             together.insert(execution, threads);
         }
@@ -216,8 +215,8 @@ impl Record {
         }
     }
 
-    /// Whether nothing depends on the order in which threads advance: no race was found, and
-    /// nothing is atomic.
+    /// Whether the result is independent of the order in which threads advance: no race was found,
+    /// and no access is atomic.
     pub(super) fn is_settled(&self) -> bool {
         !self.has_atomics && self.races.as_ref().is_some_and(|races| races.found().is_empty())
     }
@@ -233,7 +232,7 @@ impl Record {
         all.map(|&(_, place)| place).collect()
     }
 
-    /// Leaves what another launch of the same version, with the same input, did as well.
+    /// Keeps only what another launch of the same version with the same input did as well.
     pub(super) fn keep_common(&mut self, other: &Record) {
         let names = self.sequences.keys().chain(other.sequences.keys());
         let differs = |name: &&String| self.sequences.get(*name) != other.sequences.get(*name);

@@ -1,4 +1,4 @@
-//! Where `getelementptr` leads.
+//! Results of `getelementptr`.
 
 use std::sync::Arc;
 
@@ -158,8 +158,8 @@ fn floats_that_are_not_interpreted_take_their_room() {
     assert_eq!(address("bfloat, ptr null, i32 3"), 6);
 }
 
-/// A slot of the frame is at one address in all threads, also behind an allocation of another size
-/// in each.
+/// A slot of the frame has one address in all threads, also behind an allocation of another size in
+/// each.
 #[test]
 fn slots_are_alike_behind_allocations_that_differ() {
     #[derive(Default)]

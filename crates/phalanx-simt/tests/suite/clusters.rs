@@ -1,6 +1,6 @@
-//! Indices of clusters and of workgroups in them, as kernels read them, held against an
-//! enumeration; and which of them differ within a workgroup, a cluster and the grid, held against
-//! what the target says of that.
+//! Indices of clusters and of workgroups in them, as kernels read them, compared with an
+//! enumeration. Also compares which of them differ within a workgroup, a cluster and the grid with
+//! the target's table.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Where parts of types are: what the interpreter says of random types, against what LLVM folds the
-//! same addresses to.
+//! Offsets in random types: compares the interpreter with LLVM's constant folding of the same
+//! addresses.
 
 use std::sync::Arc;
 

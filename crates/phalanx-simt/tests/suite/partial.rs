@@ -1,5 +1,5 @@
-//! Workgroups at the edge of a grid that are smaller than the others: who is there, how they see
-//! themselves, and barriers among them.
+//! Workgroups at the edge of a grid that are smaller than the others: their threads, the extents
+//! that these read, and barriers among them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -100,7 +100,7 @@ fn threads_are_those_of_an_enumeration() {
         let read: Vec<_> =
             reads.0.into_values().map(|(all, place)| (integers(all), place)).collect();
         assert_eq!(read, expected, "{launch:?}");
-        // Nobody waits for threads that are not there.
+        // Barriers do not wait for threads that do not exist.
         assert_eq!(report.barriers, 6);
     }
 }

@@ -1,4 +1,5 @@
-//! Reconvergence at immediate post-dominators, worked by hand: who is together, and who waits.
+//! Reconvergence at immediate post-dominators, with results worked out by hand: which threads are
+//! together, and which wait.
 
 use std::sync::Arc;
 
@@ -149,7 +150,8 @@ e:
     ballots("", body, &both, &both);
 }
 
-/// A loop with two exits: those who leave by one in different rounds are together only behind both.
+/// A loop with two exits: threads that leave by one exit in different rounds are together only
+/// behind both exits.
 #[test]
 fn a_loop_with_two_exits() {
     let body = "
@@ -177,8 +179,8 @@ end:
     ballots("", body, &expect!["0101 1010 1111"], &expect!["0001 0010 0100 1000 1111"]);
 }
 
-/// The branch of `%h` joins at `%low`, in the loop: there threads of the first round wait for those
-/// who make another round first.
+/// The branch of `%h` joins at `%low`, in the loop. There, threads of the first round wait for
+/// threads that make another round first.
 #[test]
 fn rounds_are_mixed() {
     let body = "
@@ -199,7 +201,7 @@ e:
     ballots("", body, &expect!["0001 0011 0111 1111"], &expect!["1111 0111 0011 0001"]);
 }
 
-/// Who returns early waits for the others where the call returns.
+/// Threads that return early wait for the others where the call returns.
 #[test]
 fn a_call_with_two_returns() {
     let function = "
@@ -223,7 +225,7 @@ c:
     ballots(function, body, &both, &both);
 }
 
-/// A way to a trap does not keep the sides of the branch around it apart.
+/// A path to a trap does not keep the sides of the branch around it apart.
 #[test]
 fn an_assertion_on_one_side() {
     let body = "
@@ -243,7 +245,7 @@ c:
     ballots("", body, &expect!["1111"], &expect!["1111"]);
 }
 
-/// Both entries of a cycle are entered by some; sides join behind it.
+/// Some threads enter the cycle by each entry; the sides join behind it.
 #[test]
 fn a_cycle_with_two_entries() {
     let body = "

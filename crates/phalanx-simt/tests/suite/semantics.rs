@@ -18,7 +18,8 @@ fn module(name: &str) -> phalanx_ir::Module {
         .module
 }
 
-/// The hierarchy that a search finds which visits blocks in the order of these names first.
+/// The cycle hierarchy of a depth-first search that visits blocks in the order of these names
+/// first.
 fn hierarchy(function: &phalanx_ir::Function, cfg: &Cfg, headers: &[&str]) -> Cycles {
     let name = |node: Node| {
         let block = function.flow.order().iter().find(|&&block| node_of(block) == node).unwrap();
@@ -54,7 +55,7 @@ fn table(name: &str, threads: u32, headers: &[&str], expected: &Expect) {
     is_in_the_docs(name, &table);
 }
 
-/// What `docs/semantics.md` shows of an example is what runs.
+/// Checks that `docs/semantics.md` shows the output of an example.
 #[track_caller]
 fn is_in_the_docs(name: &str, shown: &str) {
     let page = fs::read_to_string(workspace_root().join("docs/semantics.md")).unwrap();
@@ -225,7 +226,7 @@ fn a_token_of_a_loop_behind_it_tells_rounds_apart() {
     expect!["01 10 11"].assert_eq(&ballots_with_tokens(&module, "single_break_tokens"));
 }
 
-/// Who holds a token does not wait for those who have to make another one first.
+/// A thread that holds a token does not wait for threads that have to make another one first.
 #[test]
 fn both_sides_of_a_branch_with_one_token() {
     let path = workspace_root().join("test-suite/semantics/merge_point.ll");
@@ -285,7 +286,7 @@ break:
 
 #[test]
 fn tokens_say_what_is_together() {
-    // Of the calls that are watched only ballots give numbers that are the same for the group.
+    // Of the watched calls, only ballots give the same number to the whole group.
     let module = module("tokens");
     let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
     let body = &module.function("tokens").unwrap().body;

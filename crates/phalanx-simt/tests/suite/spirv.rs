@@ -1,5 +1,5 @@
-//! SPIR-V's forms of functions among threads, held against OpenCL's functions that mean the same,
-//! and accesses of memory by several lanes.
+//! SPIR-V's functions among threads, compared with OpenCL's functions of the same meaning, and
+//! accesses of memory by several lanes.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! What is followed of `undef`, of memory that nobody wrote, and of what is frozen; and what
-//! programs promise.
+//! Unknown values: `undef`, unwritten memory and frozen values; and promises of programs.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Variables of the builder, against the same program with its variables in stack slots: both give
-//! what executing the program by hand gives.
+//! Variables of the builder, compared with the same program with its variables in stack slots: both
+//! give the result of executing the program by hand.
 
 use std::sync::Arc;
 

@@ -6,13 +6,14 @@
 //! v_add_u32 $0, $1, 4               $0 is a function of $1
 //! ```
 //!
-//! What a scalar register holds is one value per wave by its class, which constraints say; here are
-//! barriers, operations among lanes, and arithmetic whose operands are all written down. Arithmetic
-//! that names `vcc`, `exec`, `m0` or any other machine register is taken to give anything.
+//! The class of a scalar register, which constraints state, says that it holds one value per wave.
+//! This module recognises barriers, operations among lanes, and arithmetic whose operands are all
+//! explicit. The result of arithmetic that names `vcc`, `exec`, `m0` or another machine register is
+//! unknown.
 
 use super::text::{Meaning, Statement, Written, integer, known, operand};
 
-/// The instructions of a text in small letters, and whether they follow one another without jumps.
+/// The instructions of a text in lower case, and whether it is free of jumps.
 pub(super) fn statements(text: &str) -> (Vec<Statement>, bool) {
     let mut all = Vec::new();
     let mut is_straight = true;
@@ -77,7 +78,7 @@ fn meaning(name: &str, rest: &str, operands: &[Written]) -> Meaning {
     if any(&["s_branch", "s_cbranch", "s_endpgm"]) {
         return Meaning::Jump;
     }
-    // Code elsewhere, and waits for waves of other workgroups.
+    // Jumps to other code, and waits for waves of other workgroups.
     if any(&["s_setpc", "s_swappc", "s_call", "s_rfe", "ds_gws", "s_sethalt", "s_trap"]) {
         return Meaning::Unknown;
     }
@@ -114,7 +115,7 @@ fn meaning(name: &str, rest: &str, operands: &[Written]) -> Meaning {
     if is_known { Meaning::Other { convergent: false } } else { Meaning::Unknown }
 }
 
-/// Whether the result is a function of the operands that are written, and of no flag.
+/// Whether the result is a function of the explicit operands, and of no flag.
 fn is_arithmetic(name: &str) -> bool {
     const BASES: [&str; 29] = [
         "mov", "add", "sub", "subrev", "mul", "mul_lo", "mul_hi", "mad", "fma", "min", "max",
@@ -129,6 +130,6 @@ fn is_arithmetic(name: &str) -> bool {
     let is_type = ty.len() >= 2
         && ty.starts_with(['b', 'i', 'u', 'f'])
         && ty[1..].bytes().all(|byte| byte.is_ascii_digit());
-    // `s_bfe`, `s_bcnt` and others read nothing else either; they only write a flag.
+    // `s_bfe`, `s_bcnt` and others have no implicit inputs either; they only write a flag.
     is_type && BASES.contains(&base)
 }

@@ -5,9 +5,9 @@
 //! @p bar.sync 1, 64;                llvm.nvvm.barrier.cta.sync.aligned.count(1, 64), if p
 //! ```
 //!
-//! A name that begins with `%` is a special register, `$` in LLVM's templates begins an operand.
-//! Names that `.reg` declares are registers; any other name is of a variable or a function, whose
-//! address is not followed.
+//! A name that begins with `%` is a special register; `$` begins an operand of LLVM's template.
+//! Names that `.reg` declares are registers. Any other name is a variable or a function, whose
+//! address counts as unknown.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::text::{AccessKind, Meaning, Statement, Written, integer, known, operand};
 
-/// Instructions that have to do with memory, textures, matrices and the like, and wait at no
-/// barrier of threads.
+/// Instructions for memory, textures, matrices and the like, which wait at no barrier of threads.
 const OTHERS: &[&str] = &[
     "alloca",
     "applypriority",
@@ -142,7 +141,7 @@ const PURE: &[&str] = &[
     "xor",
 ];
 
-/// Takes comments away.
+/// Removes comments.
 fn without_comments(text: &str) -> Cow<'_, str> {
     if !text.contains("//") && !text.contains("/*") {
         return Cow::Borrowed(text);
@@ -165,9 +164,9 @@ fn without_comments(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// The instructions of a text, and whether they follow one another without jumps.
+/// The instructions of a text, and whether it is free of jumps.
 pub(super) fn statements(text: &str) -> (Vec<Statement>, bool) {
-    // `$$` stands for a dollar in a name: a letter that no name has does as well.
+    // `$$` is a dollar sign in a name; a letter that no name contains replaces it.
     let text = without_comments(text).replace("$$", "\u{15e}").replace("%%", "%");
     let mut declared = FxHashSet::default();
     let (mut all, mut is_straight) = (Vec::new(), true);
@@ -185,7 +184,7 @@ pub(super) fn statements(text: &str) -> (Vec<Statement>, bool) {
         let (text, behind) = rest.split_once(';').unwrap_or((rest, ""));
         rest = behind;
         if let Some(names) = text.strip_prefix(".reg") {
-            // A name that is declared again, in another block, is two registers.
+            // A name that is declared again in another block denotes two registers.
             is_straight &= declare(names, &mut declared);
             continue;
         }
@@ -195,14 +194,14 @@ pub(super) fn statements(text: &str) -> (Vec<Statement>, bool) {
     }
 }
 
-/// What follows a label, if one stands here.
+/// The text after a label, if one stands here.
 fn label(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_$%{}".contains(c)))?;
     let behind = text[end..].trim_start().strip_prefix(':')?;
     (end > 0 && !behind.starts_with(':')).then_some(behind)
 }
 
-/// `.pred p, q` and `.b32 t<4>`, without the `.reg`. Whether all names are new.
+/// Reads `.pred p, q` and `.b32 t<4>`, without the `.reg`. Returns whether all names are new.
 fn declare(text: &str, declared: &mut FxHashSet<String>) -> bool {
     let text = text.trim_start();
     let names = text.split_once(char::is_whitespace).map_or("", |(_, names)| names);
@@ -211,7 +210,7 @@ fn declare(text: &str, declared: &mut FxHashSet<String>) -> bool {
         let name = name.trim().trim_start_matches(".v2").trim_start_matches(".v4").trim();
         match name.split_once('<') {
             Some((stem, count)) => {
-                // As many as there are; a text does not use more than it has letters for.
+                // At most this many registers: a text cannot name more than it has letters.
                 let count = count.trim_end_matches(|c: char| !c.is_ascii_digit());
                 let count = count.parse::<u32>().unwrap_or(0).min(1 << 10);
                 for number in 0..count {
@@ -239,7 +238,7 @@ fn statement(text: &str, declared: &FxHashSet<String>) -> Statement {
     Statement { predicate, name: name.to_owned(), operands, meaning, access }
 }
 
-/// How an instruction accesses memory, and the address that stands in brackets.
+/// How an instruction accesses memory, and the address in brackets.
 fn access(name: &str, rest: &str, declared: &FxHashSet<String>) -> Option<(AccessKind, Written)> {
     let mut parts = name.split('.');
     let kind = match parts.next()? {
@@ -316,7 +315,7 @@ fn simple(text: &str, declared: &FxHashSet<String>) -> Written {
 /// A special register, without `%`.
 fn special(name: &str) -> Option<crate::intrinsics::Intrinsic> {
     let base = match name {
-        // There is no intrinsic of that name; it is the upper half of the same counter.
+        // There is no intrinsic of that name; the register is the upper half of the same counter.
         "clock_hi" => "clock".to_owned(),
         _ => match ["cluster_", "lanemask_", "globaltimer_"].iter().find(|p| name.starts_with(**p))
         {
@@ -343,14 +342,14 @@ fn meaning(name: &str, rest: &str, operands: &[Written]) -> Meaning {
         "bra" | "brx" | "ret" | "exit" => Meaning::Jump,
         "addc" | "subc" | "madc" => Meaning::Carrying { out: has("cc"), carry: true },
         "add" | "sub" | "mad" if has("cc") => Meaning::Carrying { out: true, carry: false },
-        // Of a vector of special registers no element is told from another.
+        // The elements of a vector of special registers are not distinguished.
         "mov"
             if rest.contains('%') && !operands.iter().any(|o| matches!(o, Written::Special(_))) =>
         {
             Meaning::Other { convergent: false }
         }
         base if PURE.contains(&base) => Meaning::Pure,
-        // A wait for an object in memory: who arrives is up to the program.
+        // A wait for an object in memory: the program determines which threads arrive.
         "mbarrier" if has("try_wait") || has("test_wait") => Meaning::Unknown,
         base if OTHERS.contains(&base) => {
             let convergent =
@@ -361,7 +360,8 @@ fn meaning(name: &str, rest: &str, operands: &[Written]) -> Meaning {
     }
 }
 
-/// The intrinsic that an instruction among threads is, with its operands in the intrinsic's order.
+/// The intrinsic that corresponds to an instruction among threads, with its operands in the
+/// intrinsic's order.
 fn intrinsic(parts: &[&str], operands: &[Written]) -> Option<Meaning> {
     let has = |part: &str| parts.contains(&part);
     let count = operands.len();

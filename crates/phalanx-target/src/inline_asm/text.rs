@@ -1,4 +1,4 @@
-//! The text of inline assembly, read as far as uniformity and synchronisation need it.
+//! Reads the text of inline assembly, as far as uniformity and synchronisation depend on it.
 //!
 //! # What
 //!
@@ -13,22 +13,22 @@
 //!   selp.b32 $0, 1, 0, p; }          value 4 = llvm.nvvm.vote.any.sync(value 3, value 2)
 //! ```
 //!
-//! An instruction that an intrinsic stands for *is* that intrinsic here, so that the tables of
-//! [`intrinsics`](crate::intrinsics) say what it does.
+//! An instruction that corresponds to an intrinsic is represented by that intrinsic, so that the
+//! tables of [`intrinsics`](crate::intrinsics) say what it does.
 //!
 //! # Invariants
 //!
-//! - A value that is not understood is [`Value::Anything`]; an instruction that is not understood
-//!   is named in [`Assembly::unknown`], and nothing follows from its absence in the operations.
-//! - Behind labels and jumps every result is [`Value::Anything`], and operations count as executed
-//!   under a condition that is not known.
+//! - A value that is not understood is [`Value::Anything`]. An instruction that is not understood
+//!   is listed in [`Assembly::unknown`]; it may do what [`Assembly::operations`] does not show.
+//! - If the text has labels or jumps, every result is [`Value::Anything`], and operations count as
+//!   executed under an unknown condition.
 //! - Values refer to earlier values only.
 //!
 //! # Dialect
 //!
-//! PTX ends statements with `;`, GCN begins comments with it. The architecture says which it is,
-//! or, where that is not known, the text does: names of GCN instructions begin with `s_`, `v_`,
-//! `ds_` and so on; those of PTX have no `_` before the first dot.
+//! PTX ends statements with `;`, GCN begins comments with it. The architecture determines the
+//! dialect. If the architecture is unknown, the text does: names of GCN instructions begin with
+//! `s_`, `v_`, `ds_` and so on; those of PTX have no `_` before the first dot.
 //!
 //! **Complexity.** O(length of the text + operands).
 //!
@@ -53,7 +53,7 @@ pub enum Value {
     Argument(u32),
     /// An integer.
     Integer(i64),
-    /// A function of these and of nothing else; of none: a constant that is no integer.
+    /// A function of these values and of nothing else; of no values: a constant that is no integer.
     Of(Vec<Id>),
     /// A result of an operation.
     Result {
@@ -62,18 +62,18 @@ pub enum Value {
         /// Which of its results.
         index: usize,
     },
-    /// Anything.
+    /// An unknown value.
     Anything,
 }
 
-/// An instruction that an intrinsic stands for.
+/// An instruction that corresponds to an intrinsic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The intrinsic.
     pub intrinsic: Intrinsic,
     /// Its arguments.
     pub arguments: Vec<Id>,
-    /// What decides whether it is executed.
+    /// The condition under which it is executed.
     pub predicate: Option<Id>,
 }
 
@@ -84,7 +84,7 @@ pub enum AccessKind {
     Load,
     /// It is written.
     Store,
-    /// It is read and written in one step; a number is added, if `adds`.
+    /// It is read and written in one step; if `adds`, a number is added.
     Atomic {
         /// `atom.add`, `red.inc`.
         adds: bool,
@@ -100,7 +100,7 @@ pub struct Access {
     pub address: Id,
 }
 
-/// What a text does. See the [module documentation](self).
+/// What an assembly text does. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assembly {
     /// Values.
@@ -111,30 +111,30 @@ pub struct Assembly {
     pub operations: Vec<Operation>,
     /// Plain accesses of memory (PTX `ld`, `st`, `atom`, `red`), in the order of the text.
     pub accesses: Vec<Access>,
-    /// Instructions that are not known, by name.
+    /// Names of instructions that are not known.
     pub unknown: Vec<String>,
-    /// Which threads execute it together matters.
+    /// The effect depends on which threads execute it together.
     pub convergent: bool,
-    /// It is so by an instruction that is none of the operations.
+    /// An instruction that is none of the operations makes it convergent.
     pub is_convergent_otherwise: bool,
-    /// Nothing is executed but the operations, one after the other, and what computes values.
+    /// Apart from computing values, it only executes the operations, one after the other.
     pub is_operations: bool,
-    /// Nothing is done but what `values` and `operations` say: no memory, no jump, no state.
+    /// `values` and `operations` describe all that it does: no memory, no jump, no state.
     pub is_complete: bool,
 }
 
-/// What a value is computed from.
+/// The origins of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     /// Arguments of the call.
     pub arguments: Vec<u32>,
-    /// Operations whose results it has.
+    /// Operations whose results it depends on.
     pub operations: Vec<usize>,
-    /// Something that is not known.
+    /// It depends on something unknown.
     pub is_anything: bool,
 }
 
-/// How an operand is written.
+/// An operand as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     /// `$2`
@@ -151,7 +151,7 @@ pub(super) enum Written {
     Of(Vec<Written>),
     /// Two results: `d|p`.
     Pair(Vec<Written>),
-    /// An address, or something that is not known.
+    /// An address, or something unknown.
     Other,
 }
 
@@ -159,14 +159,14 @@ pub(super) enum Written {
 pub(super) enum Meaning {
     /// Its first operand is a function of the others.
     Pure,
-    /// The same, but for a register that is written, and one that is read, without being named.
+    /// As `Pure`, except that it also writes or reads the carry flag, which is not named.
     Carrying {
         /// It writes the carry flag.
         out: bool,
         /// It reads the carry flag.
         carry: bool,
     },
-    /// It is an intrinsic: so many results come first, and the arguments are these operands.
+    /// It is an intrinsic: the first `results` operands are results, and `arguments` are arguments.
     Intrinsic {
         /// The intrinsic.
         intrinsic: Intrinsic,
@@ -175,16 +175,16 @@ pub(super) enum Meaning {
         /// Positions of its arguments among all operands.
         arguments: Vec<usize>,
     },
-    /// It has to do with memory or the like; its first operand, if it is a register, is anything.
+    /// It accesses memory or has another effect. Operands that it may write are unknown afterwards.
     Other {
-        /// Which threads execute it together matters.
+        /// The effect depends on which threads execute it together.
         convergent: bool,
     },
-    /// It says something to the assembler.
+    /// A directive for the assembler.
     Nothing,
-    /// It goes elsewhere.
+    /// A jump.
     Jump,
-    /// Nothing is known of it.
+    /// An unknown instruction.
     Unknown,
 }
 
@@ -206,9 +206,9 @@ enum Dialect {
 }
 
 impl Assembly {
-    /// Reads a template with its constraints, as [`Constraints::parse`] takes them. Of an
-    /// architecture whose assembly is not read, or with [`Architecture::Generic`], the text is
-    /// taken for what it looks like.
+    /// Reads a template with its constraints, in the syntax of [`Constraints::parse`]. If the
+    /// architecture has no dialect of its own, or is [`Architecture::Generic`], the text determines
+    /// the dialect.
     #[must_use]
     pub fn read(architecture: Architecture, template: &str, constraints: &str) -> Assembly {
         let Ok(constraints) = Constraints::parse(constraints) else {
@@ -229,15 +229,14 @@ impl Assembly {
         reader.finish()
     }
 
-    /// Whether something in it may make threads wait for each other that is not among the
-    /// operations.
+    /// Whether it may contain synchronisation that is not among the operations.
     #[must_use]
     pub fn may_hide_barrier(&self) -> bool {
         !self.unknown.is_empty()
     }
 
-    /// What a value is computed from: arguments of the call, operations, and whether it is anything
-    /// for all that is known. O(values).
+    /// The origins of a value: arguments of the call, operations, and whether it depends on
+    /// something unknown. O(values).
     #[must_use]
     pub fn origins(&self, value: Id) -> Origins {
         let mut origins = Origins::default();
@@ -258,14 +257,14 @@ impl Assembly {
         origins
     }
 
-    /// Whether there is a barrier in it.
+    /// Whether one of the operations is a barrier.
     #[must_use]
     pub fn has_barrier(&self) -> bool {
         self.operations.iter().any(|operation| operation.intrinsic.info.barrier.is_some())
     }
 }
 
-/// The language that a text, in small letters, is written in.
+/// The dialect of a text in lower case.
 fn dialect(lower: &str) -> Dialect {
     const GCN: [&str; 12] = [
         "s_", "v_", "ds_", "flat_", "global_", "buffer_", "image_", "scratch_", "tbuffer_", "exp_",
@@ -281,7 +280,7 @@ fn dialect(lower: &str) -> Dialect {
     }
 }
 
-/// The operand that stands at `$`, without that, and what follows it.
+/// Parses the operand behind a `$`; returns it and the rest of the text.
 pub(super) fn operand(text: &str) -> Option<(Written, &str)> {
     let number = |digits: &str| digits.parse().ok().map(Written::Operand);
     if let Some(inner) = text.strip_prefix('{') {
@@ -295,7 +294,7 @@ pub(super) fn operand(text: &str) -> Option<(Written, &str)> {
     Some((number(&text[..end])?, &text[end..]))
 }
 
-/// `12`, `-1`, `0x1f`, `0b11`, `017`, each with `U` behind it or not.
+/// `12`, `-1`, `0x1f`, `0b11`, `017`, each with or without a trailing `U`.
 pub(super) fn integer(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest.trim_start()),
@@ -318,7 +317,7 @@ type Register = Result<u32, String>;
 
 struct Reader {
     assembly: Assembly,
-    /// What registers hold.
+    /// The values that registers hold.
     held: FxHashMap<Register, Id>,
     /// Positions of direct outputs.
     outputs: Vec<u32>,
@@ -353,13 +352,13 @@ impl Reader {
                 let value = reader.value(Value::Argument(argument));
                 argument += 1;
                 if constraint.role == Role::Output || constraint.indirect {
-                    // Memory is written or read through it.
+                    // Memory is written or read through this pointer.
                     reader.indirect.insert(position);
                     reader.assembly.is_complete = false;
                 } else {
                     reader.held.insert(Ok(position), value);
                 }
-                // It is in the register of an output.
+                // The input shares the register of an output.
                 let tied = constraint.alternatives.first().and_then(|codes| codes.first());
                 if let Some(output) = tied.and_then(|code| code.parse().ok()) {
                     reader.held.insert(Ok(output), value);
@@ -430,7 +429,7 @@ impl Reader {
         }
     }
 
-    /// The first operand is a function of the others.
+    /// Executes an instruction whose first operand becomes a function of the others.
     fn pure(
         &mut self,
         name: &str,
@@ -455,7 +454,7 @@ impl Reader {
         }
     }
 
-    /// Registers that an instruction may write hold anything.
+    /// The values of registers that an instruction may write become unknown.
     fn forget(&mut self, operands: &[Written]) {
         for written in operands.iter().flat_map(parts) {
             let is_output = |position: &u32| self.outputs.contains(position);
@@ -498,7 +497,7 @@ impl Reader {
                 return self.value(Value::Result { operation, index: 0 });
             }
             Written::Of(all) | Written::Pair(all) => {
-                // One level: what is within is a register or a constant.
+                // Only one level: the parts are registers or constants.
                 let from = all.iter().map(|one| self.read_flat(one)).collect();
                 return self.value(Value::Of(from));
             }
@@ -510,7 +509,7 @@ impl Reader {
         }
     }
 
-    /// The same of what has no parts.
+    /// As `read`, for an operand without parts.
     fn read_flat(&mut self, written: &Written) -> Id {
         match written {
             Written::Of(_) | Written::Pair(_) => self.value(Value::Anything),
@@ -547,7 +546,7 @@ impl Reader {
     }
 }
 
-/// The registers that an operand is made of.
+/// The registers that an operand consists of.
 fn parts(written: &Written) -> impl Iterator<Item = &Written> {
     let all = match written {
         Written::Of(all) | Written::Pair(all) => &all[..],
@@ -556,7 +555,7 @@ fn parts(written: &Written) -> impl Iterator<Item = &Written> {
     all.iter()
 }
 
-/// The intrinsic with a name that the tables have.
+/// The intrinsic with a name, if the tables have it.
 pub(super) fn known(name: &str) -> Option<Intrinsic> {
     lookup(name)
 }

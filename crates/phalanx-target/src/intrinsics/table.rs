@@ -2,10 +2,10 @@
 //!
 //! # Why text
 //!
-//! LLVM 22 has some five thousand intrinsics for our targets, but only a few hundred different
-//! kinds of them: names are products (`image.sample.{c,d}.{1d,2d}`), and so are the tables. Text
-//! keeps them readable and complete, a test compares them with the installed LLVM name by name, and
-//! expanding one takes a fraction of a millisecond, once.
+//! LLVM 22 has some five thousand intrinsics for the supported targets, but only a few hundred
+//! different kinds of them. Names are products (`image.sample.{c,d}.{1d,2d}`), and the tables use
+//! the same notation. Text keeps them readable and complete, and a test compares them with the
+//! installed LLVM name by name. Expanding a table takes a fraction of a millisecond, once.
 //!
 //! # Syntax
 //!
@@ -23,8 +23,8 @@
 //!   `willreturn`, `noreturn`, `nosync`, `noduplicate`,
 //!   `barrier(SCOPE[,arrive|wait][,aligned][,partial])`, `llvm=always|never`,
 //!   `same(SCOPE,ROLE=POSITION...)`: operands that have to be the same in all threads of a scope.
-//! * A brace group stands for each of its alternatives; a trailing `*` marks an intrinsic that is
-//!   overloaded, whose name is followed by mangled types.
+//! * A brace group stands for each of its alternatives. A trailing `*` marks an overloaded
+//!   intrinsic, whose name is followed by mangled types.
 //!
 //! Complexity: linear in the expanded table.
 
@@ -69,7 +69,7 @@ impl Table {
     /// Expands `text`.
     pub(crate) fn parse(text: &str) -> Result<Table, TableError> {
         let mut table = Table::default();
-        // Names are products: about one for every ten bytes of the table.
+        // Names are products: about one name per ten bytes of the table.
         table.names.reserve(text.len() / 10);
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -108,7 +108,7 @@ impl Table {
         let mut end = name.len();
         loop {
             if let Some((base, row)) = self.names.get_key_value(&name[..end]) {
-                // LLVM stops at the longest entry too: a suffix on something not overloaded is
+                // LLVM stops at the longest entry too: if that is not overloaded, a suffix makes it
                 // another function.
                 let matches = end == name.len() || row.overloaded;
                 return matches.then(|| (&**base, &self.kinds[row.kind as usize]));
@@ -129,8 +129,8 @@ impl Table {
     }
 }
 
-/// Every name that `pattern` stands for. A `*` inside the last brace group marks single
-/// alternatives as overloaded.
+/// Every name that `pattern` denotes. A `*` inside the last brace group marks single alternatives
+/// as overloaded.
 fn expand(pattern: &str, overloaded: bool) -> Result<Vec<(String, bool)>, String> {
     let mut names = vec![String::new()];
     let mut rest = pattern;
@@ -258,7 +258,7 @@ fn parse_transfer(text: &str) -> Result<Transfer, String> {
     Ok(transfer)
 }
 
-/// The comma-separated arguments of a transfer, consumed as they are understood.
+/// The comma-separated arguments of a transfer; each is removed when it has been read.
 struct Keys<'a>(Vec<&'a str>);
 
 impl<'a> Keys<'a> {
@@ -273,12 +273,12 @@ impl<'a> Keys<'a> {
         word.split_once('=').map(|(_, value)| parse_index(value)).transpose()
     }
 
-    /// As [`Keys::index`], and the key stays for the next question.
+    /// As [`Keys::index`], without removing the key.
     fn peek(&self, key: &str) -> Result<Option<u8>, String> {
         Keys(self.0.clone()).index(key)
     }
 
-    /// The pattern by which lanes read, and the segment that cuts it, which is consumed.
+    /// The pattern by which lanes read, and the segment that cuts it; the segment's key is removed.
     fn pattern(&mut self) -> Result<Option<Pattern>, String> {
         let segment = self.index("segment")?;
         for key in ["xor", "up", "down", "rotate", "swizzle", "dpp", "dpp8"] {
@@ -348,7 +348,7 @@ fn parse_memory(text: &str) -> Result<MemoryEffect, String> {
     Ok(MemoryEffect { location, reads, writes })
 }
 
-/// The scope of this name, if its threads meet at barriers: those of a quad do not.
+/// The scope of this name, if its threads can meet at barriers: those of a quad cannot.
 fn meeting(name: &str) -> Option<Scope> {
     Scope::from_name(name).filter(|&scope| scope != Scope::Quad)
 }

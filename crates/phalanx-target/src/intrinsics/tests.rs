@@ -1,4 +1,4 @@
-//! The tables by themselves; they are compared with LLVM in `tests/suite/llvm_intrinsics.rs`.
+//! Tests of the tables alone; `tests/suite/llvm_intrinsics.rs` compares them with LLVM.
 
 use expect_test::expect;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::transfer::{Operand, TransferContext};
 use crate::{LaunchFacts, SourceSet};
 
-/// One line about an intrinsic: the rule, and what else is remarkable.
+/// One line about an intrinsic: the rule, and other notable properties.
 fn describe(name: &str) -> String {
     let Some(found) = lookup(name) else { return format!("{name}: unknown\n") };
     let info = found.info;
@@ -245,8 +245,8 @@ fn names_need_be_no_text() {
     assert!(lookup(b"llvm.ctpop.\xff").is_none(), "not even behind a name that is known");
 }
 
-/// An intrinsic that other threads or memory can influence is opaque, unless its row says why not.
-/// These are the rows that give a function of the operands alone.
+/// If other threads or memory can influence an intrinsic, its result must be opaque unless its row
+/// states a reason. These are the rows whose result is a function of the operands alone.
 #[test]
 fn exchange_and_memory_need_a_reason() {
     let mut reasoned = Vec::new();
@@ -283,7 +283,7 @@ fn exchange_and_memory_need_a_reason() {
     .assert_eq(&reasoned.join("\n"));
 }
 
-/// LLVM's word that AMDGPU values are never uniform is never contradicted without a rule of our
+/// If LLVM says that an AMDGPU value is never uniform, the tables disagree only by a rule of their
 /// own.
 #[test]
 fn where_we_say_more_than_llvm() {

@@ -1,10 +1,10 @@
-//! Which lanes read which, as far as quads are concerned.
+//! Which lanes read which lanes, as far as quads are concerned.
 //!
 //! # What
 //!
 //! Many operations move data between lanes by a pattern that constants name: `quad_perm`, a
-//! swizzle, `lane ^ 8`. What becomes of data that are equal within each quad depends on where the
-//! four lanes of a quad read:
+//! swizzle, `lane ^ 8`. If data are equal within each quad, the result depends on where the four
+//! lanes of a quad read:
 //!
 //! ```text
 //! quad_perm:[2,2,2,2]   all four read one lane           Moves::Broadcast   one value, whatever the data are
@@ -16,9 +16,8 @@
 //! # How
 //!
 //! A pattern is a function of the lane number. It is evaluated for 64 lanes, and the sixteen quads
-//! are compared: no case analysis over encodings, which are as the ISA documents describe them (PTX
-//! `shfl`; RDNA and CDNA: DPP, DPP8,
-//! `ds_swizzle_b32`).
+//! are compared. This needs no case analysis over encodings, which follow the ISA documents (PTX
+//! `shfl`; RDNA and CDNA: DPP, DPP8, `ds_swizzle_b32`).
 //!
 //! Complexity: constant, 64 evaluations per call that is lowered.
 
@@ -30,7 +29,8 @@ const LANES: u32 = 64;
 /// How a lane finds the lane that it reads, from constant operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
-    /// `lane ^ distance`; with a PTX segment operand, the own value beyond the segment.
+    /// `lane ^ distance`; with a PTX segment operand, a lane reads itself instead of a lane beyond
+    /// the segment.
     Xor {
         /// Operand that holds the distance.
         by: u8,
@@ -51,7 +51,7 @@ pub enum Pattern {
         /// See [`Pattern::Xor`].
         segment: Option<u8>,
     },
-    /// Turned round within clusters of `size` lanes.
+    /// A rotation within clusters of `size` lanes.
     Rotate {
         /// Operand that holds the distance.
         by: u8,
@@ -76,12 +76,12 @@ pub enum Pattern {
     },
 }
 
-/// What a lane receives.
+/// The source of what a lane receives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// What this lane holds.
+    /// The value of this lane.
     Lane(u32),
-    /// Something else: zero, or an old value of its own.
+    /// No lane: zero, or an old value of the lane's own.
     Elsewhere,
 }
 
@@ -97,7 +97,7 @@ pub(super) enum Moves {
 }
 
 impl Pattern {
-    /// Where lanes read, if operands are constant and each quad reads alike.
+    /// Where lanes read, if operands are constant and all quads follow one pattern.
     pub(super) fn moves<O: Operands + ?Sized>(self, operands: &O) -> Option<Moves> {
         let mut all = [true; 3];
         for quad in 0..LANES / 4 {
@@ -118,16 +118,17 @@ impl Pattern {
         kinds.into_iter().zip(all).find(|(_, is)| *is).map(|(kind, _)| kind)
     }
 
-    /// Whether some lane may receive what no lane holds.
+    /// Whether some lane may receive a value that no lane holds.
     pub(super) fn may_skip<O: Operands + ?Sized>(self, operands: &O) -> bool {
         let reads = |lane| matches!(self.source(operands, lane), Some(From::Lane(_)));
-        // In a shuffle and a rotation a lane without another one reads itself, whatever the
-        // distance.
+        // In a shuffle or a rotation, a lane without another lane to read reads itself, whatever
+        // the distance.
         matches!(self, Pattern::Dpp { .. }) && !(0..LANES).all(reads)
     }
 
-    /// Whether some lane may keep an old value: its row or bank is masked out, or the lane that it
-    /// reads is inactive or beyond the row, and bound control does not say that it gets zero.
+    /// Whether some lane may keep an old value. This happens if its row or bank is masked out, or
+    /// if the lane that it reads is inactive or beyond the row and bound control does not select
+    /// zero.
     pub(super) fn may_keep<O: Operands + ?Sized>(self, operands: &O) -> bool {
         let Pattern::Dpp { control } = self else { return true };
         let is = |at: u8, value: u64| operands.constant(usize::from(control + at)) == Some(value);
@@ -145,7 +146,7 @@ impl Pattern {
                 let Some(segment) = segment else {
                     return Some(self.apart(lane, by).map_or(From::Elsewhere, From::Lane));
                 };
-                // PTX has waves of 32 lanes, and repeats itself for these 64.
+                // PTX has waves of 32 lanes; the pattern repeats for the second half.
                 let (half, n, by) = (lane & !31, lane & 31, by & 31);
                 let (clamp, segment) = Segments::parts(constant(segment)?);
                 let last = n & segment | clamp & !segment;
@@ -222,9 +223,9 @@ fn dpp(control: u32, lane: u32) -> Option<From> {
 /// How the segment operand of a PTX shuffle cuts the wave.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Segments {
-    /// One piece of 32 lanes, all of which can be named.
+    /// One segment of 32 lanes, all of which can be named.
     Whole,
-    /// Pieces that hold whole quads, all of whose lanes can be named.
+    /// Segments of whole quads, all of whose lanes can be named.
     OfQuads,
     /// Anything else: a lane number above the highest one gives each lane its own value.
     Other,
@@ -240,7 +241,7 @@ impl Segments {
         let constant = operands.constant(usize::from(index));
         match constant.map(|value| Segments::parts(value as u32)) {
             Some((31, 0)) => Segments::Whole,
-            // Bits 0 and 1 of a lane's number say nothing about its segment.
+            // Bits 0 and 1 of a lane's number do not affect its segment.
             Some((31, mask)) if mask & 3 == 0 => Segments::OfQuads,
             _ => Segments::Other,
         }

@@ -1,4 +1,4 @@
-//! The rules against the instructions: simulated waves, and the laws that a fixpoint needs.
+//! The rules against simulated waves, and the laws that a fixpoint needs.
 
 use expect_test::expect;
 
@@ -30,8 +30,8 @@ impl Random {
     }
 }
 
-/// A wave that executes one operation: who is active, and what lies in the registers of those who
-/// are not.
+/// A wave that executes one operation: which lanes are active, and what the registers of inactive
+/// lanes hold.
 struct Wave {
     active: u64,
     stale: Lanes,
@@ -48,8 +48,8 @@ impl Wave {
     }
 }
 
-/// Meaning of the operations, from the ISA documents, lane by lane. `None`: undefined for these
-/// operands.
+/// Simulates an operation lane by lane, as the ISA documents describe it. `None`: undefined for
+/// these operands.
 fn simulate(name: &str, wave: &Wave, args: &[Lanes]) -> Option<Vec<Lanes>> {
     let first = wave.active().next()?;
     // The lanes that take part together with `lane` under a member mask operand.
@@ -230,14 +230,14 @@ fn simulate(name: &str, wave: &Wave, args: &[Lanes]) -> Option<Vec<Lanes>> {
     Some(results)
 }
 
-/// What an operand is to hold.
+/// The values of an operand in a test.
 #[derive(Clone, Copy)]
 enum Kind {
     /// A number below the bound: one for the launch, or one per lane.
     Data(u64),
-    /// The same, written into the program.
+    /// The same, as a constant of the program.
     Immediate(u64),
-    /// One of these numbers, written into the program.
+    /// One of these numbers, as a constant of the program.
     OneOf(&'static [u64]),
     /// The constant 31: a shuffle in one segment.
     Clamp,
@@ -245,8 +245,8 @@ enum Kind {
     Members,
 }
 
-/// Runs two waves of one workgroup, with other active lanes but the same launch constants, and
-/// compares what the table says with what happens.
+/// Runs two waves of one workgroup, with different active lanes but the same launch constants, and
+/// compares what the table says with the results.
 fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
     let info = intrinsics::lookup(name).unwrap().info;
     let facts = LaunchFacts { wave_width: Some(LANES as u32), ..LaunchFacts::default() };
@@ -262,7 +262,7 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
                 Kind::Members => 0,
             })
             .collect();
-        // Among lanes, or quads.
+        // Varies among lanes, or among quads.
         let varies: Vec<_> = kinds
             .iter()
             .map(|kind| match kind {
@@ -311,7 +311,7 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
                 Kind::Immediate(_) | Kind::OneOf(_) | Kind::Clamp => {
                     Operand::constant(constants[i])
                 }
-                // The member mask of a wave is a ballot, unless it is made lane by lane.
+                // The member mask of a wave is a ballot, unless it is set lane by lane.
                 Kind::Members if varies[i].is_none() => Operand::of(SourceSet::OPAQUE_WAVE),
                 _ => Operand::of(match varies[i] {
                     Some(Scope::Quad) => SourceSet::OPAQUE_QUAD,
@@ -359,8 +359,8 @@ fn check(name: &str, kinds: &[Kind], random: &mut Random) -> [usize; 3] {
     claims
 }
 
-/// Never uniform where the simulation differs; the numbers say how often uniformity was claimed
-/// (quad, wave, workgroup), so that the test is not passed by claiming nothing.
+/// No claim of uniformity where the simulation differs. The numbers say how often uniformity was
+/// claimed (quad, wave, workgroup), so that claiming nothing does not pass the test.
 #[test]
 fn rules_hold_in_simulated_waves() {
     use Kind::{Clamp, Data, Immediate, Members, OneOf};
@@ -469,7 +469,7 @@ fn rules_hold_in_simulated_waves() {
     .assert_eq(&report);
 }
 
-/// The simulation can tell: rules that are known to be wrong are refuted.
+/// The simulation detects errors: it refutes rules that are known to be wrong.
 #[test]
 fn the_simulation_refutes_wrong_rules() {
     let mut random = Random(7);
@@ -501,7 +501,7 @@ fn the_simulation_refutes_wrong_rules() {
             [0; LANES],
             [0x181f; LANES],
         ]) || {
-            // Only with all lanes active is that defined; force it.
+            // That is defined only with all lanes active, so all are.
             let wave = Wave { active: 0xffff_ffff, stale: [0; LANES], counter: 0 };
             let data = std::array::from_fn(|lane| lane as u64);
             let args = [[0xffff_ffff; LANES], data, [0; LANES], [0x181f; LANES]];
@@ -522,7 +522,7 @@ fn all_transfers() -> Vec<Transfer> {
     transfers
 }
 
-/// More sources in, no fewer sources out; and more facts never hurt.
+/// More sources in operands never give fewer in the result; more launch facts never give more.
 #[test]
 fn evaluation_is_monotone() {
     let transfers = all_transfers();
@@ -561,7 +561,7 @@ fn evaluation_is_monotone() {
             let (a, b) =
                 (transfer.evaluate(&small[..], &context), transfer.evaluate(&large[..], &context));
             assert!(b.contains(a), "{transfer:?} {small:?} -> {a}, {large:?} -> {b}");
-            // Without facts the answer at every scope is no better.
+            // Without facts the answer is better at no scope.
             let nothing = TransferContext::new(&LaunchFacts::default(), false);
             let blind = transfer.evaluate(&small[..], &nothing);
             for scope in Scope::ALL {
@@ -588,7 +588,7 @@ fn coordinates_follow_their_dimension() {
         .assert_eq(&of("llvm.spv.group.id.i32", Operand::of(SourceSet::EMPTY)));
 }
 
-/// What a lane reads at its own moment is one value per wave only in lock step.
+/// A value that each lane reads at its own moment is one value per wave only in lock step.
 #[test]
 fn clocks_need_lockstep() {
     let clock = intrinsics::lookup("llvm.nvvm.read.ptx.sreg.clock").unwrap().info;
@@ -610,7 +610,7 @@ fn loads_depend_on_who_owns_the_memory() {
         .assert_eq(&masked.evaluate(&[pointer(true)][..], &context).to_string());
 }
 
-/// A lane number names a lane of the wave, or one in each half of it.
+/// A lane number names a lane of the wave, or one lane in each half of it.
 #[test]
 fn halves_of_a_wave_that_are_permuted_apart() {
     let rule = intrinsics::lookup("llvm.amdgcn.ds.bpermute").expect("it is known").info.result;
@@ -622,7 +622,7 @@ fn halves_of_a_wave_that_are_permuted_apart() {
         rule.evaluate(&operands[..], &context)
     };
     assert_eq!(sources(Some(64), false), SourceSet::OPAQUE_WAVE);
-    // Both halves hold whole quads.
+    // Both halves consist of whole quads.
     assert_eq!(sources(Some(64), true), PER_QUAD);
     assert_eq!(sources(None, true), PER_QUAD);
     assert_eq!(sources(Some(32), true), SourceSet::OPAQUE_WAVE);

@@ -1,4 +1,4 @@
-//! The data layouts that modules have which state none, against LLVM's.
+//! The default data layouts of modules that state none, against LLVM's.
 
 use phalanx_target::Target;
 

@@ -1,8 +1,8 @@
 //! The intrinsic tables against the installed LLVM, name by name.
 //!
-//! `llvm-tblgen-22` lists the intrinsics with their signatures, `opt-22` says what attributes they
-//! have and what its uniformity analysis makes of a call. One module with a call of everything
-//! answers in about two seconds.
+//! `llvm-tblgen-22` lists the intrinsics with their signatures; `opt-22` prints their attributes
+//! and the result of its uniformity analysis for a call. One module calls all intrinsics, which
+//! takes about two seconds.
 
 use crate::oracle;
 
@@ -50,7 +50,7 @@ impl Records {
             .map(|reference| self.record(reference))
             .collect();
         let is = |class: &'static str| move |t: &&&Value| Records::has_class(t, class);
-        // Overloaded types are chosen first, because others refer to them, also backwards.
+        // Overloaded types are chosen first, since other types refer to them, even earlier ones.
         let part = types.iter().find(is("LLVMOneNthElementsVectorType"));
         let needs_vector = types.iter().any(|t| Records::has_class(t, "LLVMVectorElementType"));
         let pointers = types.iter().any(|t| Records::has_class(t, "LLVMVectorOfAnyPointersToElt"));
@@ -203,15 +203,15 @@ fn declare(signature: &Signature) -> String {
     )
 }
 
-/// A module with two functions that call everything: `uniform` with uniform arguments, and `cycle`
-/// inside an irreducible cycle that divergent threads enter, where only what is always uniform
-/// stays so.
+/// A module with two functions that call all intrinsics: `uniform` with uniform arguments, and
+/// `cycle` inside an irreducible cycle that divergent threads enter. In `cycle` only calls that are
+/// always uniform stay uniform.
 fn module(signatures: &[Signature], kernel: &str, thread_id: &str, triple: &str) -> String {
     let mut declarations = String::new();
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     let mut calls = Vec::new();
     for signature in signatures {
-        // Debug intrinsics become records and are no calls any more.
+        // Debug intrinsics become records, which are not calls.
         if signature.base.starts_with("llvm.dbg.") {
             continue;
         }
@@ -363,7 +363,7 @@ fn tables_agree_with_llvm() {
     }
 }
 
-/// Memory effects, convergence and the other attributes, as LLVM puts them on the declarations.
+/// Memory effects, convergence and the other attributes, as LLVM prints them on declarations.
 fn attributes_agree(all: &BTreeMap<Family, Vec<Signature>>) {
     let declarations: String =
         all.values().flatten().filter(|s| !s.base.starts_with("llvm.dbg.")).map(declare).collect();
@@ -425,9 +425,9 @@ fn memory_of(attributes: &str) -> MemoryEffect {
     }
 }
 
-/// Where LLVM calls the result of an AMDGPU intrinsic uniform for uniform operands and we do not:
-/// each of these is wrong, or means nothing on a GPU. Where it is the other way round nothing is
-/// listed: we know more.
+/// Results of AMDGPU intrinsics that LLVM calls uniform for uniform operands and the tables do not.
+/// LLVM is wrong about each of these, or the intrinsic means nothing on a GPU. The opposite case is
+/// not listed: there the tables know more.
 #[test]
 fn where_we_say_less_than_llvm() {
     let context = TransferContext::new(&LaunchFacts::default(), true);

@@ -59,7 +59,7 @@ fn loads_by_address_space() {
                     "{architecture} address space {space}"
                 );
             }
-            // Whatever LLVM takes for private we do too.
+            // If LLVM treats a space as private, so does the table.
             if never(llvm_rules::load(architecture, *space)) {
                 assert!(AddressSpace::of(architecture, *space).may_be_private(true));
             }
@@ -117,7 +117,7 @@ fn atomics_calls_and_registers() {
     }
 }
 
-/// What is always uniform stays so among divergent threads, and with divergent operands.
+/// Always-uniform values stay uniform among divergent threads and with divergent operands.
 #[test]
 fn always_uniform_values() {
     let module = format!(
@@ -162,8 +162,7 @@ fn always_uniform_values() {
     assert_eq!(says("asm1"), always(outputs[1]));
 }
 
-/// Thread ids, shifted and masked, for every combination of workgroup and wave width that makes a
-/// difference.
+/// Thread ids, shifted and masked, for every relevant combination of workgroup size and wave width.
 #[test]
 fn thread_ids_by_workgroup() {
     let extents = [0, 1, 2, 16, 32, 33, 48, 64, 65, 96, 128, 192, 256];
@@ -242,8 +241,8 @@ fn thread_ids_by_workgroup() {
     assert!(uniform > 1000, "{uniform}");
 }
 
-/// Where LLVM calls a thread id, shifted or not, uniform in waves, and the workgroup has that size,
-/// it is.
+/// If LLVM calls a thread id, shifted or not, uniform in waves, then it is, provided that the
+/// workgroup has the stated size.
 #[test]
 fn llvm_is_sound_about_thread_ids() {
     let mut claims = 0;
@@ -435,8 +434,8 @@ fn results_of_inline_assembly() {
             if theirs != never(ours) {
                 writeln!(wrong, "{constraint} {name}: LLVM says {theirs}").unwrap();
             }
-            // What we are certain of, LLVM takes for uniform too, if the register exists for the
-            // type.
+            // Results that are certainly scalar are uniform for LLVM too, if the register exists
+            // for the type.
             if inline_asm::output_is_scalar(Architecture::Amdgcn, output) && name == &"i32" {
                 assert!(!theirs || constraint.contains(':'), "{constraint}");
             }
@@ -485,7 +484,7 @@ fn wave_width_by_processor() {
     }
 }
 
-/// Sizes and alignments that LLVM fills in when it prints loads, against ours.
+/// Sizes and alignments that LLVM prints for loads without stated ones, against this crate's.
 #[test]
 fn alignments_by_data_layout() {
     let layouts = [

@@ -1,4 +1,4 @@
-//! The signatures that the verifier and the reader know, against the installed LLVM, intrinsic by
+//! The signatures that the verifier and the reader use, against the installed LLVM, intrinsic by
 //! intrinsic.
 
 use crate::oracle;

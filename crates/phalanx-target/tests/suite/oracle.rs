@@ -1,4 +1,4 @@
-//! Running the installed LLVM 22. Each test file uses a part of it.
+//! Runs the installed LLVM 22. Each test file uses a part of this module.
 #![allow(dead_code, reason = "a module of several test programs")]
 
 pub(crate) mod records;
@@ -13,7 +13,7 @@ pub(crate) struct Output {
     pub(crate) success: bool,
 }
 
-/// Runs `tool` on `input`. `None`, said loudly, if it is not installed.
+/// Runs `tool` on `input`. If it is not installed, says so on standard error and returns `None`.
 pub(crate) fn run(tool: &str, arguments: &[&str], input: &str) -> Option<Output> {
     #[expect(clippy::disallowed_methods, reason = "the oracle is a program")]
     let child = Command::new(tool)
@@ -35,7 +35,7 @@ pub(crate) fn run(tool: &str, arguments: &[&str], input: &str) -> Option<Output>
     };
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
-    // A tool that stops early closes the pipe; its exit status tells.
+    // A tool that stops early closes the pipe; its exit status reports the error.
     let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -17,7 +17,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The entry block is open.
+    /// A writer whose entry block is open.
     pub(super) fn new() -> Self {
         let mut writer = Self {
             blocks: Vec::new(),
@@ -38,7 +38,7 @@ impl Writer {
         Node::new(self.blocks.len() - 1)
     }
 
-    /// New blocks in a row; the first one's number.
+    /// Adds blocks in a row; returns the number of the first one.
     pub(super) fn row(&mut self, count: usize) -> usize {
         let first = self.blocks.len();
         for _ in 0..count {

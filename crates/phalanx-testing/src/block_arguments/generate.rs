@@ -1,7 +1,7 @@
 //! Random programs with block arguments, and random edits of them.
 //!
-//! Every block of a new program can be reached. Edits may cut blocks off; what stands there is not
-//! checked any more. Values keep their numbers, and none goes away.
+//! Every block of a new program is reachable. Edits may make blocks unreachable; these are not
+//! checked any more. Values keep their numbers, and no value is removed.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -12,17 +12,17 @@ use phalanx_graph::{DomTree, Node};
 use super::{Access, Block, Edge, End, Program, SlotUse};
 use crate::abstract_program::{Operand, Operation};
 
-/// More edges than this leave no block.
+/// The largest number of edges that leave a block.
 const MOST_EDGES: usize = 4;
 
-/// A program of so many blocks, at least two.
+/// A random program of `blocks` blocks, at least two.
 #[must_use]
 pub fn program(rng: &mut SmallRng, blocks: usize) -> Program {
     let mut program = shape(rng, blocks.max(2));
     let cfg = program.cfg();
     let dom = DomTree::new(&cfg);
     for number in 0..program.blocks.len() {
-        // What dominators compute is known.
+        // Values of dominating blocks are available.
         let above = |other: &usize| dom.strictly_dominates(Node::new(*other), Node::new(number));
         let mut known: Vec<Operand> = (0..program.blocks.len())
             .filter(above)
@@ -47,7 +47,7 @@ pub fn program(rng: &mut SmallRng, blocks: usize) -> Program {
     program
 }
 
-/// A program of so many blocks that uses so many slots. Most are initialised.
+/// A random program of `blocks` blocks that uses `slots` slots. Most slots are initialised.
 #[must_use]
 pub fn with_slots(rng: &mut SmallRng, blocks: usize, slots: u32) -> Program {
     let mut program = program(rng, blocks);
@@ -63,7 +63,7 @@ pub fn with_slots(rng: &mut SmallRng, blocks: usize, slots: u32) -> Program {
     program
 }
 
-/// Blocks with edges and values, but nothing that is read yet.
+/// Blocks with edges and values, without reads.
 fn shape(rng: &mut SmallRng, blocks: usize) -> Program {
     let mut to: Vec<Vec<usize>> = vec![Vec::new(); blocks];
     for block in 1..blocks {
@@ -127,7 +127,8 @@ fn operation(rng: &mut SmallRng, known: &[Operand]) -> Operation {
 }
 
 impl Program {
-    /// Changes something. False, and everything is as it was, if that would make it invalid.
+    /// Makes a random change. If that would make the program invalid, returns false and changes
+    /// nothing.
     pub fn edit(&mut self, rng: &mut SmallRng) -> bool {
         let mut other = self.clone();
         let block = rng.random_range(0..other.blocks.len());
@@ -161,8 +162,8 @@ impl Program {
         is_done
     }
 
-    /// Changes what a block does with slots. False, and everything is as it was, if that would make
-    /// the program invalid.
+    /// Makes a random change of a block's uses of slots. If that would make the program invalid,
+    /// returns false and changes nothing.
     pub fn edit_slots(&mut self, rng: &mut SmallRng, block: usize, slots: u32) -> bool {
         let known = self.known(block);
         let mut other = self.clone();
@@ -190,7 +191,7 @@ impl Program {
         is_done
     }
 
-    /// What may be read at the end of a block, and some that may not.
+    /// Values that are available at the end of the block, and some that are not.
     fn known(&self, block: usize) -> Vec<Operand> {
         let dom = DomTree::new(&self.cfg());
         let above = |other: &usize| dom.dominates(Node::new(*other), Node::new(block));
@@ -213,7 +214,7 @@ impl Program {
         if edges.is_empty() {
             return;
         }
-        // Often what another edge brings: parallel edges become equal, and differ again.
+        // Often the values of another edge: parallel edges become equal, and differ again later.
         let like = edges.choose(rng).cloned();
         let at = rng.random_range(0..edges.len());
         let edge = &mut edges[at];

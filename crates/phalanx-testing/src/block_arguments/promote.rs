@@ -1,8 +1,9 @@
-//! Programs with slots, as programs without: each load reads the values that it may load.
+//! Replaces the slots of a program by values: each load reads the value that the slot holds.
 //!
-//! Slow, and from the definitions alone: a block where contents of a slot meet gets an argument.
-//! These are the least set such that a block is in it if an edge leads there from somewhere below a
-//! block that changes the slot or is in the set, and that one is not strictly above it.
+//! This is slow and follows the definitions. A block where contents of a slot meet gets an
+//! argument. These blocks are the iterated dominance frontier of the blocks that change the slot.
+//! It is the least set such that a block `b` is in it if `a` changes the slot or is in the set, `a`
+//! dominates a predecessor of `b`, and `a` does not strictly dominate `b`.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use phalanx_graph::{Cfg, DomTree, Node};
 use super::{Access, Program, SlotUse, UPDATE};
 use crate::abstract_program::{Operand, Operation, ValueNumber};
 
-/// The same program without slots. Values keep their numbers; others are new.
+/// The same program without slots. Values keep their numbers; new values get new ones.
 #[must_use]
 pub fn promote(program: &Program) -> Program {
     let mut now = program.clone();
@@ -47,7 +48,7 @@ fn promote_one(program: &mut Program, slot: u32) {
             edge.arguments.push(*content);
         });
     }
-    // What no thread reaches reads nothing of the slot.
+    // Unreachable blocks no longer use the slot.
     for block in &mut program.blocks {
         block.slots.retain(|entry| entry.slot != slot);
     }
@@ -83,13 +84,14 @@ fn joins(program: &Program, slot: u32, cfg: &Cfg, dom: &DomTree) -> BTreeSet<usi
     joins
 }
 
-/// Takes the slot out of a block. `content` is what it holds before, and afterwards.
+/// Replaces the uses of a slot in a block. `content` is the content before the block, and after it
+/// on return.
 fn rewrite(program: &mut Program, block: usize, slot: u32, content: &mut Operand) {
     let mut shift = 0;
     let uses = std::mem::take(&mut program.blocks[block].slots);
     let is_update =
         |entry: &&SlotUse| entry.slot == slot && matches!(entry.access, Access::Update(_));
-    // An update becomes an operation. What is done with other slots at its place stands behind it.
+    // An update becomes an operation. Uses of other slots at the same position then come after it.
     let updates = |at: usize| uses.iter().filter(is_update).filter(|entry| entry.at <= at).count();
     let others = uses.iter().filter(|entry| entry.slot != slot);
     let others = others.map(|entry| SlotUse { at: entry.at + updates(entry.at), ..entry.clone() });

@@ -1,4 +1,4 @@
-//! Runs programs with block arguments, and sees what differs among threads.
+//! Runs programs with block arguments and observes what differs between threads.
 //!
 //! Threads run one after another. Two instances of a block in different threads are *converged* if
 //! their keys are equal:
@@ -8,11 +8,12 @@
 //!             any cycle that contains the block of X)
 //! ```
 //!
-//! What a thread computes, reads and decides is noted under the key of the instance. A second
-//! thread that notes something else there is seen to differ. A thread that loads from a slot which
-//! holds anything whatever goes no further: nothing is claimed of what it computes then.
+//! The values that a thread computes and reads and the edges that it takes are recorded under the
+//! key of the instance. If a second thread records something else there, the threads differ. A
+//! thread that loads from a slot with undefined content stops: nothing is claimed about what it
+//! would compute.
 //!
-//! The graph is that of the program: nothing stands on its edges.
+//! The graph is that of the program: no blocks are inserted on its edges.
 
 use std::hash::{Hash as _, Hasher as _};
 
@@ -23,7 +24,7 @@ use super::{Access, Block, Edge, Program, UPDATE};
 use crate::abstract_oracle::Effort;
 use crate::abstract_program::{Operand, Operation, ValueNumber};
 
-/// What reads a value.
+/// A reader of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reader {
     /// An operation, or a block argument.
@@ -32,23 +33,23 @@ pub enum Reader {
     End(usize),
 }
 
-/// What was seen to differ within a converged group.
+/// The differences observed within converged groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// By value number.
     pub values: BitSet,
     /// By block number: threads took different edges.
     pub ends: BitSet,
-    /// A value where it is read; of an argument, among threads that came by one edge. Sorted.
+    /// A value at a reader; for an argument, among threads that came by the same edge. Sorted.
     pub uses: Vec<(ValueNumber, Reader)>,
 }
 
-/// What a note is about.
+/// The subject of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
     Value(ValueNumber),
     End,
-    /// What is read, by what; the predecessor and the edge, of an argument.
+    /// The value and its reader; for an argument also the predecessor and the edge.
     Use(ValueNumber, Reader, Option<(usize, usize)>),
 }
 
@@ -139,7 +140,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Gives the arguments of a block what an edge brings, all at once.
+    /// Assigns the values that an edge passes to the arguments of a block, all at once.
     fn arrive(&mut self, group: u32, at: usize, by: (usize, usize), registers: &mut [u32]) {
         let program: &'a Program = self.program;
         let brought = &program.blocks[by.0].end.edges[by.1].arguments;
@@ -170,7 +171,8 @@ impl<'a> Machine<'a> {
         read
     }
 
-    /// Notes something about a group, and what is thereby seen to differ.
+    /// Records something about a group, and the difference if another thread recorded something
+    /// else.
     fn note(&mut self, group: u32, subject: Subject, what: u32) {
         let known = *self.notes.entry((group, subject)).or_insert(what);
         if known == what {
@@ -187,15 +189,15 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What the slots of a thread hold; those that are not there hold anything whatever.
+/// The contents of the slots of a thread; slots without an entry have undefined content.
 struct Slots {
     seed: u64,
     held: FxHashMap<u32, u32>,
 }
 
 impl Slots {
-    /// Does what a block does with slots before an operation. What that loads, if it does; nothing
-    /// if it loads anything whatever.
+    /// Executes the uses of slots of a block before an operation. Returns the loaded value, if
+    /// there is a load, or `None` if a load reads an undefined content.
     fn follow(&mut self, block: &Block, at: usize, registers: &[u32]) -> Option<Option<u32>> {
         let mut loaded = None;
         for entry in block.slots_at(at) {
@@ -217,7 +219,7 @@ impl Slots {
     }
 }
 
-/// An operation with what it loads for its second operand.
+/// The operation with the loaded value as its second operand.
 fn with_loaded(operation: &Operation, loaded: Option<u32>) -> Operation {
     match (operation, loaded) {
         (Operation::Pure(name, [a, _]), Some(content)) => {
@@ -231,7 +233,7 @@ fn pure(seed: u64, name: u32, [a, b]: [u64; 2]) -> u32 {
     mix(&[seed, 3, u64::from(name), a, b])
 }
 
-/// What an operand holds. Undef reads as zero.
+/// The value of an operand. Undef reads as zero.
 fn held(operand: Operand, registers: &[u32]) -> u32 {
     match operand {
         Operand::Value(value) => registers[value as usize],

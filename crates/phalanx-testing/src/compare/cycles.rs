@@ -6,9 +6,9 @@
 //!         depth=2: entries(inner)
 //! ```
 //!
-//! A cycle is its depth, its header (the first entry), its entries and all its blocks. Nesting
-//! follows from the blocks. Names are printed bare, so one with a blank or a bracket in it is read
-//! as several; both sides are read alike.
+//! A cycle is its depth, its header (the first entry), its entries and all its blocks. The blocks
+//! determine the nesting. Names are printed without quotes, so a name with a blank or a bracket is
+//! read as several names, on both sides alike.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -21,9 +21,9 @@ pub struct Cycle {
     pub depth: u32,
     /// The first entry.
     pub header: String,
-    /// All entries, the header too.
+    /// All entries, including the header.
     pub entries: BTreeSet<String>,
-    /// All blocks, entries and blocks of nested cycles too.
+    /// All blocks, including entries and blocks of nested cycles.
     pub blocks: BTreeSet<String>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// Reads `depth=1: entries(a b) c d`.
+/// Parses `depth=1: entries(a b) c d`.
 pub(crate) fn parse_cycle(text: &str) -> Option<Cycle> {
     let (depth, rest) = text.trim().strip_prefix("depth=")?.split_once(": entries(")?;
     let (entries, others) = rest.split_once(')')?;
@@ -52,7 +52,7 @@ pub(crate) fn parse_cycle(text: &str) -> Option<Cycle> {
     Some(Cycle { depth: depth.parse().ok()?, header, entries, blocks })
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
 /// A line is not of the format.
@@ -79,7 +79,7 @@ pub fn compare(left: &BTreeSet<Cycle>, right: &BTreeSet<Cycle>) -> Vec<String> {
     one_sided("cycle", left, right)
 }
 
-/// What stands in one of two sets only, in words.
+/// The members of only one of two sets, as messages.
 pub(crate) fn one_sided<T: Ord + fmt::Display>(
     kind: &str,
     left: &BTreeSet<T>,

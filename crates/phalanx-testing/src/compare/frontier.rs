@@ -5,7 +5,8 @@
 //!   DomFrontier for BB %a is:   %b %c
 //! ```
 //!
-//! LLVM walks hash tables here: neither the order of lines nor that in a line means anything.
+//! LLVM iterates over hash tables here, so the orders of lines and of blocks in a line are
+//! arbitrary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use super::{Fact, FormatError, PerFunction, cycles::one_sided, sections, split_n
 /// The frontier of each block.
 pub type Frontiers = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
 /// A line is not of the format or a block occurs twice.

@@ -9,9 +9,8 @@
 //! Roots: %entry
 //! ```
 //!
-//! A tree is the parent of each node and the set of roots. The order of siblings means nothing; the
-//! printed levels must agree with the nesting. The numbers in braces depend on which queries ran
-//! before.
+//! A tree is the parent of each node and the set of roots. The order of siblings is arbitrary; the
+//! printed levels must agree with the nesting. The numbers in braces depend on earlier queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +27,7 @@ pub struct Tree {
 
 const VIRTUAL: &str = "<<exit node>>";
 
-/// Reads what a text says of `fact`, one of the two trees.
+/// Parses a text of `fact`, one of the two trees.
 ///
 /// # Errors
 /// A line is not of the format, a level is skipped, or a node occurs twice.
@@ -74,7 +73,7 @@ fn parse_tree(lines: &[(usize, &str)]) -> Result<Tree, FormatError> {
     Ok(tree)
 }
 
-/// Reads `2] %exit {4294967295,4294967295} [1]`; the last number is the level from 0.
+/// Parses `2] %exit {4294967295,4294967295} [1]`; the last number is the level from 0.
 fn parse_node(text: &str) -> Option<(usize, String)> {
     let (level, rest) = text.split_once(']')?;
     let level: usize = level.parse().ok()?;

@@ -23,8 +23,8 @@
 //! END BLOCK
 //! ```
 //!
-//! or `ALL VALUES UNIFORM` in place of everything after the first line. A definition is known by
-//! its block and its position there; its text is kept for display and must agree as well. An
+//! or `ALL VALUES UNIFORM` in place of everything after the first line. A definition is identified
+//! by its block and its position there; its text is kept for messages and must agree as well. An
 //! instruction may take several lines (`switch`, `invoke`): a line with less than [`INDENT`]
 //! columns before its text continues the one above.
 
@@ -43,7 +43,7 @@ use super::{
 const INDENT: usize = 13;
 const MARK: &str = "  DIVERGENT: ";
 
-/// An instruction and what is said of it.
+/// An instruction and its mark.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
     /// It is marked divergent.
@@ -55,9 +55,9 @@ pub struct Item {
 /// A block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// As printed: bare.
+    /// The name as printed, without `%`.
     pub name: String,
-    /// All instructions but the terminator, `store` and the like too.
+    /// All instructions except the terminator; also those without a result, such as `store`.
     pub definitions: Vec<Item>,
     /// The terminator.
     pub terminators: Vec<Item>,
@@ -80,7 +80,7 @@ impl fmt::Display for Temporal {
     }
 }
 
-/// What is said of one function.
+/// The listing of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Uniformity {
     /// Nothing diverges, so nothing is listed.
@@ -97,7 +97,7 @@ pub struct Uniformity {
     pub blocks: Vec<Block>,
 }
 
-/// Where a definition stands.
+/// The place of a definition.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {
     /// An argument of the function.
@@ -108,16 +108,17 @@ pub enum Place {
     Terminator(usize),
 }
 
-/// A definition of which the two sides say different things.
+/// A definition whose marks differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueDifference {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// The name of its block; empty for an argument.
     pub block: String,
     /// As printed.
     pub text: String,
-    /// The left side says divergent, the right uniform; or the reverse.
+    /// Whether the left side marks it divergent and the right side does not; else the reverse
+    /// holds.
     pub left_divergent: bool,
 }
 
@@ -137,7 +138,8 @@ impl fmt::Display for ValueDifference {
 /// All differences of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Comparison {
-    /// Blocks, positions or texts that do not correspond: nothing else can be trusted then.
+    /// Blocks, positions or texts that do not correspond. If there are any, the other lists are
+    /// unreliable.
     pub shape: Vec<String>,
     /// Definitions and terminators.
     pub values: Vec<ValueDifference>,
@@ -173,7 +175,7 @@ impl Comparison {
     }
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
 /// A line is not of the format.
@@ -185,7 +187,7 @@ pub fn parse(text: &str) -> Result<PerFunction<Uniformity>, FormatError> {
     Ok(out)
 }
 
-/// Which part of a function's text a line stands in.
+/// The part of a function's text that a line belongs to.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Part {
     Start,
@@ -250,7 +252,7 @@ fn parse_function(lines: &[(usize, &str)]) -> Result<Uniformity, FormatError> {
                     } else if line.starts_with("  ")
                         && let Some(text) = user.as_mut().or(value.as_mut())
                     {
-                        // A value or user that is printed on several lines.
+                        // The text of a value or user continues on this line.
                         text.push('\n');
                         text.push_str(line.trim());
                     } else {
@@ -294,7 +296,7 @@ fn add_line(list: &mut Vec<Item>, line: &str) -> Option<()> {
     Some(())
 }
 
-/// What the two sides say differently of one function.
+/// The differences between two listings of one function.
 #[must_use]
 pub fn compare(left: &Uniformity, right: &Uniformity) -> Comparison {
     let mut out = Comparison {
@@ -311,7 +313,7 @@ pub fn compare(left: &Uniformity, right: &Uniformity) -> Comparison {
             left_divergent: left.arguments.contains(argument),
         });
     }
-    // A side without a listing calls everything uniform.
+    // If a side has no listing, all of it is uniform.
     let uniform = |blocks: &[Block]| -> Vec<Block> {
         let mut blocks = blocks.to_vec();
         for block in &mut blocks {
@@ -386,7 +388,7 @@ fn compare_blocks(left: &[Block], right: &[Block], out: &mut Comparison) {
 }
 
 impl Uniformity {
-    /// Is the definition at this place marked divergent?
+    /// Whether the definition at this place is marked divergent.
     #[must_use]
     pub fn is_divergent(&self, place: &Place) -> bool {
         let item = match *place {
@@ -406,8 +408,8 @@ impl Uniformity {
         (items().count(), items().filter(|item| item.divergent).count())
     }
 
-    /// The answers by name of the defined value, `%x`; terminators and values without a name are
-    /// left out.
+    /// The marks by name of the defined value, `%x`. Terminators and values without a name are left
+    /// out.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<&str, bool> {
         let items = self.blocks.iter().flat_map(|b| b.definitions.iter().chain(&b.terminators));

@@ -1,4 +1,4 @@
-//! Which families there are.
+//! The list of families.
 
 /// A shape of control flow.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -11,7 +11,7 @@ pub enum Family {
     Nest,
     /// Loops nested `n` deep with a branch in each.
     NestBig,
-    /// `n` two-entry cycles in a row, both paths going on in parallel.
+    /// `n` two-entry cycles in a row, both paths continuing in parallel.
     Ladder,
     /// As [`Family::Ladder`], with a way back from the last rung to the first.
     LadderLoop,
@@ -25,7 +25,7 @@ pub enum Family {
     RandomGlobal,
     /// `n` conditional exits in a row to one block.
     EarlyExit,
-    /// One loop with `n` conditional ways out, each through a block of its own.
+    /// One loop with `n` conditional exits, each through a block of its own.
     Breaks,
     /// `n` branches in a row, each to an infinite loop.
     Infinite,

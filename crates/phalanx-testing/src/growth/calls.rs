@@ -1,4 +1,4 @@
-//! Call graphs: chains, circles, one large strongly connected component, calls through pointers.
+//! Call graphs: chains, rings, one large strongly connected component, calls through pointers.
 
 use rand::Rng as _;
 
@@ -21,7 +21,7 @@ pub(super) const FAMILIES: &[Family] = &[
     module("callbacks", callbacks),
 ];
 
-/// Adds a constant, writes the sum through the pointer, returns it.
+/// A function that adds a constant, stores the sum through the pointer and returns it.
 fn writer(text: &mut Text, name: &str, constant: usize) {
     w!(text, "define internal i32 @{name}(ptr %q, i32 %n) {{");
     w!(text, "  %x = add i32 %n, {constant}\n  store i32 %x, ptr %q\n  ret i32 %x\n}}");
@@ -39,8 +39,8 @@ fn functions(text: &mut Text, n: usize) {
     }
 }
 
-/// `n` functions, each of which calls the next one under a condition. `around`: the last one calls
-/// the first. `pointer`: a pointer is passed along and written through.
+/// `n` functions, each of which calls the next one under a condition. With `around`, the last one
+/// calls the first. With `pointer`, a pointer is passed along and written through.
 fn links(text: &mut Text, n: usize, around: bool, pointer: bool) {
     let (parameter, passed) = if pointer { ("ptr %q, ", "ptr %q, ") } else { ("", "") };
     for i in 0..n {
@@ -81,7 +81,7 @@ fn one_callee(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// The same, where each call gets a stack slot of its own to write to.
+/// As `one_callee`, with a stack slot for each call to write to.
 fn one_callee_slots(text: &mut Text, n: usize) {
     writer(text, "f", 1);
     text.kernel("ptr %p, i32 %n");
@@ -123,7 +123,7 @@ fn indirect_calls(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` functions with three calls each: of ones further on, or, `around`, of any.
+/// `n` functions with three calls each: of later functions, or with `around` of any.
 fn random_graph(text: &mut Text, n: usize, around: bool) {
     for i in 0..n {
         w!(text, "define internal i32 @f{i}(ptr %q, i32 %n) {{\n  %x = add i32 %n, {i}");
@@ -146,7 +146,7 @@ fn random_graph(text: &mut Text, n: usize, around: bool) {
     text.end();
 }
 
-/// A binary tree of `n` functions that pass two pointers down, exchanged on one side.
+/// A binary tree of `n` functions that pass two pointers down, swapped on one side.
 fn argument_tree(text: &mut Text, n: usize) {
     for i in 0..n {
         w!(text, "define internal void @f{i}(ptr %a, ptr %b) {{");

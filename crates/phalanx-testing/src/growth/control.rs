@@ -1,4 +1,4 @@
-//! Control flow with something in it: barriers, phis, chains of values.
+//! Control flow with content: barriers, phis, chains of values.
 
 use rand::Rng as _;
 
@@ -65,7 +65,7 @@ fn join_phis(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// A loop with `n` phis, each of which is the next one's value of the round before.
+/// A loop with `n` phis; each takes the value that the next one had in the previous round.
 fn rotating_phis(text: &mut Text, n: usize) {
     text.usual_kernel();
     w!(text, "  br label %h\nh:");
@@ -78,7 +78,7 @@ fn rotating_phis(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// The same with pointers, and a store through each.
+/// As `rotating_phis`, with pointers and a store through each.
 fn pointer_phis(text: &mut Text, n: usize) {
     text.kernel("ptr %p, ptr addrspace(1) %g, i32 %n");
     w!(text, "  %gg = addrspacecast ptr addrspace(1) %g to ptr\n  br label %h\nh:");
@@ -118,14 +118,15 @@ fn mixed(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` blocks in a row with a store in each, and branches back over up to 20 of them.
+/// `n` blocks in a row with a store in each, and backward branches over up to 20 of them.
 fn backward_branches(text: &mut Text, n: usize) {
     text.usual_kernel();
     w!(text, "  br label %b0");
     for i in 0..n {
         w!(text, "b{i}:\n  store i32 {i}, ptr addrspace(1) %p");
         w!(text, "  %c{i} = icmp slt i32 {}, {i}", third(i));
-        // The first of these blocks has no way back to it: LLVM's simplifications keep it apart.
+        // The first of these blocks has no backward branch to it: LLVM's simplifications keep it
+        // separate.
         let back = match i {
             0 => 1,
             _ => text.rng.random_range(i.saturating_sub(20).max(1)..=i),

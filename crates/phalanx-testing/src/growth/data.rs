@@ -1,5 +1,5 @@
-//! What stands around the code: globals, constants, metadata, debug information; and operations
-//! that only GPUs have.
+//! Data around the code: globals, constants, metadata, debug information. Also operations that only
+//! GPUs have.
 
 use std::fmt::Write as _;
 
@@ -87,7 +87,7 @@ fn metadata(text: &mut Text, n: usize) {
     }
 }
 
-/// `n` stores and loads, each in a scope of its own and apart from another.
+/// `n` stores and loads, each in an alias scope of its own and `noalias` with another one.
 fn alias_scopes(text: &mut Text, n: usize) {
     text.usual_kernel();
     for i in 0..n {
@@ -122,7 +122,7 @@ pub(super) const DEBUG: &str = "\
 !7 = !DIBasicType(name: \"int\", size: 32, encoding: DW_ATE_signed)
 ";
 
-/// `n` values on a line of their own, each the value of a variable.
+/// `n` values on a line of their own, each the value of a source variable.
 fn debug_values(text: &mut Text, n: usize) {
     w!(text, "define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) !dbg !4 {{");
     for i in 0..n {

@@ -1,4 +1,4 @@
-//! Code that `phalanx check` has much to say about.
+//! Code for which `phalanx check` reports many findings.
 
 use super::{Family, Text, data::DEBUG, module, w};
 
@@ -16,7 +16,7 @@ fn findings(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// The same with debug information, each barrier on a line of its own.
+/// As `findings`, with debug information: each barrier is on a line of its own.
 fn findings_with_lines(text: &mut Text, n: usize) {
     w!(text, "define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) !dbg !4 {{\nentry:");
     w!(text, "  %tid = call i32 @llvm.amdgcn.workitem.id.x(), !dbg !100");

@@ -23,7 +23,7 @@ pub(super) const FAMILIES: &[Family] = &[
     module("atomics", atomics),
 ];
 
-/// A store through a pointer that is computed from a value, so that the value decides an address.
+/// A store through a pointer that is computed from a value, so that the value affects an address.
 fn store_at(text: &mut Text, i: usize, value: &str) {
     w!(text, "  %q{i} = getelementptr i32, ptr addrspace(1) %p, i32 {value}");
     w!(text, "  store i32 {i}, ptr addrspace(1) %q{i}");
@@ -41,7 +41,8 @@ fn slots(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` conditionals in a row; each reads some slot and writes one of its own. `again`: in a loop.
+/// `n` conditionals in a row; each reads some slot and writes one of its own. With `again`, in a
+/// loop.
 fn slots_across_blocks(text: &mut Text, n: usize, again: bool) {
     text.usual_kernel();
     for i in 0..n {
@@ -65,7 +66,8 @@ fn slots_across_blocks(text: &mut Text, n: usize, again: bool) {
     text.end();
 }
 
-/// `n` slots that hold each other's addresses. `written`: what they hold is written through, too.
+/// `n` slots that hold each other's addresses. With `written`, memory at these addresses is written
+/// too.
 fn pointer_slots(text: &mut Text, n: usize, written: bool) {
     text.usual_kernel();
     for i in 0..n {
@@ -86,7 +88,7 @@ fn pointer_slots(text: &mut Text, n: usize, written: bool) {
     text.end();
 }
 
-/// `n` loads in a row, each through what the one before loaded.
+/// `n` loads in a row, each through the pointer that the one before loaded.
 fn pointer_chain(text: &mut Text, n: usize) {
     text.usual_kernel();
     w!(text, "  %a = alloca [64 x ptr], addrspace(5)");
@@ -128,7 +130,7 @@ fn stores_of_array(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` elements of one array on the stack, at positions that are not known, written and read.
+/// `n` elements of one array on the stack, at unknown positions, are written and read.
 fn stores_at_unknown(text: &mut Text, n: usize) {
     text.usual_kernel();
     w!(text, "  %a = alloca [{n} x i32], addrspace(5)");
@@ -172,7 +174,7 @@ fn workgroup_memory(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` loops in a row; each reads one buffer and writes where that says in another.
+/// `n` loops in a row; each reads one buffer and writes to another at the position that was read.
 fn loops_with_memory(text: &mut Text, n: usize) {
     text.kernel("ptr addrspace(1) noalias %p, ptr addrspace(1) %q, i32 %n");
     w!(text, "  br label %h0");
@@ -247,7 +249,7 @@ fn arguments(text: &mut Text, n: usize) {
     text.end();
 }
 
-/// `n` atomic additions to one place, the result of each the index of a store.
+/// `n` atomic additions to one location; the result of each is the index of a store.
 fn atomics(text: &mut Text, n: usize) {
     text.usual_kernel();
     for i in 0..n {

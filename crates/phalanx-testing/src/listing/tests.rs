@@ -1,4 +1,4 @@
-//! Translation, and that execution tells divergent from uniform.
+//! Tests of the translation, and that execution distinguishes divergent from uniform.
 
 use super::*;
 use crate::{abstract_program::DECLARATIONS, compare::uniformity, generate, llvm_tools};
@@ -50,7 +50,7 @@ TERMINATORS
 END BLOCK
 ";
 
-/// The texts of the places seen to differ.
+/// The texts of the places that were observed to differ.
 fn seen(listing: &Uniformity) -> BTreeSet<String> {
     let text = |place: &Place| match *place {
         Place::Argument(ref text) => text.clone(),
@@ -71,7 +71,7 @@ fn seen(listing: &Uniformity) -> BTreeSet<String> {
 fn what_differs_is_seen_and_nothing_else() {
     let seen = seen(&facts(LOOP));
     // `%after` reads the counter of a loop that lanes leave in different rounds; the listing is
-    // wrong there.
+    // wrong about it.
     let expected = ["%tid", "%d", "%more", "br", "%after", "ret"];
     assert_eq!(seen, expected.iter().map(|s| (*s).to_owned()).collect());
 }
@@ -104,8 +104,8 @@ fn a_load_is_a_source_only_when_both_say_so() {
     );
 }
 
-/// `%n` decides both branches of the loop, so lanes that go round once never leave by the first:
-/// `%how` is the same for all. If the branches were not related it would not be.
+/// `%n` decides both branches of the loop, so lanes that make one round never leave by the first
+/// exit, and `%how` is the same for all. If the branches were unrelated, it would differ.
 #[test]
 fn branches_may_be_made_independent() {
     let listing = facts(
@@ -163,9 +163,9 @@ fn names_are_found() {
     assert_eq!(body("store i32 %a, ptr %b"), "store i32 %a, ptr %b");
 }
 
-/// A listing that LLVM made of a random program means what the program means: its graph is the
-/// same, and what is seen to differ when the listing runs is divergent as far as LLVM is right, and
-/// is seen when the program runs.
+/// A listing that LLVM made of a random program must have the meaning of the program. The graphs
+/// are equal. Differences observed when the listing runs are marked divergent if LLVM is right, and
+/// are also observed when the program runs.
 #[test]
 fn listings_of_random_programs_behave_like_the_programs() {
     let Some(opt) = llvm_tools::require("opt") else { return };
@@ -203,6 +203,7 @@ fn listings_of_random_programs_behave_like_the_programs() {
             }
         }
     }
-    // The two draw different numbers, so once in a while one misses what the other sees.
+    // The two draw different numbers, so occasionally one misses a difference that the other
+    // observes.
     assert!(compared > 500 && different.len() * 200 < compared, "{compared}: {different:?}");
 }

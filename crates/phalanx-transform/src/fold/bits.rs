@@ -1,8 +1,9 @@
-//! Casts between vectors of other lanes, and between vectors and numbers.
+//! Bit casts between vectors with different lane widths, and between vectors and scalars.
 //!
-//! As LLVM has them: lanes are bits of one number, the first lane the lowest ones where the data
-//! layout is little-endian and else the highest ones. A lane that has bits of poison is poison; of
-//! `undef` nothing is known. Pointers are no numbers. O(lanes).
+//! As in LLVM, the lanes are parts of one number. The first lane holds the lowest bits on a
+//! little-endian data layout, and the highest bits otherwise. A lane that contains bits of poison
+//! is poison. Bits of `undef` are unknown, so such a cast is not folded. Pointers are not folded.
+//! O(lanes).
 
 use phalanx_ir::{Const, ConstKind, Context, InstFlags, Opcode, Type, TypeKind};
 
@@ -12,18 +13,18 @@ use super::{
 };
 use crate::code::Code;
 
-/// More bits are not looked at.
+/// Casts of more bits are not folded.
 const BITS: u64 = 8192;
 
-/// Whether a cast is not one of each lane by itself.
+/// Whether the cast changes the number of lanes.
 pub(super) fn has_other_lanes(context: &Context, constant: Const, to: Type) -> bool {
     lanes(context, context.const_data(constant).ty) != lanes(context, to)
 }
 
-/// A bit; none where it is poison.
+/// A bit; none if it is poison.
 type Bit = Option<bool>;
 
-/// A constant as another type of as many bits.
+/// A constant cast to another type of the same width.
 pub(super) fn cast(code: &Code<'_>, constant: Const, to: Type) -> Option<Const> {
     let context = code.context;
     let from = context.const_data(constant).ty;
@@ -70,7 +71,7 @@ pub(super) fn cast(code: &Code<'_>, constant: Const, to: Type) -> Option<Const> 
     }
 }
 
-/// A scalar as another type of as many bits.
+/// A scalar cast to another type of the same width.
 fn as_type(context: &Context, constant: Const, to: Type) -> Option<Const> {
     if context.const_data(constant).ty == to {
         return Some(constant);
@@ -79,7 +80,7 @@ fn as_type(context: &Context, constant: Const, to: Type) -> Option<Const> {
     cast.fold(context, &[constant])
 }
 
-/// What a vector, or a scalar as the only lane of one, is made of.
+/// The lanes of a vector; a scalar counts as a vector of one lane.
 struct Lanes {
     is_vector: bool,
     count: usize,

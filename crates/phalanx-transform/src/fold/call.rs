@@ -1,8 +1,8 @@
-//! Calls of intrinsics that are functions of numbers.
+//! Constant folding of calls of numeric intrinsics.
 //!
-//! What gives a number that is not exact (`sin`, `exp`) is left alone, for targets differ; `sqrt`,
-//! `fma` and what rounds to integers are exact everywhere. A call with operand bundles, or one
-//! where the mode of rounding counts, stays.
+//! Functions whose results are inexact (`sin`, `exp`) are not folded, since targets differ. `sqrt`,
+//! `fma` and roundings to integers are exact everywhere. A call with operand bundles, or one that
+//! depends on the rounding mode, is not folded.
 
 use phalanx_ir::{Const, Context, InstId, Type, TypeKind, attributes::AttrKind};
 use phalanx_target::intrinsics::Family;
@@ -16,7 +16,8 @@ use super::{
 };
 use crate::code::Code;
 
-/// The constant that a call is. `operands` are those of the instruction: first the arguments.
+/// The constant result of a call. `operands` are those of the instruction: the arguments come
+/// first.
 pub(super) fn fold(code: &Code<'_>, call: InstId, operands: &[Const]) -> Option<Const> {
     let intrinsic = code.intrinsic(call).filter(|found| found.family == Family::Generic)?;
     let info = code.body.call_info(call);
@@ -38,7 +39,7 @@ pub(super) fn fold(code: &Code<'_>, call: InstId, operands: &[Const]) -> Option<
     match lanes(context, ty) {
         None => function(context, base, ty, args),
         Some((count, _)) if lanes(context, context.const_data(first).ty) == lanes(context, ty) => {
-            // A flag is the same for all lanes.
+            // A flag argument applies to all lanes.
             let of_lanes =
                 args.iter().filter(|&&a| lanes(context, context.const_data(a).ty).is_some());
             let of_lanes: Vec<Const> = of_lanes.copied().collect();
@@ -95,7 +96,8 @@ fn of_two(context: &Context, base: &str, ty: Type, bits: u32, a: u128, b: u128) 
     let all = mask(bits);
     let (sa, sb) = (signed(a, bits), signed(b, bits));
     let (least, greatest) = (signed(1 << (bits - 1), bits), signed(all >> 1, bits));
-    // Beyond 128 bits the sign of the first operand says on which side.
+    // If the exact result does not fit in 128 bits, the sign of the first operand says in which
+    // direction.
     let limited = |exact: Option<i128>| {
         let side = if sa < 0 { least } else { greatest };
         exact.unwrap_or(side).clamp(least, greatest) as u128
@@ -127,7 +129,7 @@ fn of_two(context: &Context, base: &str, ty: Type, bits: u32, a: u128, b: u128) 
     Some(int_const(context, ty, int_bits(context, ty)?, result))
 }
 
-/// The result and whether it is not exact, of scalars or lane by lane.
+/// The result and the overflow bit, of scalars or lane by lane.
 fn overflowing(context: &Context, ty: Type, base: &str, args: &[Const]) -> Option<Const> {
     let TypeKind::Struct { fields, .. } = context.type_kind(ty) else { return None };
     let (&[value, flag], &[a, b]) = (&**fields, args) else { return None };
@@ -151,7 +153,7 @@ fn overflowing(context: &Context, ty: Type, base: &str, args: &[Const]) -> Optio
     Some(context.constant(ty, phalanx_ir::ConstKind::Aggregate(both.into())))
 }
 
-/// The low bits of a result, and whether it is all of it.
+/// The low bits of a result, and whether the result overflows.
 fn exact(base: &str, bits: u32, a: u128, b: u128) -> Option<(u128, bool)> {
     let (sa, sb) = (signed(a, bits), signed(b, bits));
     let is_unsigned = |exact: Option<u128>| exact.is_some_and(|value| value <= mask(bits));
@@ -169,7 +171,7 @@ fn exact(base: &str, bits: u32, a: u128, b: u128) -> Option<(u128, bool)> {
     })
 }
 
-/// All lanes of integers as one.
+/// Combines all integer lanes of a vector into one.
 fn reduce(context: &Context, ty: Type, how: &str, args: &[Const]) -> Option<Const> {
     let &[vector] = args else { return None };
     let bits = int_bits(context, ty)?;
@@ -196,7 +198,7 @@ fn reduce(context: &Context, ty: Type, how: &str, args: &[Const]) -> Option<Cons
     let mut lanes = lanes?.into_iter();
     let first = lanes.next()?;
     let result = lanes.try_fold(first, combine)?;
-    // One lane alone asks nothing of the name.
+    // A single lane never reaches `combine` above, so this call rejects unknown names.
     combine(first, first)?;
     Some(int_const(context, ty, bits, result))
 }
@@ -208,7 +210,8 @@ fn real(context: &Context, base: &str, ty: Type, args: &[Const]) -> Option<Const
     match (base, args.len()) {
         ("fptosi.sat" | "fptoui.sat", 1) => return saturated(context, base, ty, args[0]),
         ("minnum" | "maxnum" | "minimumnum" | "maximumnum", 2) => {
-            // A number rather than NaN; of which sign a zero is, is open for the first two.
+            // The operand that is a number rather than NaN. The sign of a zero result is
+            // unspecified for the first two.
             return match [0, 1].map(|at| float_or_nan(context, args[at])) {
                 [Some(Float::Nan), Some(Float::Plain(_))] => Some(args[1]),
                 [Some(Float::Plain(_)), Some(Float::Nan)] => Some(args[0]),
@@ -238,7 +241,7 @@ fn real(context: &Context, base: &str, ty: Type, args: &[Const]) -> Option<Const
     }
 }
 
-/// The lesser or the greater of two numbers; of two zeros that with or without the sign.
+/// The lesser or greater of two numbers; of two zeros, the one with or without the sign.
 fn extreme(context: &Context, ty: Type, is_least: bool, args: &[Const]) -> Option<Const> {
     let (a, b) = (float(context, args[0])?, float(context, args[1])?);
     let is_first = match a.partial_cmp(&b)? {
@@ -249,7 +252,7 @@ fn extreme(context: &Context, ty: Type, is_least: bool, args: &[Const]) -> Optio
     float_const(context, ty, if is_first { a } else { b })
 }
 
-/// The nearest integer towards zero that there is; 0 for NaN.
+/// The nearest representable integer after rounding towards zero; 0 for NaN.
 fn saturated(context: &Context, base: &str, ty: Type, arg: Const) -> Option<Const> {
     let bits = int_bits(context, ty).filter(|&bits| bits <= 64)?;
     let is_signed = base == "fptosi.sat";

@@ -1,8 +1,8 @@
-//! Constants as numbers, and numbers as constants.
+//! Conversion between constants and numbers.
 //!
-//! Floating-point numbers are handed about as `f64`, which holds those of every format here.
-//! Subnormal ones and NaN are refused, since targets treat their bits differently; so are results
-//! that have become zero by underflow, which some targets reach earlier.
+//! Floating-point numbers are passed as `f64`, which represents every number of the formats handled
+//! here. Subnormal numbers and NaN are refused, since targets treat their bits differently. So are
+//! results that became zero by underflow, since some targets flush earlier.
 
 use half::{bf16, f16};
 use phalanx_ir::{Const, ConstKind, Context, Type, TypeKind, constant::Int};
@@ -73,8 +73,8 @@ pub(super) enum Float {
     Nan,
 }
 
-/// A floating-point constant that every target treats alike, as long as nobody looks at the bits of
-/// a NaN.
+/// A floating-point constant that every target treats alike, as long as the bits of a NaN do not
+/// matter.
 pub(super) fn float_or_nan(context: &Context, constant: Const) -> Option<Float> {
     let data = context.const_data(constant);
     let ConstKind::Float(bits) = data.kind else { return None };
@@ -121,14 +121,14 @@ pub(super) fn float_const(context: &Context, ty: Type, value: f64) -> Option<Con
         _ => return None,
     };
     let constant = context.constant(ty, ConstKind::Float(bits));
-    // What underflowed may be flushed on some targets.
+    // Some targets flush an underflowed result to zero.
     let result = float(context, constant)?;
     (result != 0.0 || value == 0.0).then_some(constant)
 }
 
-/// A number in `float`, to be rounded once more: what is not exact has an odd last digit, so that
-/// it is on no boundary of a shorter format and on the right side of the next one. (`f16::from_f64`
-/// and `bf16::from_f64` do not look at the last 32 bits.)
+/// Rounds a number to `float` by round-to-odd, so that a second rounding to a shorter format is
+/// correct: an inexact result has an odd last digit, so it is never halfway between two numbers of
+/// the shorter format. (`f16::from_f64` and `bf16::from_f64` do not look at the last 32 bits.)
 fn to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let exact = f64::from(nearest);
@@ -140,8 +140,8 @@ fn to_odd(value: f64) -> f32 {
     f32::from_bits(towards_zero | 1)
 }
 
-/// Whether a format is computed in `f64` itself; the others have less than half of the digits of
-/// `f32`, or are it.
+/// Whether arithmetic of a format is done in `f64`. The other formats are `f32`, or have less than
+/// half of its digits.
 pub(super) fn is_double(context: &Context, ty: Type) -> bool {
     matches!(context.type_kind(ty), TypeKind::Double)
 }

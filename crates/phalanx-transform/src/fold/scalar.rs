@@ -12,7 +12,7 @@ use super::numbers::{
     signed,
 };
 
-/// What an instruction does, apart from its operands.
+/// What an instruction computes, apart from its operands.
 #[derive(Copy, Clone)]
 pub(super) struct Operation {
     pub(super) opcode: Opcode,
@@ -24,7 +24,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// What it gives of scalars that are neither poison nor `undef`.
+    /// The result for scalar operands that are neither poison nor `undef`.
     pub(super) fn scalar(self, context: &Context, operands: &[Const]) -> Option<Const> {
         let first = context.const_data(operands[0]);
         if self.opcode == Opcode::ICmp {
@@ -149,8 +149,8 @@ impl Operation {
             Opcode::UiToFp if has(InstFlags::NNEG) && sa < 0 => poison(),
             Opcode::UiToFp | Opcode::SiToFp => {
                 let is_signed = self.opcode == Opcode::SiToFp;
-                // From the integer to `float` at once: by way of `double` it would be rounded
-                // twice, and so would large ones be on the way to the smaller formats.
+                // Convert the integer to `float` directly: a detour through `double` would round
+                // twice. Large integers would also round twice on the way to the smaller formats.
                 let value = match *context.type_kind(self.ty) {
                     TypeKind::Float if is_signed => f64::from(sa as f32),
                     TypeKind::Float => f64::from(a as f32),
@@ -195,7 +195,7 @@ impl Operation {
         Some(context.const_bool(float_holds(predicate, a.partial_cmp(&b))))
     }
 
-    /// A result that no flag promises not to be.
+    /// The result; none if `ninf` is set and the result or an operand is infinite.
     fn allowed(self, context: &Context, operands: &[f64], result: Const) -> Option<Const> {
         let is_infinite = float(context, result)?.is_infinite()
             || operands.iter().any(|operand| operand.is_infinite());
@@ -205,8 +205,8 @@ impl Operation {
         }
     }
 
-    /// In the format of the operands, or, where that is smaller, in `float`: that has so many
-    /// digits that rounding once more changes nothing.
+    /// Computes in `f64` for `double`, and in `float` for all other formats. For smaller formats
+    /// `float` has so many digits that the final rounding changes nothing.
     fn float(self, context: &Context, a: f64, b: f64) -> f64 {
         if !is_double(context, self.ty) {
             let (a, b) = (a as f32, b as f32);
@@ -233,7 +233,7 @@ fn int_holds(predicate: IntPredicate, (a, b): (u128, u128), bits: u32) -> bool {
     predicate.holds(a.cmp(&b), signed(a, bits).cmp(&signed(b, bits)))
 }
 
-/// Whether a comparison holds of numbers that compare like this; none where one is NaN.
+/// Whether a comparison holds for operands in this order; no order means that one is NaN.
 fn float_holds(predicate: FloatPredicate, order: Option<Ordering>) -> bool {
     use FloatPredicate as P;
     match predicate {

@@ -1,7 +1,7 @@
-//! Intrinsics with pointer arguments of any space, and their declarations.
+//! Intrinsics that are overloaded by pointer types, and their declarations.
 //!
-//! The name of such an intrinsic has a component `p<space>` for each pointer type that it is
-//! overloaded by, in an order that the table here relates to its arguments. They are the last ones:
+//! The name of such an intrinsic has a component `p<space>` for each overloaded pointer type. The
+//! table here maps these components to arguments. They are the last `p` components of the name:
 //! before them the name may have the type of what is loaded or stored, which may be a vector of
 //! pointers as well.
 
@@ -14,7 +14,8 @@ use phalanx_ir::{
 use super::plan::{Make, Plan, Planner, Rewrite};
 use crate::{code::Code, pass::PassError};
 
-/// Which arguments are the pointers of an intrinsic's name, in the order of the name.
+/// The arguments to which the pointer components of an intrinsic's name belong, in the order of the
+/// name.
 fn pointers(code: &Code<'_>, call: InstId) -> Option<&'static [u32]> {
     Some(match code.intrinsic(call)?.base {
         "memcpy" | "memcpy.inline" | "memmove" => &[0, 1],
@@ -29,7 +30,7 @@ pub(super) fn is_mask(code: &Code<'_>, call: InstId) -> bool {
     code.intrinsic(call).is_some_and(|found| found.base == "ptrmask")
 }
 
-/// The arguments of a call that are rewritten.
+/// The pointer arguments of a call that are to be rewritten.
 pub(super) fn rewrites(planner: &Planner<'_>, call: InstId) -> Vec<Rewrite> {
     let Some(pointers) = pointers(&planner.code, call) else { return Vec::new() };
     if volatile(&planner.code, call) {
@@ -50,7 +51,7 @@ pub(super) fn rewrites(planner: &Planner<'_>, call: InstId) -> Vec<Rewrite> {
     pointers.iter().enumerate().filter_map(rewrite).collect()
 }
 
-/// Whether a memory intrinsic is volatile: its last argument, of those that have one.
+/// Whether a memory intrinsic is volatile, by its last argument if it has such a flag.
 fn volatile(code: &Code<'_>, call: InstId) -> bool {
     let has_flag = code.intrinsic(call).is_some_and(|found| found.base.starts_with("mem"));
     let last = code.body.call_args(call).last().copied();
@@ -65,7 +66,7 @@ fn name_of(code: &Code<'_>, call: InstId) -> Option<String> {
     }
 }
 
-/// Where the last pointer components of a name are, so many; none if there are fewer.
+/// Positions of the last `count` pointer components of a name; empty if there are fewer.
 fn components(name: &str, count: usize) -> Vec<usize> {
     let is_pointer = |part: &str| {
         let digits = part.trim_start_matches(|c: char| c == 'v' || c.is_ascii_digit());
@@ -79,7 +80,8 @@ fn components(name: &str, count: usize) -> Vec<usize> {
     all.len().checked_sub(count).map_or_else(Vec::new, |others| all.split_off(others))
 }
 
-/// The name of an intrinsic of so many pointers with other spaces: by component.
+/// The name of an intrinsic with `count` pointer components, with the spaces of some of them
+/// replaced.
 fn renamed(name: &str, count: usize, spaces: &[(usize, u32)]) -> String {
     let mut parts: Vec<String> = name.split('.').map(str::to_owned).collect();
     let places = components(name, count);
@@ -93,7 +95,7 @@ fn renamed(name: &str, count: usize, spaces: &[(usize, u32)]) -> String {
     parts.join(".")
 }
 
-/// A type with the pointers of another space.
+/// The type with its pointers moved to another space.
 pub(super) fn retyped(context: &phalanx_ir::Context, ty: Type, space: u32) -> Type {
     match context.type_kind(ty) {
         TypeKind::Vector { len, scalable, .. } => context.type_of_kind(&TypeKind::Vector {
@@ -105,7 +107,7 @@ pub(super) fn retyped(context: &phalanx_ir::Context, ty: Type, space: u32) -> Ty
     }
 }
 
-/// Another intrinsic to be called.
+/// The intrinsic to call instead.
 pub(super) struct Replacement {
     /// Its name.
     pub(super) name: String,
@@ -115,7 +117,7 @@ pub(super) struct Replacement {
     pub(super) params: Vec<Type>,
 }
 
-/// What stands for a call with arguments of other spaces.
+/// The call that replaces a call when its arguments change their spaces.
 pub(super) fn replacement(
     code: &Code<'_>,
     call: InstId,
@@ -138,8 +140,8 @@ pub(super) fn replacement(
     Some(Replacement { name, ret, params })
 }
 
-/// `llvm.ptrmask` in another space, with the mask that it takes there. None if the mask is not
-/// known to leave the bits alone that the space does not have.
+/// `llvm.ptrmask` in another space, with its mask in the index type of that space. None if the mask
+/// may clear bits that pointers of that space do not have.
 pub(super) fn mask(
     planner: &Planner<'_>,
     call: InstId,

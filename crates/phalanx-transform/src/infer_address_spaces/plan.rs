@@ -1,4 +1,4 @@
-//! What is to be rewritten: found before anything is changed.
+//! Finds what is to be rewritten, before anything changes.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::{calls, is_plain};
 use crate::code::Code;
 
-/// An operand that is to be an address of another space.
+/// An operand that is to become an address of another space.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Rewrite {
     pub(super) user: InstId,
@@ -27,18 +27,18 @@ pub(super) struct Rewrite {
     pub(super) space: u32,
 }
 
-/// How an address is made in another space.
+/// How an address is computed in another space.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Make {
     /// By a copy of the instruction, with its address operands in that space.
     Copy,
-    /// It is the operand of a cast, or made from it.
+    /// By its operand: the address is a cast from that space, or is computed from such a cast.
     Through,
-    /// By a cast of the generic address.
+    /// By a cast of the generic address to that space.
     Cast,
 }
 
-/// What is to be done in a function.
+/// The planned changes of a function.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Operands of loads, stores and atomics.
@@ -47,11 +47,11 @@ pub(super) struct Plan {
     pub(super) comparisons: Vec<(InstId, u32)>,
     /// Calls of intrinsics, with the spaces of their pointer arguments.
     pub(super) calls: Vec<(InstId, Vec<Rewrite>)>,
-    /// Tests whose answer is known.
+    /// Address-space tests whose answer is known.
     pub(super) tests: Vec<(InstId, bool)>,
-    /// Addresses that are needed in a space.
+    /// Addresses that are needed in a space, and how to compute them.
     pub(super) made: FxHashMap<(InstId, u32), Make>,
-    /// Copies that can stand for the original everywhere.
+    /// Whether a copy can replace the original at all its uses.
     pub(super) is_lossless: FxHashMap<(InstId, u32), bool>,
     pub(super) kinds: Arc<MemoryKinds>,
     pub(super) model: Option<SpaceModel>,
@@ -60,7 +60,7 @@ pub(super) struct Plan {
     pub(super) layout: DataLayout,
 }
 
-/// How many steps up are looked at for the space of a set without a space of its own.
+/// How many steps the search for the original space of an address follows.
 const STEPS: usize = 64;
 
 pub(super) struct Planner<'a> {
@@ -73,7 +73,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl Plan {
-    /// What is to be done in a function; none if there is no generic space or no code.
+    /// The planned changes of a function; none if it has no generic space or no code.
     pub(super) fn new(db: &Database, function: FunctionInput) -> Option<Plan> {
         let architecture = queries::target(db, function.module(db)).architecture();
         let model = SpaceModel::new(architecture);
@@ -122,7 +122,7 @@ impl Planner<'_> {
         self.space_of(value) == Some(self.generic)
     }
 
-    /// The narrower space that an operand leads to.
+    /// The narrower space that an operand points to.
     pub(super) fn target(&self, user: InstId, index: u32) -> Option<u32> {
         let value = *self.code.body.operands(user).get(index as usize)?;
         if !self.is_generic(value) {
@@ -142,7 +142,7 @@ impl Planner<'_> {
         self.model.narrowest(set).filter(|&space| space != self.generic)
     }
 
-    /// The only space that an address is cast from.
+    /// The space that an address was cast from, if it is the only one.
     fn origin(&self, value: Value) -> Option<u32> {
         let (mut work, mut found) = (vec![value], None);
         for _ in 0..STEPS {
@@ -176,7 +176,7 @@ impl Planner<'_> {
             let mut space = self.target(inst, index)?;
             let writes = data.opcode != Opcode::Load;
             if writes && self.model.of(space) == SpaceSet::CONSTANT {
-                // Undefined, whatever the space.
+                // The access is undefined in any space.
                 space = if is_nvidia { return None } else { 1 };
             }
             Some(Rewrite { user: inst, index, space })
@@ -218,7 +218,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The space in which two addresses compare as they do in the generic one.
+    /// The space in which two addresses compare as they do in the generic space.
     fn comparable(&self, inst: InstId, spaces: (Option<u32>, Option<u32>)) -> Option<u32> {
         let body = self.code.body;
         let operands = body.operands(inst);
@@ -245,7 +245,7 @@ impl Planner<'_> {
         is_same.then_some(space)
     }
 
-    /// Whether all that an address may lead to is in a space, wherever it is used.
+    /// Whether all memory that an address may point to is in a space, at every use.
     fn is_within(&self, value: Value, space: u32) -> bool {
         let set = self.model.accessed(self.kinds.of(value));
         match set == SpaceSet::OTHER {
@@ -254,7 +254,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Finds out what has to be made in which space.
+    /// Finds the addresses that have to be computed, with their spaces.
     fn trace(&self, plan: &mut Plan) {
         let body = self.code.body;
         let mut work: Vec<(Value, u32)> = Vec::new();
@@ -268,7 +268,7 @@ impl Planner<'_> {
         }
         while let Some((value, space)) = work.pop() {
             let ValueKind::Inst(inst) = value.kind() else { continue };
-            // Known at the use only: it is cast there.
+            // The space is known at this use only, so the address is cast there.
             if !self.is_generic(value)
                 || !self.is_within(value, space)
                 || plan.made.contains_key(&(inst, space))
@@ -302,7 +302,7 @@ impl Planner<'_> {
         match body.inst(inst).opcode {
             Opcode::AddrSpaceCast if self.space_of(operands[0]) == Some(space) => Make::Through,
             Opcode::GetElementPtr if self.is_same_shape(inst, operands[0]) => Make::Copy,
-            // What the end of a block gives cannot be cast in it, before it goes into the phi.
+            // The result of a terminator cannot be cast within its block, before the phi reads it.
             Opcode::Phi if self.reads_terminator(inst) => Make::Cast,
             Opcode::Phi | Opcode::Select => Make::Copy,
             Opcode::Call if calls::mask(self, inst, space).is_some() => Make::Copy,
@@ -310,7 +310,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a phi is given what the terminator of a block gives that it comes from.
+    /// Whether a phi reads the result of the terminator of an incoming block.
     fn reads_terminator(&self, phi: InstId) -> bool {
         let body = self.code.body;
         let is_terminator = |(value, from): (Value, _)| {
@@ -319,19 +319,19 @@ impl Planner<'_> {
         body.phi_incoming(phi).any(is_terminator)
     }
 
-    /// A vector of addresses is made from a vector.
+    /// Whether both are vectors of addresses, or neither is.
     fn is_same_shape(&self, inst: InstId, base: Value) -> bool {
         let is_vector = |ty| matches!(self.code.context.type_kind(ty), TypeKind::Vector { .. });
         is_vector(self.code.body.inst(inst).ty) == is_vector(self.code.type_of(base))
     }
 }
 
-/// What a test for a space gives, if it is known.
+/// The result of an address-space test, if it is known.
 fn answer(set: SpaceSet, space: SpaceSet) -> Option<bool> {
     if set.memories().is_empty() {
         return None;
     }
-    // Null may be taken for an address of device memory.
+    // A null pointer may test as an address of device memory.
     let null_is_known = space != SpaceSet::GLOBAL || !set.contains(SpaceSet::NOWHERE);
     match (set.meets(may_pass(space)), space.contains(set)) {
         (false, _) if null_is_known => Some(false),

@@ -1,12 +1,12 @@
-//! The rewriting itself, in one transaction.
+//! Carries out a plan in one transaction.
 //!
-//! 1. Phis that are copied are made, without values yet.
-//! 2. In the dominator tree's preorder everything else is made in its new space, next to what it is
-//!    made from.
-//! 3. The phis get their values.
-//! 4. Accesses, comparisons and calls read the new addresses.
-//! 5. What still reads an address that was copied reads a cast of the copy, where that is the same
-//!    pointer; what nothing reads any more goes.
+//! 1. Creates the copied phis, without values yet.
+//! 2. In the preorder of the dominator tree, creates every other address in its new space, next to
+//!    the address that it replaces.
+//! 3. Gives the phis their values.
+//! 4. Lets accesses, comparisons and calls read the new addresses.
+//! 5. Remaining uses of a copied address read a cast of the copy, if that gives the same pointer.
+//!    Addresses without uses are erased.
 
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_graph::Node;
@@ -29,28 +29,28 @@ use super::{
 };
 use crate::{code::Code, pass::PassError};
 
-/// Where a cast goes that serves one use.
+/// Where to insert a cast that serves one use.
 #[derive(Copy, Clone, Debug)]
 enum Place {
     Before(InstId),
     EndOf(BlockId),
 }
 
-/// What is said of an address because it is not null, or if it is not.
+/// Attributes that say that an address is not null, or that say something if it is not null.
 const NOT_NULL: [AttrKind; 2] = [AttrKind::NonNull, AttrKind::DereferenceableOrNull];
 
-/// How many steps of a constant address are looked at.
+/// How many steps of a constant address are followed.
 const STEPS: usize = 64;
 
 struct Rewriter<'e, 's, 'p> {
     edit: &'e mut Transaction<'s>,
     plan: &'p Plan,
-    /// What has been made.
+    /// The addresses that have been computed so far.
     values: FxHashMap<(InstId, u32), Value>,
     arguments: FxHashMap<(u32, u32), Value>,
 }
 
-/// Does what a plan says; `order` is the dominator tree's preorder.
+/// Carries out a plan; `order` is the preorder of the dominator tree.
 pub(super) fn rewrite(
     edit: &mut Transaction<'_>,
     plan: &Plan,
@@ -124,7 +124,7 @@ impl Rewriter<'_, '_, '_> {
             };
             let incoming: SmallVec<[(Value, BlockId); 8]> =
                 self.edit.body().phi_incoming(inst).collect();
-            // Edges from one block have one value.
+            // All edges from one block must have the same value.
             let mut from_block: FxHashMap<BlockId, Value> = FxHashMap::default();
             for (value, from) in incoming {
                 let made = match from_block.get(&from) {
@@ -155,7 +155,7 @@ impl Rewriter<'_, '_, '_> {
                 new.element_type = Some(data.element_type());
                 let mut flags = data.flags;
                 if !flags.contains(InstFlags::INBOUNDS) {
-                    // Offsets wrap elsewhere in a narrower space.
+                    // Offsets wrap at another width in a narrower space.
                     flags = InstFlags(flags.0 & !InstFlags::NUW.0 & !InstFlags::NUSW.0);
                 }
                 let mut cursor = self.edit.before(inst);
@@ -191,8 +191,8 @@ impl Rewriter<'_, '_, '_> {
         CallSpec::new(callee).args(arguments).attributes(self.attributes_for(like, new))
     }
 
-    /// What was said at a call, without that addresses are not null where null is another number in
-    /// their new space.
+    /// The attributes of a call, without those that say that an address is not null if null has
+    /// other bits in its new space.
     fn attributes_for(&self, like: InstId, new: &calls::Replacement) -> AttrList {
         let context = self.edit.context();
         let list = self.edit.body().call_info(like).attributes;
@@ -236,7 +236,7 @@ impl Rewriter<'_, '_, '_> {
         })
     }
 
-    /// An address in a space, for a use.
+    /// The address in a space, for a use.
     fn value_in(&mut self, value: Value, space: u32, place: Place) -> Result<Value, PassError> {
         if self.type_in(value, space)? == self.edit.type_of(value).unwrap_or(Type::VOID) {
             return Ok(value);
@@ -271,7 +271,7 @@ impl Rewriter<'_, '_, '_> {
         self.cast(value, space, place)
     }
 
-    /// A constant address in a space.
+    /// The constant address in a space.
     fn constant_in(&self, constant: Const, space: u32) -> Option<Const> {
         let context = self.edit.context();
         let data = context.const_data(constant);
@@ -291,7 +291,7 @@ impl Rewriter<'_, '_, '_> {
             _ if !matches!(context.type_kind(data.ty), TypeKind::Ptr(_)) => return None,
             _ => {}
         }
-        // Steps above a base, outermost first.
+        // Address steps above a base, outermost first.
         let mut steps: Vec<&ConstExpr> = Vec::new();
         let mut base = constant;
         for _ in 0..STEPS {
@@ -384,7 +384,7 @@ impl Rewriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Takes away what is not needed any more.
+    /// Erases addresses that nothing reads any more.
     fn clean(&mut self, sequence: &[(InstId, u32, Make)]) -> Result<(), PassError> {
         let is_copied = |make: Make| matches!(make, Make::Copy | Make::Through);
         let copied = sequence.iter().filter(|(.., make)| is_copied(*make));
@@ -394,7 +394,7 @@ impl Rewriter<'_, '_, '_> {
             .filter(|&&(inst, space, _)| self.plan.is_lossless.get(&(inst, space)) == Some(&true))
             .map(|&(inst, space, _)| (inst, space))
             .collect();
-        // Backwards: whoever stays keeps what it reads.
+        // Backwards: an instruction that stays keeps its operands.
         let mut work: Vec<InstId> = copied.clone().map(|(inst, ..)| *inst).collect();
         while let Some(inst) = work.pop() {
             if lossless.contains_key(&inst) || !dead.contains(&inst) {

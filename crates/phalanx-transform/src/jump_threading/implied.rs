@@ -1,9 +1,9 @@
-//! What a comparison of integers says about another.
+//! What a comparison of integers implies about another comparison.
 //!
-//! | both compare | one says about the other |
+//! | operands | how the implication is found |
 //! |---|---|
-//! | the same two values | what the orders for which it holds have in common with those for which the other does |
-//! | the same value with constants | what the intervals have in common in which it holds |
+//! | both compare the same two values | intersect the sets of orders (less, equal, greater) for which each holds |
+//! | both compare the same value with a constant | intersect the intervals in which each holds |
 //!
 //! O(1).
 
@@ -36,8 +36,8 @@ impl Comparison {
         }
     }
 
-    /// For which orders of unsigned and of signed numbers it holds: by bit, less, equal, greater,
-    /// unsigned ones first.
+    /// The orders of the operands for which the comparison holds, as bits: less, equal, greater,
+    /// for unsigned numbers first and then for signed ones.
     fn orders(&self) -> u16 {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let mut set = 0;
@@ -52,18 +52,19 @@ impl Comparison {
         set
     }
 
-    /// The same, with its operands in the other order.
+    /// The orders for the comparison with its operands swapped.
     fn swapped_orders(&self) -> u16 {
         let orders = self.orders();
         (0..9u16).filter(|at| orders & 1 << at != 0).fold(0, |set, at| set | 1 << (8 - at))
     }
 
-    /// Numbers, as unsigned ones, for which it holds of the left side; both ends are in.
+    /// The values of the left side, as unsigned numbers, for which the comparison holds; both ends
+    /// are inclusive.
     fn numbers(&self, right: u128) -> Intervals {
         use IntPredicate as P;
         let max = u128::MAX >> (128 - self.bits);
         let half = 1u128 << (self.bits - 1);
-        // Signed numbers in order are unsigned ones with the first bit turned.
+        // Signed numbers are in the order of unsigned numbers with the sign bit flipped.
         let (signed, at) = match self.predicate {
             P::Slt | P::Sle | P::Sgt | P::Sge => (true, right ^ half),
             _ => (false, right),
@@ -90,7 +91,7 @@ impl Comparison {
         if !signed {
             return found;
         }
-        // Back, in pieces that do not go over the middle.
+        // Flips the sign bit back, in intervals that do not cross the middle.
         let mut turned = Intervals::new();
         for (first, last) in found {
             if first < half {
@@ -126,7 +127,7 @@ fn intersect(one: &Intervals, other: &Intervals) -> bool {
     one.iter().any(|a| other.iter().any(|b| a.0.max(b.0) <= a.1.min(b.1)))
 }
 
-/// Whether a comparison holds where another does or does not.
+/// Whether a comparison holds, given that another one does or does not.
 pub(crate) fn implied(
     code: &Code<'_>,
     (known, holds): (InstId, bool),
@@ -141,7 +142,7 @@ pub(crate) fn implied(
         (false, true) => Some(false),
         _ => None,
     };
-    // Orders that there are: equal ones are so either way.
+    // Combinations of unsigned and signed order that can occur: equal numbers are equal in both.
     const ALL: u16 = 0b101_010_101;
     let of_known = if holds { known.orders() } else { ALL & !known.orders() };
     let of_asked = match () {

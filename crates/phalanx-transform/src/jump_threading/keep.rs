@@ -1,18 +1,19 @@
-//! Which ways may be taken without a change of groups.
+//! Which jumps may be threaded without changing a group of threads.
 //!
-//! A block is copied for some of its predecessors, and the copy leads to one successor. The copy
-//! alone changes no group of others: the block is no header, so all cycles keep theirs, and a copy
-//! is in the cycles that the block is in. What may change groups is that the copy does not lead to
-//! the other successors: who came to a vote in a cycle by an edge that is never taken may fall out
-//! of that cycle. So the graph with the copies is compared with that in which they lead on
-//! ([`crate::groups`]).
+//! A block is copied for some of its predecessors, and the copy leads to one successor. Copying
+//! alone changes no group: the block is no header, so all cycles keep their headers, and the copy
+//! is in the same cycles as the block. But the copy drops the edges to the other successors. A
+//! thread that came to a vote in a cycle by such a never-taken edge may then be outside of that
+//! cycle. So [`disturbed`] compares the graph with threaded copies to the graph in which the copies
+//! keep all successors ([`crate::groups`]).
 //!
-//! On machines that reconverge at post-dominators the copy takes away a place where the sides of a
-//! branch join. There groups are kept where they are whole for all convergent operations, before
-//! and after ([`phalanx_core::legality::machines`]).
+//! On machines that reconverge at post-dominators, the copy removes a place where the sides of a
+//! branch join. There the groups are kept if all convergent operations are whole, before and after
+//! ([`phalanx_core::legality::machines`]).
 //!
-//! O(blocks + edges) for all, and where that fails for each of a bounded number; on the second kind
-//! of machines for each divergent branch.
+//! O(blocks + edges) for all plans at once; if that check fails, the same for each of a bounded
+//! number of plans. For machines that reconverge at post-dominators, the same for each divergent
+//! branch.
 
 use phalanx_core::legality::machines::{Machine, Machines};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -27,10 +28,10 @@ use rustc_hash::FxHashMap;
 use super::Plan;
 use crate::{code::Code, groups::disturbed};
 
-/// How many plans are looked at one by one.
+/// How many plans are checked one by one.
 const SINGLE: usize = 16;
 
-/// The plans that change no group on some machines.
+/// The plans that change no group under the given reconvergence models.
 pub(super) fn keeping_groups(
     (db, function): (&Database, FunctionInput),
     code: &Code<'_>,
@@ -96,7 +97,7 @@ impl Graph<'_> {
         disturbed(before, after, &self.watched(plans)).is_empty()
     }
 
-    /// Whether groups are kept whole behind the plans.
+    /// Whether all convergent operations are whole after the plans.
     fn is_whole(&self, plans: &[Plan]) -> bool {
         let after = with(self.cfg, plans, Ways::All);
         let original = |node: Node| match node.index().checked_sub(self.cfg.node_count()) {
@@ -116,14 +117,15 @@ impl Graph<'_> {
     }
 }
 
-/// Which ways are known in a graph.
+/// Which edges of blocks and copies a graph has.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Ways {
-    /// Copies lead on as their blocks do.
+    /// Copies keep all successors of their block.
     None,
-    /// Copies lead where they are known to.
+    /// Copies lead to their known successor only.
     OfCopies,
-    /// Blocks that were copied lead only where those may go who are left.
+    /// Copies lead to their known successor only, and copied blocks keep only the successors that
+    /// their remaining predecessors can reach.
     All,
 }
 

@@ -1,17 +1,17 @@
 //! Where a block leads when it is entered by one edge.
 //!
-//! On an edge `P -> B` it is known
+//! On an edge `P -> B`, two things are known:
 //!
-//! - what the phis of `B` are, by their value for the edge;
-//! - what decided the branches that had to be taken to come here: that of `P`, and those at the
-//!   ends of edges that dominate `P`. Of an `and` that holds both parts do, and so on; a comparison
-//!   says something about others ([`implied`]).
+//! - the phis of `B`, by their value for the edge;
+//! - the conditions of the branches that were taken on the way: the branch of `P`, and the branches
+//!   at edges that dominate `P`. If an `and` holds, both operands hold, and likewise for `or`; a
+//!   comparison implies others ([`implied`]).
 //!
-//! From that the condition of `B` is evaluated ([`Evaluator`]). All of these values are of one
-//! moment: a dominating edge is passed after what its branch reads was computed, and what is
-//! computed in `B` is computed after the edge, as `B` is no header.
+//! From these facts an [`Evaluator`] computes the condition of `B`. All values belong to the same
+//! execution: a dominating edge is taken after its condition was computed, and `B` computes its
+//! values after the edge, since `B` is no header.
 //!
-//! O(dominators looked at × operations), both bounded.
+//! O(dominators visited × operations), both bounded.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{
@@ -23,13 +23,13 @@ use smallvec::SmallVec;
 use super::implied::implied;
 use crate::{code::Code, evaluate::Evaluator, fold::is_defined};
 
-/// How many dominators are looked at.
+/// How many dominators the search visits at most.
 const DOMINATORS: usize = 16;
 
-/// How many facts are kept.
+/// How many facts the search collects at most.
 const FACTS: usize = 32;
 
-/// Answers about one function.
+/// Answers about the edges of one function.
 #[derive(Copy, Clone)]
 pub(super) struct Known<'a> {
     pub(super) code: Code<'a>,
@@ -37,19 +37,19 @@ pub(super) struct Known<'a> {
     pub(super) dom: &'a DomTree,
 }
 
-/// Instructions that are constants on the way.
+/// Instructions that are known to be constants on a path.
 type Facts = SmallVec<[(InstId, Const); 8]>;
 
-/// What a phi is on an edge.
+/// The value of a phi on an edge.
 struct Entry {
     phi: InstId,
     value: Const,
-    /// Or poison.
+    /// Whether it may be poison instead.
     is_loose: bool,
 }
 
 impl Known<'_> {
-    /// Where a block leads whenever it is entered.
+    /// The block that a terminator always leads to.
     pub(super) fn always(&self, block: BlockId) -> Option<BlockId> {
         let facts = self.dominating(node_of(block));
         if facts.is_empty() {
@@ -58,7 +58,7 @@ impl Known<'_> {
         self.target(block, &facts, &[])
     }
 
-    /// Where a block that is no header leads when it is entered from another.
+    /// The successor of a block, which is no header, when it is entered by the edge from `from`.
     pub(super) fn from(&self, from: BlockId, block: BlockId) -> Option<BlockId> {
         let mut facts = Facts::new();
         self.add(&mut facts, from, block);
@@ -72,7 +72,7 @@ impl Known<'_> {
             let mut entries = body.phi_incoming(phi).filter(|entry| entry.1 == from);
             let incoming = entries.next()?.0;
             let value = before.value(incoming)?;
-            // Each reading of `undef` may give another.
+            // Each use of `undef` may give another value.
             let is_loose = before.is_loose(incoming);
             is_defined(self.code.context, value).then_some(Entry { phi, value, is_loose })
         });
@@ -89,7 +89,7 @@ impl Known<'_> {
         let successors = self.code.flow.successors(block);
         let operands = body.operands(terminator);
         let on = *operands.first()?;
-        // What is a constant already is for others to fold.
+        // A branch on a constant is left to other passes.
         on.as_inst()?;
         let besides = |inst| self.besides(facts, inst);
         let assumed = phis.iter().map(|entry| (entry.phi, entry.value));
@@ -110,7 +110,7 @@ impl Known<'_> {
         }
     }
 
-    /// What the edges say that have to be passed to come to a block.
+    /// The facts of all edges that dominate a block.
     fn dominating(&self, node: Node) -> Facts {
         let (mut facts, mut at) = (Facts::new(), node);
         for _ in 0..DOMINATORS {
@@ -125,7 +125,7 @@ impl Known<'_> {
         facts
     }
 
-    /// Adds what an edge says.
+    /// Adds the facts of an edge.
     fn add(&self, facts: &mut Facts, from: BlockId, to: BlockId) {
         let (code, body) = (&self.code, self.code.body);
         let successors = code.flow.successors(from);
@@ -150,7 +150,7 @@ impl Known<'_> {
         }
     }
 
-    /// Adds a fact and what follows from it.
+    /// Adds a fact and its implications.
     fn fact(&self, facts: &mut Facts, fact: (InstId, Const)) {
         let (code, body) = (&self.code, self.code.body);
         let mut work: SmallVec<[(InstId, Const); 4]> = SmallVec::new();
@@ -170,7 +170,7 @@ impl Known<'_> {
             let operands = body.operands(inst);
             let parts = match (body.inst(inst).opcode, bit) {
                 (Opcode::And, Some(1)) | (Opcode::Or, Some(0)) => &operands[..2],
-                // `select a, b, false` is `and` as people write it.
+                // `select a, b, false` is the poison-safe form of `and`.
                 (Opcode::Select, Some(1)) if code.int(operands[2]) == Some(0) => &operands[..2],
                 (Opcode::Select, Some(0)) if code.int(operands[1]) == Some(1) => {
                     work.extend(operands[0].as_inst().map(|part| (part, value)));
@@ -187,7 +187,7 @@ impl Known<'_> {
         }
     }
 
-    /// What an instruction is by the facts.
+    /// The constant that the facts imply for an instruction.
     fn besides(&self, facts: &Facts, inst: InstId) -> Option<Const> {
         if let Some(&(_, value)) = facts.iter().find(|fact| fact.0 == inst) {
             return Some(value);

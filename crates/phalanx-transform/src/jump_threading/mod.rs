@@ -1,5 +1,5 @@
-//! `jump-threading`: if the edge by which a block is entered decides its branch, that edge is led
-//! directly to the known successor.
+//! `jump-threading`: if the edge by which a block is entered decides its branch, that edge is
+//! redirected to the known successor.
 //!
 //! ```text
 //!    P   Q           P    Q
@@ -9,32 +9,33 @@
 //!    T   F           T  ...
 //! ```
 //!
-//! The block is copied for the predecessors from which its branch is known to go one way
-//! ([`known`]), unless it is known for all of them. Values that it defines get phis where they are
-//! read ([`crate::ssa`]).
+//! The block is copied for the predecessors from which its branch is known ([`known`]). If the
+//! branch is known for all predecessors, no copy is needed. Values that the block defines get phis
+//! where they are read ([`crate::ssa`]).
 //!
 //! # Convergence
 //!
-//! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads
-//! that are together in it came by one edge
+//! LLVM leaves every block with a convergent operation alone. Phalanx copies it when the threads
+//! that are together in the block came by one edge
 //! ([`duplicate`](phalanx_core::legality::Legality::duplicate)), at the scope of the operation:
 //! behind uniform branches they did. Two conditions limit the copies ([`keep`]). The copy has one
 //! successor only, and this must not move a convergent operation out of a cycle. And on machines
 //! that reconverge at post-dominators, the sides of a divergent branch must still join before a
 //! convergent operation.
 //!
-//! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as
-//! they are, so none with several entries comes to be. Blocks with tokens stay.
+//! The pass copies no headers of cycles and threads no edge back to a header. So all cycles stay as
+//! they are, and none becomes irreducible. Blocks with convergence tokens stay.
 //!
-//! Blocks that have nothing to do with each other are done in one transaction, a bounded number of
-//! times. O(blocks × operations looked at) per time, and facts where an operation is convergent.
+//! Each transaction handles blocks that do not affect each other; the pass repeats a bounded number
+//! of times. O(blocks × operations visited) per round, plus divergence facts where an operation is
+//! convergent.
 //!
 //! # Parameters
 //!
 //! | parameter | meaning |
 //! |---|---|
 //! | `size=N` | at most so many instructions of a block are copied (6) |
-//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
+//! | `machines=M` | preserve groups for one reconvergence model only: `maximal` or `post-dominator` (`all`) |
 
 mod implied;
 mod keep;
@@ -66,10 +67,10 @@ use crate::{
     ssa::{Variable, is_read_outside, repair},
 };
 
-/// How often blocks are looked at.
+/// How often the pass repeats at most.
 const ROUNDS: usize = 8;
 
-/// From how many predecessors a block is looked at.
+/// Blocks with more predecessors are skipped.
 const PREDECESSORS: usize = 32;
 
 /// See the [module documentation](self).
@@ -77,10 +78,9 @@ const PREDECESSORS: usize = 32;
 pub struct JumpThreading {
     /// How many instructions of a block are copied.
     pub size: usize,
-    /// For which machines groups are kept.
+    /// Under which reconvergence models groups are preserved.
     pub machines: Machines,
-    /// Copies and takes away whatever becomes of groups: so that tests can see that this is found
-    /// out.
+    /// Ignores groups of threads: for tests that check that the oracle finds the fault.
     #[doc(hidden)]
     pub distorted: bool,
 }
@@ -91,14 +91,14 @@ impl Default for JumpThreading {
     }
 }
 
-/// A block whose way is known.
+/// A block whose successor is known for some edges.
 #[derive(Debug)]
 struct Plan {
     block: BlockId,
-    /// From where; from everywhere, when empty.
+    /// The predecessors for which it is known; empty if for all.
     from: Vec<BlockId>,
     to: BlockId,
-    /// Where the other predecessors may go on to.
+    /// The successors that the other predecessors may reach.
     rest: Vec<BlockId>,
 }
 
@@ -137,7 +137,7 @@ impl JumpThreading {
         };
         let known = Known { code, cfg, dom };
         let answers = Answers::new(db, function, self.machines);
-        // A plan holds as long as blocks around it are what they were.
+        // A plan is valid as long as no earlier one touched its blocks.
         let mut touched: FxHashSet<BlockId> = FxHashSet::default();
         let mut plans = Vec::new();
         for &block in code.flow.order() {
@@ -168,8 +168,7 @@ impl JumpThreading {
         }
     }
 
-    /// A plan to copy a block for those of its predecessors from which it leads to one of its
-    /// successors.
+    /// A plan to copy a block for those predecessors from which it leads to one known successor.
     fn thread(
         &self,
         (db, function): (&Database, FunctionInput),
@@ -183,7 +182,8 @@ impl JumpThreading {
         if cycles.is_header(node) || preds.is_empty() || preds.len() > PREDECESSORS {
             return None;
         }
-        // Who comes from outside of the cycle goes by another entry than the header.
+        // A thread that enters the cycle here does not come through the header, so the cycle has
+        // another entry.
         let cycle = cycles.innermost(node);
         if cycle.is_some_and(|c| preds.iter().any(|&p| !cycles.contains(c, node_of(p)))) {
             return None;
@@ -227,7 +227,7 @@ impl JumpThreading {
     ) -> bool {
         let body = code.body;
         let insts = || body.block_insts(block).filter(|&i| body.inst(i).opcode != Opcode::Phi);
-        // Its terminator becomes a jump, or goes.
+        // The terminator does not count: it becomes a jump, or is erased.
         if insts().count() > self.size + 1 || check_block(db, function, code, block).is_err() {
             return false;
         }
@@ -241,7 +241,7 @@ impl JumpThreading {
         }
         self.distorted
             || insts().filter(|&inst| code.is_convergent(inst)).all(|inst| {
-                // What is called may concern anybody.
+                // A call may communicate with any thread.
                 let scope = Operation::of(code, inst).map_or(Scope::Grid, |found| found.scope);
                 answers.at(scope).is_some_and(|legality| legality.duplicate(node_of(block)).is_ok())
             })
@@ -292,7 +292,7 @@ fn apply(edit: &mut Transaction<'_>, plans: &[Plan]) -> Result<(), PassError> {
     Ok(())
 }
 
-/// Copies a block for the predecessors of a plan; the copy still leads wherever the block does.
+/// Copies a block for the predecessors of a plan; the copy still has all successors of the block.
 fn copy(
     edit: &mut Transaction<'_>,
     plan: &Plan,

@@ -1,9 +1,14 @@
-//! The application of guards: an instruction of a region, made so that it does nothing in threads
-//! that do not take part.
+//! Applies guards: changes an instruction of a region so that it has no effect in threads that do
+//! not take part in its block.
 //!
-//! [`guards`](super::guards) says which guard an instruction needs, and why that is enough. Here
-//! each becomes a selection by the mask: of the divisor, of the stored value (`kept`), of the
-//! address (`guarded`), of the length. O(1) each.
+//! [`guards`](super::guards) decides which guard an instruction needs, and says why that is enough.
+//! Here each guard becomes a selection by the mask: of the divisor, of the stored value (`kept`),
+//! of the address (`guarded`), or of the length. O(1) each.
+//!
+//! ```text
+//!   %v = load i32, ptr %p       becomes    %a = select i1 %mask, ptr %p, ptr %slot
+//!                                          %v = load i32, ptr %a
+//! ```
 
 use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, builder::InstBuilder as _, edit::Transaction,
@@ -18,19 +23,19 @@ use crate::{
     speculated::{self, forget_claims},
 };
 
-/// Stack slots that are accessed in place of others' memory, by type and address space.
+/// Stack slots that idle threads access in place of shared memory, by type and address space.
 pub(super) struct Slots {
     space: u32,
     made: FxHashMap<(Type, u64, Option<u32>), Value>,
 }
 
 impl Slots {
-    /// None yet, in this space.
+    /// No slots yet; new ones are made in this address space.
     pub(super) fn new(space: u32) -> Slots {
         Slots { space, made: FxHashMap::default() }
     }
 
-    /// The address of a slot, in a space.
+    /// The address of a slot, cast to an address space.
     fn get(
         &mut self,
         edit: &mut Transaction<'_>,
@@ -60,7 +65,7 @@ impl Slots {
     }
 }
 
-/// Lets an instruction do nothing in threads for which the mask is false.
+/// Guards an instruction so that it has no effect in threads whose mask is false.
 pub(super) fn apply(
     edit: &mut Transaction<'_>,
     slots: &mut Slots,
@@ -79,7 +84,7 @@ pub(super) fn apply(
             let divisor = edit.before(inst).named("divisor").select(mask, operands[1], one)?;
             edit.set_operand(inst, 1, divisor)?;
             if matches!(data.opcode, Opcode::SDiv | Opcode::SRem) && has_one_bit(edit, data.ty) {
-                // The one bit is -1 then.
+                // The only bit of a signed one-bit number is -1.
                 let zero = edit.context().const_zero(data.ty);
                 let dividend =
                     edit.before(inst).named("dividend").select(mask, operands[0], zero)?;
@@ -121,7 +126,7 @@ pub(super) fn apply(
             let none = edit.context().const_zero(type_of(edit, operands[2])?);
             let length = edit.before(inst).named("length").select(mask, operands[2], none)?;
             edit.set_operand(inst, 2, length)?;
-            // Nothing is accessed through null, whatever the address was.
+            // A null pointer accesses nothing, so the address of an empty copy can be anything.
             for index in 0..2u32 {
                 let address = operands[index as usize];
                 let ty = type_of(edit, address)?;
@@ -142,7 +147,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The number, or a vector of it.
+/// The number 1, or a vector of it.
 fn one(edit: &Transaction<'_>, ty: Type) -> Value {
     let context = edit.context();
     match *context.type_kind(ty) {
@@ -154,7 +159,7 @@ fn one(edit: &Transaction<'_>, ty: Type) -> Value {
     }
 }
 
-/// Whether a number, or each of a vector, has one bit.
+/// Whether a type is `i1`, or a vector of it.
 fn has_one_bit(edit: &Transaction<'_>, ty: Type) -> bool {
     match *edit.context().type_kind(ty) {
         TypeKind::Vector { elem, .. } => elem == Type::I1,
@@ -162,7 +167,7 @@ fn has_one_bit(edit: &Transaction<'_>, ty: Type) -> bool {
     }
 }
 
-/// What was said of an access holds for those that take part only.
+/// Removes metadata of an access that holds only for the threads that take part.
 fn forget(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     speculated::forget(edit, inst, &[kind::DBG])
 }

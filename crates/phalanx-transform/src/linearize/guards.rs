@@ -1,22 +1,23 @@
-//! How an instruction is kept from doing anything in threads that do not take part.
+//! Decides how to guard an instruction, so that it has no effect in threads that do not take part
+//! in its block.
 //!
 //! | instruction | guard |
 //! |---|---|
-//! | what may be executed anywhere | none; what was said of the result of a call goes where it may be undefined behaviour |
-//! | division | threads that do not take part divide by 1; 0 by -1 where that is the only divisor, in one signed bit |
+//! | may be executed anywhere | none; attributes of the result of a call are removed if they may cause undefined behaviour |
+//! | division | threads that do not take part divide by 1; with one signed bit the only divisor is -1, and they divide 0 by it |
 //! | load of an object that is there for the whole function | none |
 //! | store to a stack slot that is read and written as a whole only | such a thread stores what the slot holds |
 //! | other load or store, neither volatile nor atomic | such a thread accesses a stack slot of its own in place of the address |
-//! | `memcpy`, `memmove`, `memset` | of no bytes |
-//! | `assume` | of `true` |
-//! | `lifetime.start`, `lifetime.end` | the object lives as long as the function |
+//! | `memcpy`, `memmove`, `memset` | such a thread passes a length of 0 |
+//! | `assume` | such a thread assumes `true` |
+//! | `lifetime.start`, `lifetime.end` | erased: the object lives as long as the function |
 //!
-//! What was said about the loaded or stored value, or about aliases, holds for those that take part
-//! only, and goes. Memory that others see is never written with what was read from it: that would
-//! undo what somebody else wrote in between.
+//! Metadata about the loaded or stored value, or about aliases, holds only for the threads that
+//! take part, so it is removed. A guard never writes back to shared memory what it read from there:
+//! that could overwrite a write of another thread in between.
 //!
-//! A slot is private, so an address in another space is converted with it to the generic space that
-//! contains both.
+//! A stack slot is private. If the address is in another space, both are cast to the generic space
+//! that contains both.
 
 use phalanx_analysis::code::{TypeLayout, TypeSizes};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -33,25 +34,26 @@ use crate::{code::Code, memory::is_there};
 /// See the [module documentation](self).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Guard {
-    /// What was said about the value goes.
+    /// Metadata about the value is removed.
     Plain,
-    /// What was said of the executions of a call that may be executed anywhere goes.
+    /// Attributes of a call that hold for its former executions only are removed; the call may be
+    /// executed anywhere.
     Claims,
-    /// Another divisor, and dividend where no divisor is good for all.
+    /// The divisor is selected; the dividend, too, if no divisor is safe for all.
     Divisor,
-    /// Another address, in this space where it is not that of the access.
+    /// The address is selected, in `space` if that is not the space of the access.
     Address { space: Option<u32>, align: u64 },
-    /// The old value again.
+    /// The old value is stored again.
     Blend,
-    /// No bytes.
+    /// The length is selected.
     Length,
-    /// Another condition.
+    /// The condition is selected.
     Assumption,
-    /// Not at all.
+    /// The instruction is erased.
     Erase,
 }
 
-/// Answers for one function.
+/// Chooses guards for the instructions of one function.
 pub(super) struct Guards<'a> {
     db: &'a Database,
     function: FunctionInput,
@@ -59,20 +61,20 @@ pub(super) struct Guards<'a> {
     sizes: TypeSizes<'a>,
     layout: &'a TypeLayout,
     architecture: Architecture,
-    /// Whether private memory may be accessed by generic addresses.
+    /// Whether generic addresses may access private memory.
     has_generic_slots: bool,
 }
 
-/// What is to be done about one instruction.
+/// How one instruction is handled.
 #[derive(Default)]
 pub(super) struct Decision {
     pub(super) guard: Option<Guard>,
-    /// Markers that say when an object lives.
+    /// Lifetime markers of the accessed object, to be erased.
     pub(super) markers: Vec<InstId>,
 }
 
-/// Attributes by which a kernel for AMD GPUs says that it does not need what generic addresses of
-/// private memory do.
+/// Attributes by which an AMD GPU kernel says that it lacks what generic addresses of private
+/// memory need.
 const NO_FLAT: [&str; 2] = ["amdgpu-no-flat-scratch-init", "amdgpu-no-queue-ptr"];
 
 impl<'a> Guards<'a> {
@@ -101,11 +103,11 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// How an instruction of a region is guarded; `masked` are the blocks of that which not
-    /// everybody comes to.
+    /// Chooses the guard of an instruction of a region. `masked` are the blocks of the region that
+    /// some threads do not execute.
     ///
     /// # Errors
-    /// Why it cannot be.
+    /// Why the instruction cannot be guarded.
     pub(super) fn decide(&mut self, inst: InstId, masked: &[BlockId]) -> Result<Decision, Refusal> {
         let code = self.code;
         let data = code.body.inst(inst);
@@ -200,7 +202,7 @@ impl<'a> Guards<'a> {
         self.code.intrinsic(inst).filter(|found| found.family == Family::Generic)
     }
 
-    /// What says when the object of a slot lives.
+    /// Lifetime markers of the object in a slot.
     fn markers(&self, slot: InstId) -> Vec<InstId> {
         let users = self.code.body.uses_of(slot.into()).map(|found| found.user);
         let mut markers: Vec<InstId> = users.filter(|&user| self.is_marker(user)).collect();
@@ -208,8 +210,8 @@ impl<'a> Guards<'a> {
         markers
     }
 
-    /// Whether there are bytes to read at an address in every thread, all the time; what
-    /// contradicts that.
+    /// Lifetime markers that must be erased so that the bytes at an address are readable in every
+    /// thread, all the time; none if they are not readable.
     fn is_readable(
         &mut self,
         address: Value,
@@ -218,10 +220,10 @@ impl<'a> Guards<'a> {
         masked: &[BlockId],
     ) -> Option<Vec<InstId>> {
         let (mut at, mut offset) = (address, 0i64);
-        // How much is added behind each cast. Before it, an address below the object may have
-        // wrapped in a space of narrow ones.
+        // The offsets that are added behind each cast. An address below its object may wrap before
+        // a cast, if addresses of that space are narrow.
         let mut casts: SmallVec<[i64; 2]> = SmallVec::new();
-        // Addresses are made in a few steps, as a rule.
+        // Most addresses are computed in a few steps.
         for _ in 0..16 {
             let Some(inst) = at.as_inst() else { break };
             match self.code.body.inst(inst).opcode {
@@ -244,7 +246,7 @@ impl<'a> Guards<'a> {
         (fits && is_aligned).then_some(markers)
     }
 
-    /// Size and alignment of what is there at an address for the whole function.
+    /// Size and alignment of an object that exists for the whole function.
     fn object(&mut self, base: Value, masked: &[BlockId]) -> Option<(u64, u64, Vec<InstId>)> {
         let context = self.code.context;
         let layout = self.layout.data_layout();
@@ -263,7 +265,7 @@ impl<'a> Guards<'a> {
                 promised(context.param_attrs(self.code.header.attributes, at as usize))
             }
             ValueKind::Inst(call) if self.code.body.inst(call).opcode == Opcode::Call => {
-                // Promised to those only that call it by themselves.
+                // The promise holds only for the threads that execute the call.
                 if self.code.body.block_of(call).is_none_or(|block| masked.contains(&block)) {
                     return None;
                 }
@@ -291,8 +293,8 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Whether an address is that of a slot which is read and written as a whole only, in one type:
-    /// what it holds can be stored again. What says when it lives.
+    /// Whether an address is a slot that is read and written as a whole only, in one type, so that
+    /// a guard may store its value again. Returns the slot's lifetime markers.
     fn is_variable(&self, address: Value, ty: Type) -> Option<Vec<InstId>> {
         let slot = self.slot(address)?;
         let body = self.code.body;
@@ -337,9 +339,9 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// Whether an instruction that a block of a region holds gives the same in threads that do not
-    /// take part as in those that do, if its operands are the same. `written` are the slots that
-    /// are stored to in the region.
+    /// Whether an instruction of a region computes the same value in threads that do not take part
+    /// as in those that do, if its operands are equal. `written` are the slots that the region
+    /// stores to.
     pub(super) fn is_as_before(&self, inst: InstId, written: &Written) -> bool {
         match self.code.body.inst(inst).opcode {
             Opcode::Phi => false,
@@ -352,7 +354,7 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// What the blocks of a region write of the function's slots.
+    /// The function's slots that the blocks of a region write.
     pub(super) fn written(&self, blocks: &[BlockId]) -> Written {
         let body = self.code.body;
         let mut written = Written::default();
@@ -376,6 +378,6 @@ impl<'a> Guards<'a> {
 #[derive(Default)]
 pub(super) struct Written {
     slots: Vec<InstId>,
-    /// Any may be.
+    /// Whether any slot may be written.
     unknown: bool,
 }

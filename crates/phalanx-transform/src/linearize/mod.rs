@@ -1,7 +1,8 @@
 //! `linearize`: predication of divergent regions, for targets without hardware for divergence.
 //!
-//! Where the threads of a wave part at a branch and meet again without a cycle between, all of them
-//! go all ways one after the other, and what a thread would not have executed does nothing for it:
+//! Where the threads of a wave separate at a branch and meet again without a cycle in between, the
+//! pass makes all of them execute all sides one after the other. A side has no effect in a thread
+//! that would not have executed it:
 //!
 //! ```text
 //!       A  c                A  c                       The mask of T is c, that of F is not c.
@@ -26,18 +27,18 @@
 //!
 //! # What holds
 //!
-//! Of each thread that takes part in a block the operands are what they were, so the result of a
-//! function does not depend on what is uniform. Masks are defined in every thread: a condition is
-//! looked at under the mask of its block only, and the condition of a branch that stays is frozen.
-//! No divergent branch is left in a region.
+//! The operands of each thread that takes part in a block are unchanged, so the result of a
+//! function does not depend on which values are uniform. Masks are defined in every thread: a
+//! condition counts only under the mask of its block, and the condition of a branch that stays is
+//! frozen. No divergent branch is left in a region.
 //!
 //! # Convergence
 //!
-//! A convergent operation in a region would be executed together by threads that were apart, so
-//! such a region is refused; its inner branches are looked at by themselves. Outside nothing
-//! changes: the region has one entry and one join and no block of it is the header of a cycle, so
-//! every other block has the headers around it that it had, and who is together there follows from
-//! those.
+//! A convergent operation in a region would be executed together by threads that were apart. So
+//! such a region is refused, and its inner branches are tried on their own. Outside of regions
+//! nothing changes: a region has one entry and one join, and none of its blocks is the header of a
+//! cycle. So every other block keeps the headers of the cycles around it, which determine the
+//! threads that are together there.
 //!
 //! # Parameters
 //!
@@ -62,8 +63,7 @@ use crate::{
     pass::{Outcome, Parameters, Pass, PassError},
 };
 
-/// How often a function is looked at again: what becomes straight can make another branch
-/// divergent.
+/// How often a function is searched again: a linearized region can make another branch divergent.
 const ROUNDS: usize = 8;
 
 /// See the [module documentation](self).
@@ -79,69 +79,69 @@ impl Default for Linearize {
     }
 }
 
-/// Why the region of a branch stays as it is.
+/// Why the region of a branch is not linearized.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There is an operation that concerns the threads that execute it together.
+    /// The region has a convergent operation.
     Convergent {
-        /// It.
+        /// The operation.
         inst: InstId,
     },
-    /// Something is called that may have effects or undefined behaviour.
+    /// The region calls a function that may have effects or undefined behaviour.
     Call {
         /// The call.
         inst: InstId,
     },
     /// A memory operation is atomic or volatile.
     Ordered {
-        /// It.
+        /// The operation.
         inst: InstId,
     },
-    /// There is no private memory that could be accessed in place of an address.
+    /// No private memory can replace the address in idle threads.
     NoSlot {
         /// The access.
         inst: InstId,
     },
-    /// An instruction of another kind that has no guard.
+    /// The instruction is of a kind that has no guard.
     Unsupported {
-        /// It.
+        /// The instruction.
         inst: InstId,
     },
-    /// A cycle is in the region.
+    /// The region contains a cycle.
     Cycle {
         /// Its header.
         header: BlockId,
     },
     /// Threads leave a cycle in different rounds.
     Rounds {
-        /// Its header.
+        /// The header of that cycle.
         header: BlockId,
     },
-    /// The region is entered by others than the branch.
+    /// The region has an entry besides the branch.
     Entered {
-        /// Where.
+        /// The block that is entered.
         block: BlockId,
     },
-    /// A block ends in a way that leads nowhere or is not known.
+    /// A block ends with a terminator that has no successor or is not supported.
     Ends {
-        /// It.
+        /// The block.
         block: BlockId,
     },
     /// The address of a block is taken.
     Address {
-        /// It.
+        /// The block.
         block: BlockId,
     },
-    /// It has more blocks than it may.
+    /// The region has too many blocks.
     TooLarge {
-        /// How many it may have.
+        /// The limit.
         blocks: usize,
     },
 }
 
 impl Refusal {
-    /// A word for it, for tables.
+    /// A short name, for tables.
     #[must_use]
     pub const fn slug(self) -> &'static str {
         match self {
@@ -182,21 +182,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A divergent branch that stays.
+/// A divergent branch that is not linearized.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its block.
+    /// The block that it ends.
     pub branch: BlockId,
-    /// Why.
+    /// Why it is refused.
     pub why: Refusal,
 }
 
-/// What of a function becomes straight, and what does not.
+/// The regions of a function that the pass linearizes, and the branches that it refuses.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// Disjoint regions.
     pub regions: Vec<Region>,
-    /// Divergent branches that stay.
+    /// Divergent branches that are refused.
     pub refused: Vec<Refused>,
 }
 
@@ -219,7 +219,7 @@ impl Linearize {
         Ok(pass)
     }
 
-    /// What of a function would become straight. Nothing of a declaration.
+    /// The regions that the pass would linearize. Empty for a declaration.
     #[must_use]
     pub fn survey(&self, db: &Database, function: FunctionInput) -> Survey {
         region::survey(db, function, self.blocks).unwrap_or_default()

@@ -1,20 +1,24 @@
-//! Where the blocks of a region lead when its divergent branches are gone.
+//! Finds the successors of the blocks of a region after its divergent branches are removed.
 //!
 //! **Problem.** The blocks of a region are numbered `0..n`, `n` being the join, and every edge
-//! leads to a greater number. Branches that are *kept* stay branches; whoever comes to another
-//! block with several successors has to visit all of them.
+//! leads to a greater number. Branches that are *kept* stay branches. A thread that comes to any
+//! other block with several successors has to visit all of them.
 //!
 //! **Algorithm.** Partial linearization (Moll and Hack, "Partial Control-Flow Linearization", PLDI
-//! 2018). Blocks are taken in order. With each goes a set of *deferred* targets, which somebody who
-//! comes to it has still to visit. A block that is not kept leads to the least of its successors
-//! and deferred targets, and all others are deferred to that one; a kept branch does so for each of
-//! its successors alone.
+//! 2018). Visit the blocks in order. Each block has a set of *deferred* targets: blocks that a
+//! thread at this block still has to visit. A block that is not kept leads to the least of its
+//! successors and deferred targets, and defers all others to that one. A kept branch does the same
+//! for each of its successors separately.
 //!
-//! **Invariants.** Every edge leads to a greater number. Whoever went from `a` to `b` over blocks
-//! of the region before, and goes at kept branches as before, comes through the same blocks in the
-//! same order, and perhaps through others. When the numbering is [compact](dominance_compact), `a`
-//! dominates `b` after if it did before: a target inside of what `a` dominates is deferred by
-//! blocks inside only, so nobody gets there past `a`.
+//! ```text
+//!   0 -> 1, 2    1 -> 3    2 -> 3    becomes    0 -> 1    1 -> 2 (deferred)    2 -> 3
+//! ```
+//!
+//! **Invariants.** Every edge leads to a greater number. Take a thread that went from `a` to `b`
+//! through the region before, and that chooses the same successor at kept branches now. It visits
+//! the same blocks in the same order, and perhaps others. If the numbering is
+//! [compact](dominance_compact), dominance is preserved: only blocks that `a` dominates defer
+//! targets inside of that set, so no path enters it past `a`.
 //!
 //! Cost: O(blocks * deferred targets).
 
@@ -27,16 +31,16 @@ use smallvec::SmallVec;
 /// Different successors of a block, by number.
 pub(super) type Successors = SmallVec<[usize; 2]>;
 
-/// Where a block leads.
+/// How a block continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// To one block, whatever was decided.
+    /// To one block, whatever its condition was.
     Straight(usize),
-    /// For each successor, to the second block where it led to the first one.
+    /// A kept branch: pairs of an old successor and the block that replaces it.
     Kept(SmallVec<[(usize, usize); 2]>),
 }
 
-/// Where each block leads. A branch is not kept when two of its ways lead to the same block.
+/// How each block continues. A branch is not kept if two of its edges would lead to the same block.
 pub(super) fn linear(successors: &[Successors], keeps: &[bool]) -> Vec<Way> {
     let join = successors.len();
     let mut deferred: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); join + 1];
@@ -67,8 +71,9 @@ pub(super) fn linear(successors: &[Successors], keeps: &[bool]) -> Vec<Way> {
     ways
 }
 
-/// The blocks of a region without cycles in an order in which every edge leads on and what a block
-/// dominates follows it without a gap. The region is what `first` dominates of it. O(region * log).
+/// Orders the blocks of an acyclic region so that every edge leads forward, and the blocks that a
+/// block dominates follow it without a gap. The region is the set of given blocks that `first`
+/// dominates. O(region * log).
 pub(super) fn dominance_compact(
     dom: &DomTree,
     dfs: &Dfs,
@@ -79,7 +84,8 @@ pub(super) fn dominance_compact(
     let mut stack = vec![first];
     while let Some(node) = stack.pop() {
         order.push(node);
-        // Reverse postorder among siblings: an edge out of what one dominates leads to a later one.
+        // Reverse postorder among siblings: an edge out of one dominated subtree leads to a later
+        // one.
         let mut children: SmallVec<[Node; 4]> =
             dom.children(node).filter(|child| region.contains(child)).collect();
         children.sort_unstable_by_key(|&child| std::cmp::Reverse(dfs.rpo_index(child)));
@@ -160,7 +166,7 @@ mod tests {
         for _ in 0..4000 {
             let example = example(rng);
             let join = example.successors.len();
-            // Decisions at every block, those that are not on the way too.
+            // Random decisions for every block, including blocks off the path.
             let decided: Vec<usize> = example
                 .successors
                 .iter()
@@ -215,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_branch_in_one_of_two_sides_is_kept() {
-        // 0 parts into 1 and 4; 1 into 2 and 3.
+        // 0 branches to 1 and 4; 1 branches to 2 and 3.
         let successors: Vec<Successors> =
             [&[1, 4][..], &[2, 3], &[5], &[5], &[5]].map(Successors::from_slice).to_vec();
         let ways = linear(&successors, &[false, true, false, false, false]);

@@ -1,17 +1,18 @@
-//! Which blocks a divergent branch leads its threads through until they meet, and whether they can
-//! become straight.
+//! Finds the region between a divergent branch and its join, and decides whether it can be
+//! linearized.
 //!
-//! The region of a branch is what is reached from it without its nearest post-dominator, the join;
-//! without one it is all that follows, when that ends in returns. A region qualifies when it is
-//! entered by the branch alone, has no cycle, and every instruction in it can be
-//! [guarded](super::guards). The blocks of qualified regions are disjoint, outer ones first.
+//! The region of a branch holds the blocks that are reached from it without passing its immediate
+//! post-dominator, the join. Without a join it holds all blocks that follow, if they end in
+//! returns. A region qualifies when it is entered by the branch alone, has no cycle, and every
+//! instruction in it can be [guarded](super::guards). Qualified regions are disjoint; outer ones
+//! are tried first.
 //!
 //! # Branches that are kept
 //!
-//! A branch inside stays when it is uniform, and is so still when threads come to it that do not
-//! take part: its condition is computed from what the first block of the region has, by
-//! instructions that do the same in every thread. Such a branch need not lead anybody right who
-//! does not take part, so this is about quality alone: no result depends on it.
+//! A branch inside a region stays if it is uniform, and remains uniform when threads that do not
+//! take part execute it: its condition depends only on values from before the region and on
+//! instructions that compute the same in every thread. If such a branch sends an idle thread the
+//! wrong way, no result changes. So this decision affects speed alone.
 //!
 //! Cost: O(divergent branches * region), regions being bounded.
 
@@ -33,28 +34,28 @@ use super::{
 };
 use crate::code::Code;
 
-/// Blocks that become straight.
+/// Blocks to be linearized.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// The block whose branch is the outermost divergent one.
     pub branch: BlockId,
-    /// Where everybody meets again; none when that is behind the function's end.
+    /// The block where all threads meet again; none if that is after the function returns.
     pub join: Option<BlockId>,
     /// Divergent branches in it.
     pub divergent: usize,
     /// Branches in it that are uniform.
     pub uniform: usize,
-    /// Those of them that stay.
+    /// Uniform branches that stay.
     pub kept: usize,
     /// Its blocks, that of the branch first, in compact order.
     pub(super) blocks: Vec<BlockId>,
     /// Where each of them leads afterwards.
     pub(super) ways: Vec<Way>,
-    /// The block whose threads a block has, where these are those of another.
+    /// For each block, the earlier block that exactly the same threads execute, if there is one.
     pub(super) inherits: Vec<Option<usize>>,
     pub(super) guards: FxHashMap<InstId, Guard>,
     pub(super) markers: Vec<InstId>,
-    /// The join begins rounds of a cycle.
+    /// Whether the join is the header of a cycle.
     pub(super) joins_at_header: bool,
 }
 
@@ -71,7 +72,7 @@ impl Region {
         &self.blocks
     }
 
-    /// It always has some.
+    /// Whether it is empty: never.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
@@ -124,7 +125,7 @@ pub(super) fn survey(db: &Database, function: FunctionInput, blocks: usize) -> O
             Err(why) => survey.refused.push(Refused { branch: block_of(branch), why }),
         }
     }
-    // Branches inside of regions that were found later than an outer region was refused.
+    // Divergent branches inside a region that was found after an outer region was refused.
     survey.refused.retain(|refused| !claimed.contains(&refused.branch));
     Some(survey)
 }
@@ -208,7 +209,7 @@ impl Finder<'_> {
         })
     }
 
-    /// The join of a branch, and what is before it.
+    /// The join of a branch, and the blocks before it.
     fn reached(&self, branch: Node) -> Result<(Option<Node>, FxHashSet<Node>), Refusal> {
         let join = self.postdom.ipdom(branch);
         let cycle = self.cycles.innermost(branch);
@@ -267,7 +268,7 @@ impl Finder<'_> {
         self.cfg.is_branch(node) && self.divergence.terminator(node).intersects(self.varying)
     }
 
-    /// Whether a branch inside stays.
+    /// Whether a branch inside a region stays.
     fn stays(
         &self,
         node: Node,
@@ -283,7 +284,7 @@ impl Finder<'_> {
         self.is_alike(condition, User::terminator(node), number, written, alike)
     }
 
-    /// Whether a value is the same in all threads that were in the first block together.
+    /// Whether a value is equal in all threads that executed the first block together.
     fn is_alike(
         &self,
         value: Value,

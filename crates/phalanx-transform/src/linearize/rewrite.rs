@@ -1,20 +1,20 @@
-//! The rewriting itself, region by region in one transaction.
+//! Rewrites regions one by one, in one transaction.
 //!
-//! 1. Blocks are visited in order. With each edge of the new control flow goes a *state*: for every
-//!    block and phi further on that somebody who comes by this edge may have been sent to, the mask
-//!    or value that has been collected so far. Nothing collected is a mask of `false` and a value
-//!    of poison.
+//! 1. Visit blocks in order. Each edge of the new control flow carries a *state*. For every later
+//!    block, the state has a mask: whether a thread that takes this edge takes part in that block.
+//!    For every phi of a later block it has the value collected so far. Initially a mask is `false`
+//!    and a value is poison.
 //! 2. Where several edges lead to a block, states are joined by phis.
 //! 3. A block reads its mask and the values of its phis from its state, guards its instructions,
 //!    and adds to the states of its edges: the mask of a successor is true where its own is and the
 //!    branch leads there, and a phi of it gets its value by a selection on that.
 //! 4. Then edges change, and phis get their values.
 //!
-//! The first value that a phi may have needs no selection: whoever does not have it has it from
-//! elsewhere later, or does not look. A block that all threads of a block above it come to has that
-//! block's mask.
+//! The first value that a phi may have needs no selection: a thread that does not want it gets
+//! another value later, or does not use the phi. If all threads that execute one block also execute
+//! a later block, that block has the same mask.
 //!
-//! Cost: O(blocks * values collected at a time).
+//! Cost: O(blocks * values in a state).
 
 use phalanx_ir::{
     BlockId, InstId, Opcode, Type, Value,
@@ -39,8 +39,7 @@ use crate::{
     speculated::{self, forget_uniform},
 };
 
-/// What is collected for a block further on: who takes part in it, or what its phi of that number
-/// is.
+/// What a state collects for a later block: its mask, or the value of its phi with this number.
 ///
 /// Sorted by block, so that what is for the next block stands first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -59,7 +58,7 @@ impl Item {
     }
 }
 
-/// What has been collected, sorted.
+/// The collected masks and values, sorted.
 #[derive(Clone, Default, Debug)]
 struct State(Vec<(Item, Value)>);
 
@@ -76,7 +75,7 @@ impl State {
     }
 }
 
-/// Lets regions become straight; `space` is where stack slots are.
+/// Linearizes regions; `space` is the address space of stack slots.
 pub(super) fn rewrite(
     edit: &mut Transaction<'_>,
     regions: Vec<Region>,
@@ -87,7 +86,7 @@ pub(super) fn rewrite(
     for mut region in regions {
         let markers = std::mem::take(&mut region.markers);
         for marker in markers {
-            // Several regions may name it.
+            // Several regions may list the same marker.
             if edit.body().block_of(marker).is_some() {
                 edit.erase(marker)?;
             }
@@ -101,7 +100,7 @@ pub(super) fn rewrite(
     Ok(())
 }
 
-/// Lets all returns of a region be one.
+/// Merges all returns of a region into one.
 fn one_return(
     edit: &mut Transaction<'_>,
     region: &Region,
@@ -152,7 +151,7 @@ fn attach(
     Ok(())
 }
 
-/// Something is not there that has to be.
+/// An internal error: an expected mask or value is missing.
 pub(super) fn missing(what: &str) -> PassError {
     PassError::Other(format!("linearize: {what} is missing"))
 }
@@ -161,20 +160,21 @@ struct Rewriter<'e, 's, 'r> {
     edit: &'e mut Transaction<'s>,
     region: &'r Region,
     slots: &'r mut Slots,
-    /// The blocks and the join, and their numbers.
+    /// The blocks of the region and the join, with their numbers.
     blocks: Vec<BlockId>,
     numbers: FxHashMap<BlockId, usize>,
     /// Phis of each block and the join before anything changes.
     phis: Vec<SmallVec<[InstId; 4]>>,
-    /// Who takes part in each block so far; none is everybody.
+    /// The mask of each block; none if all threads take part.
     masks: Vec<Option<Value>>,
-    /// States by edges into each block and the join, with where they come from.
+    /// For each block and the join: the states of its incoming edges, with the blocks that they
+    /// come from.
     incoming: Vec<Vec<(usize, State)>>,
     /// Instructions that compute masks, in order.
     made: Vec<InstId>,
-    /// Values of phis by edge, to be added when edges are there.
+    /// Values of phis by edge, to be added after the edges exist.
     inputs: Vec<(InstId, BlockId, Value)>,
-    /// Phis where states are joined.
+    /// Phis that join states.
     new_phis: Vec<InstId>,
 }
 
@@ -238,8 +238,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         self.edit.context().const_poison(ty).into()
     }
 
-    /// The state of a block, without what is for the block itself: that takes the place of its
-    /// phis.
+    /// The state of a block, without the entries for the block itself: these replace its phis.
     fn enter(&mut self, at: usize) -> Result<State, PassError> {
         if at == 0 {
             return Ok(State::default());
@@ -267,7 +266,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(state)
     }
 
-    /// What is known where several edges meet.
+    /// The joined state where several edges meet.
     fn joined(&mut self, at: usize, arrivals: &[(usize, State)]) -> Result<State, PassError> {
         if let [(_, state)] = arrivals {
             return Ok(state.clone());
@@ -323,8 +322,9 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         for (inst, guard) in guarded {
             apply(self.edit, self.slots, inst, guard, mask)?;
         }
-        // Marks are of those who took part; a branch that stays, too, goes by what others have in a
-        // register. A variable has the value that it gets in these only.
+        // Metadata holds for the threads that took part. So does the assumption of a kept branch
+        // that its condition is a wave-uniform register. Debug records set a variable in these
+        // threads only.
         let insts: Vec<InstId> = self.edit.body().block_insts(self.blocks[at]).collect();
         for inst in insts {
             forget_uniform(self.edit, inst)?;
@@ -333,7 +333,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(())
     }
 
-    /// Hands the state of a block on along its edges.
+    /// Passes the state of a block on along its edges.
     fn leave(&mut self, at: usize, state: State) -> Result<(), PassError> {
         let region = self.region;
         match &region.ways[at] {
@@ -355,7 +355,8 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(())
     }
 
-    /// The different successors of a block, with who goes there; none is everybody.
+    /// The distinct successors of a block, with the mask of the threads that continue there; none
+    /// if all do.
     fn taken(&mut self, at: usize) -> Result<Vec<(usize, Option<Value>)>, PassError> {
         let block = self.blocks[at];
         let end = self.edit.body().terminator(block).ok_or_else(|| missing("a terminator"))?;
@@ -373,7 +374,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
             let no = self.both(end, mask, not)?;
             return Ok(vec![(first, Some(yes)), (successors[1], Some(no))]);
         }
-        // A switch: the first target is where nothing fits.
+        // A switch: its first target is the default.
         let mut hits: Vec<(usize, Value)> = Vec::new();
         for (&case, &to) in operands[1..].iter().zip(&successors[1..]) {
             if to == first {
@@ -411,7 +412,8 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(either)
     }
 
-    /// Who takes part and fulfils a condition. That may be poison for others, so it is no `and`.
+    /// The mask of the threads that take part and fulfil a condition. The condition may be poison
+    /// in other threads, so this is a `select` rather than an `and`.
     fn both(
         &mut self,
         end: InstId,
@@ -425,7 +427,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(both)
     }
 
-    /// Adds to a state that some go on to a block.
+    /// Adds to a state that the threads of a mask continue to a block.
     fn send(
         &mut self,
         at: usize,
@@ -464,10 +466,10 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(())
     }
 
-    /// Lets blocks lead where they are to lead.
+    /// Redirects blocks to their new successors.
     fn change_edges(&mut self) -> Result<(), PassError> {
         let region = self.region;
-        // A loop keeps what is said of it where its rounds end.
+        // A loop keeps its metadata at the branch that ends its rounds.
         let mut of_loop: Vec<Attachment> = Vec::new();
         for (at, way) in region.ways.iter().enumerate() {
             let block = self.blocks[at];
@@ -486,8 +488,9 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                     attach(self.edit, new, &location)?;
                 }
                 Way::Kept(ways) => {
-                    // Threads come here that did not before: what they decide by must be a value.
-                    // A literal `undef` or `poison` is none, so it is frozen like what is computed.
+                    // More threads execute this branch now, and its condition must be defined in
+                    // all of them. A literal `undef` or `poison` is frozen like a computed
+                    // condition.
                     let condition = self.edit.body().operands(old)[0];
                     let is_number = condition.as_const().is_some_and(|constant| {
                         let constant = self.edit.context().const_data(constant);
@@ -538,7 +541,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(())
     }
 
-    /// Gives a phi something for edges from blocks that nobody comes to.
+    /// Gives a phi a value for edges from unreachable blocks.
     fn set_unreachable(&mut self, phi: InstId) -> Result<(), PassError> {
         let Some(block) = self.edit.body().block_of(phi) else { return Ok(()) };
         let known = self.edit.body().phi_incoming(phi).count();
@@ -562,7 +565,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         Ok(())
     }
 
-    /// Takes away masks that nothing reads.
+    /// Erases masks that nothing reads.
     fn clean(&mut self) -> Result<(), PassError> {
         while let Some(inst) = self.made.pop() {
             if self.edit.body().block_of(inst).is_some() && !self.edit.is_used(inst) {

@@ -1,4 +1,4 @@
-//! What is noted in several steps, and what becomes of it.
+//! Records several changes of locations in a row, and checks the resulting locations.
 
 use std::sync::Arc;
 
@@ -79,8 +79,8 @@ const DEEP_ELSEWHERE: usize = 15;
 
 type Steps = fn(&mut Locations, &mut Transaction<'_>, &[InstId]) -> Result<(), PassError>;
 
-/// Where instructions come from after some steps: line, column and the line of the scope, from the
-/// inside out.
+/// Locations of instructions after some recorded changes: line, column and the line of the scope,
+/// innermost first.
 fn places<const N: usize>(steps: Steps, of: [usize; N]) -> [String; N] {
     let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), TEXT.as_bytes());
     let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));
@@ -178,7 +178,7 @@ fn what_stands_for_something_that_has_moved_has_no_line_either() {
         to.drop(edit, of[SUM])
     };
     assert_eq!(places(steps, [SUM]), ["none"]);
-    // The same locations: one call has moved besides.
+    // The same locations; one call has moved as well.
     let steps: Steps = |to, edit, of| {
         to.merge(edit, of[TWO], of[SUM_IN_BLOCK])?;
         to.drop(edit, of[TWO])?;

@@ -1,4 +1,4 @@
-//! Copies of a loop, one after the other.
+//! Copies the body of a loop, one copy after the other.
 //!
 //! ```text
 //!   before            two copies            all rounds
@@ -10,10 +10,10 @@
 //!                          B' -> H               B' -> not reached
 //! ```
 //!
-//! Every copy keeps its exits. So a block of the `n`-th copy is executed by those who executed the
-//! block in that round: within the cycle that is left, executions of its header are told apart as
-//! the rounds were, and where none is left, each round has blocks of its own. Nothing is asked of
-//! the branches. The way back from the last of all rounds is never taken.
+//! Every copy keeps its exits. So the threads that execute a block of the `n`-th copy are those
+//! that executed the block in that round. If a cycle is left, its headers still distinguish
+//! executions as the rounds did. If no cycle is left, each round has blocks of its own. So the
+//! branches may be divergent. The back edge of the last of all rounds is never taken.
 
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Type, Value,
@@ -29,23 +29,23 @@ use crate::{
     ssa::{Variable, is_read_outside},
 };
 
-/// What becomes of the way back from the last copy.
+/// Where the back edge of the last copy leads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Back {
-    /// It leads to the first copy; the loop has this node from then on.
+    /// To the first copy; the loop gets this `!llvm.loop` node.
     ToFirst(MetadataId),
-    /// Nobody takes it.
+    /// Nowhere: the edge is never taken.
     Nowhere,
 }
 
-/// The copies, the first being what was there.
+/// The copies; the first one is the original loop.
 #[derive(Debug)]
 pub(super) struct Copies {
     clones: Vec<Clones>,
 }
 
 impl Copies {
-    /// A block in a round.
+    /// The copy of a block for a round.
     pub(super) fn block(&self, round: usize, block: BlockId) -> BlockId {
         let clones = round.checked_sub(1).and_then(|at| self.clones.get(at));
         clones.and_then(|clones| clones.block(block)).unwrap_or(block)
@@ -61,7 +61,8 @@ impl Copies {
     }
 }
 
-/// Makes a loop of so many copies. Values that are read outside are left to [`crate::ssa::repair`].
+/// Makes a loop of `count` copies. The caller repairs values that are read outside
+/// ([`crate::ssa::repair`]).
 pub(super) fn copy(
     edit: &mut Transaction<'_>,
     found: &Loop,
@@ -86,7 +87,7 @@ pub(super) fn copy(
         .filter(|&inst| edit.body().inst(inst).ty != Type::VOID)
         .filter(|&inst| is_read_outside(edit, inst, &|block| inside.contains(&block)))
         .collect();
-    // Each stands after the last block of the region: the last copy comes first.
+    // Each copy is inserted after the last block of the region, so the last copy is made first.
     let mut clones: Vec<Clones> = Vec::new();
     for _ in 1..count {
         clones.push(edit.clone_blocks(&region)?);
@@ -134,8 +135,8 @@ pub(super) fn copy(
     Ok(copies)
 }
 
-/// Lets all ways back go through one new block. It is the header of no cycle, and all cycles keep
-/// theirs, so all groups stay.
+/// Leads all back edges through one new block. It is not the header of a cycle, and all cycles keep
+/// their headers, so all groups of threads stay.
 fn merge_latches(edit: &mut Transaction<'_>, found: &Loop) -> Result<BlockId, PassError> {
     let header = found.header;
     let last = found.blocks.last().copied();
@@ -146,7 +147,7 @@ fn merge_latches(edit: &mut Transaction<'_>, found: &Loop) -> Result<BlockId, Pa
     let new = edit.create_block(&name, last)?;
     edit.at_end(new).br(header)?;
     let phis: Vec<InstId> = edit.body().phis(header).collect();
-    // Of each latch the values for new phis.
+    // For each latch, the values of the new phis.
     let mut joins: Vec<Vec<(InstId, Value)>> = vec![Vec::new(); found.latches.len()];
     let mut merged: Vec<(InstId, Value)> = Vec::new();
     for phi in phis {

@@ -1,9 +1,10 @@
-//! How many rounds a loop makes, by making them.
+//! Counts the rounds of a loop by evaluating them one after the other.
 //!
-//! Phis of the header that start with constants have known values in the first round, and so in the
-//! next as long as what comes by the way back follows from them. The *known exits* are blocks that
-//! every round goes through once and whose branch leaves the loop: each round evaluates their
-//! conditions. The first known exit that is taken ends the loop, if no other has done so before.
+//! Phis of the header that start with constants are known in the first round. They are known in the
+//! next round if their values on the back edge can be evaluated. The *known exits* are blocks that
+//! every round executes once and whose branch leaves the loop. Each round evaluates their
+//! conditions. The first known exit that is taken ends the loop, unless another exit did so
+//! earlier.
 //!
 //! O(rounds × operations between phis and conditions), both bounded.
 
@@ -13,25 +14,26 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::shape::{Graph, Loop};
 use crate::{code::Code, evaluate::Evaluator, fold::is_defined};
 
-/// What is known of the rounds of a loop.
+/// The number of rounds of a loop, and which exits are taken when.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Count {
-    /// How many there are at most; none when nothing shows that it ends.
+    /// The greatest possible number of rounds; none when no known exit ends the loop within the
+    /// bound.
     pub(super) rounds: Option<usize>,
-    /// Of exits, whether they are taken in each of these rounds.
+    /// The known exits, and whether they are taken in each of these rounds.
     pub(super) exits: Vec<Exit>,
 }
 
-/// A branch that leaves the loop, and that each round comes to once.
+/// A branch that leaves the loop, and that each round executes once.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
     pub(super) block: BlockId,
     pub(super) outside: BlockId,
-    /// By round.
+    /// Whether the exit is taken, by round; none if unknown.
     pub(super) is_taken: Vec<Option<bool>>,
 }
 
-/// Makes up to `bound` rounds.
+/// Evaluates up to `bound` rounds.
 pub(super) fn count(graph: &Graph<'_>, code: &Code<'_>, found: &Loop, bound: usize) -> Count {
     let body = code.body;
     let inside: FxHashSet<BlockId> = found.blocks.iter().copied().collect();
@@ -65,7 +67,7 @@ pub(super) fn count(graph: &Graph<'_>, code: &Code<'_>, found: &Loop, bound: usi
             (phi, start, value(&found.latches))
         })
         .collect();
-    // Each reading of `undef` may give another.
+    // Each use of `undef` may give another value.
     let mut state: FxHashMap<InstId, Const> = phis
         .iter()
         .filter_map(|&(phi, start, _)| Some((phi, start?)))

@@ -1,26 +1,26 @@
-//! `loop-unroll`: several rounds of a loop, one after the other.
+//! `loop-unroll`: replaces a loop by copies of its rounds.
 //!
-//! | how | when | what becomes of exits |
+//! | how | when | exits |
 //! |---|---|---|
-//! | *in full* | the loop is known to end after a number of rounds (`count`), and all of them together are small | those that are known to be taken or not are jumps |
-//! | *by a factor* | somebody asks for it: `count=N`, or `!llvm.loop` | every copy has all of them, but for those that are known never to be taken from there |
+//! | *in full* | the number of rounds has a known bound (`count`), and all rounds together are small | known exits become jumps |
+//! | *by a factor* | `count=N` or `!llvm.loop` asks for it | every copy keeps all exits, except those that are known never to be taken from that copy |
 //!
-//! LLVM unrolls by a factor into a loop for most of the rounds and one for the rest, which needs
-//! the number of rounds before the first one. Threads of a wave that make different numbers of
-//! rounds then part between the two loops, so a loop with a convergent operation stays as it is.
-//! Copies that keep their exits need no number of rounds, and change nobody's group, however
-//! divergent the exits are (`copy`); what they cost is the tests.
+//! LLVM unrolls by a factor into a main loop and a remainder loop, which needs the number of rounds
+//! before the first one. Threads of a wave with different numbers of rounds then separate between
+//! the two loops, so LLVM leaves a loop with a convergent operation alone. Copies that keep their
+//! exits need no number of rounds, and change no group of threads, however divergent the exits are
+//! (`copy`). Their cost is that they keep all the exit tests.
 //!
-//! A loop is a reducible cycle. Several latches become one first, several exits are copied like
-//! everything else, values that are read outside of the loop get phis ([`crate::ssa`]). A known
+//! A loop is a reducible cycle. Several latches are first merged into one. Exits are copied like
+//! everything else, and values that are read outside of the loop get phis ([`crate::ssa`]). A known
 //! exit is folded only if that changes no group ([`crate::groups`]): an exit edge that is never
 //! taken may be the only edge that puts the loop's operations into a surrounding cycle.
 //!
-//! Loops with tokens from outside stay: a heart is executed once per round, and copies of it would
-//! be other hearts. So do blocks whose address is taken, calls that may not be there twice, and
-//! exceptions.
+//! Loops that use tokens from outside stay: a heart is executed once per round, and copies of it
+//! would be other hearts. Loops also stay if they contain blocks whose address is taken, calls that
+//! may not be duplicated, or exception handling.
 //!
-//! Inner loops come first. Loops that contain none that is unrolled are done in one transaction;
+//! Inner loops come first. One transaction unrolls loops that contain no other loop of the plan;
 //! the steps repeat a bounded number of times. O(instructions + copies) per step, and facts.
 //!
 //! # Parameters
@@ -28,8 +28,8 @@
 //! | parameter | meaning |
 //! |---|---|
 //! | `full-size=N` | at most so many instructions in all rounds together when a loop is unrolled in full (256); 0: never |
-//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
-//! | `count=N` | other loops without loops in them are unrolled by this factor, unless they are larger than that (1: they are not) |
+//! | `machines=M` | preserve groups for one reconvergence model only: `maximal` or `post-dominator` (`all`) |
+//! | `count=N` | factor for other innermost loops, unless they are larger than `full-size` (1: not unrolled) |
 
 mod copy;
 mod count;
@@ -57,29 +57,29 @@ use crate::{
     ssa::repair,
 };
 
-/// How large all rounds may be where somebody asks for them.
+/// The size limit of full unrolling if metadata asks for it.
 const ASKED: usize = 16 * 1024;
 
-/// How many copies are made where somebody asks for some.
+/// The factor if metadata asks for unrolling without a number.
 const FACTOR: usize = 4;
 
-/// How many rounds are made at least to learn about a loop.
+/// At least so many rounds are evaluated to count the rounds of a loop.
 const ROUNDS: usize = 256;
 
-/// How often loops around others are looked at.
+/// How often the pass repeats for loops around unrolled ones.
 const STEPS: usize = 8;
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LoopUnroll {
-    /// How many instructions all rounds may have.
+    /// The size limit for full unrolling, in instructions of all rounds.
     pub full_size: usize,
-    /// By what factor other loops are unrolled.
+    /// The factor for other loops.
     pub count: usize,
-    /// For which machines groups are kept.
+    /// Under which reconvergence models groups are preserved.
     pub machines: Machines,
-    /// Edges that are never taken go whatever depends on them: so that tests can see that this is
-    /// found out.
+    /// Removes edges that are never taken whatever happens to groups: for tests that check that the
+    /// oracle finds the fault.
     #[doc(hidden)]
     pub distorted: bool,
 }
@@ -90,7 +90,7 @@ impl Default for LoopUnroll {
     }
 }
 
-/// What becomes of a loop.
+/// What the pass does with a loop.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// All rounds are copied.
@@ -98,12 +98,12 @@ pub enum Decision {
         /// How many.
         rounds: usize,
     },
-    /// So many copies follow each other in the loop.
+    /// This number of copies in the loop.
     Partial {
         /// The factor.
         count: usize,
     },
-    /// It stays.
+    /// The loop is not unrolled.
     Stays(Reason),
 }
 
@@ -128,7 +128,7 @@ impl LoopUnroll {
         Ok(pass)
     }
 
-    /// What the pass would do with each loop as it is, by header, inner loops first.
+    /// The decision about each loop of a function, by header, inner loops first.
     #[must_use]
     pub fn decisions(&self, db: &Database, function: FunctionInput) -> Vec<(BlockId, Decision)> {
         let Some(graph) = Graph::of(db, function) else { return Vec::new() };
@@ -169,7 +169,7 @@ impl LoopUnroll {
         let plan = |decision| Plan { found: found.clone(), decision, count: known.clone() };
         let size = known.rounds.map(|rounds| rounds.saturating_mul(found.size));
         match (known.rounds, size) {
-            // A count that is not less than all rounds is all rounds.
+            // A factor that is not less than the number of rounds means full unrolling.
             (Some(rounds), Some(size))
                 if wishes.count.map_or(size <= allowed, |n| rounds <= n && size <= ASKED) =>
             {
@@ -181,7 +181,7 @@ impl LoopUnroll {
         }
     }
 
-    /// Loops to be unrolled, none of which is in another.
+    /// Loops to be unrolled, none of which is inside another.
     fn plans(
         &self,
         db: &Database,
@@ -193,7 +193,7 @@ impl LoopUnroll {
             return Vec::new();
         };
         let mut plans: Vec<Plan> = Vec::new();
-        // Cycles with a loop in them that is unrolled, or that one.
+        // Cycles that contain a planned loop, or are one.
         let mut hold_planned = BitSet::new(graph.cycles.len());
         for cycle in inner_first(&graph) {
             let header = block_of(graph.cycles.header(cycle));
@@ -213,8 +213,8 @@ impl LoopUnroll {
         plans
     }
 
-    /// Whether a cycle is larger than all that is unrolled, for its number of blocks alone: so the
-    /// blocks of a deep nest are not looked at for each loop around them.
+    /// Whether a cycle has too many blocks to be unrolled. This check is cheap, so the blocks of a
+    /// deep nest are not visited once for each loop around them.
     fn is_too_large(
         &self,
         place: (&Database, FunctionInput),
@@ -222,7 +222,7 @@ impl LoopUnroll {
         code: &Code<'_>,
         cycle: CycleId,
     ) -> bool {
-        // Each block has an instruction at least.
+        // Each block has at least one instruction.
         let size = graph.cycles.blocks(cycle).len();
         let is_asked = || Wishes::of(place, code, &graph.ends(cycle).1) != Wishes::default();
         size > ASKED || size > self.full_size && !is_asked()
@@ -292,8 +292,8 @@ impl Pass for LoopUnroll {
     }
 }
 
-/// Where exits of copies lead in fact: those of a copy that are the same in all rounds for which it
-/// stands.
+/// The known exits of the copies. An exit of a copy is known if it is the same in all rounds that
+/// the copy stands for.
 fn known_ways(
     edit: &Transaction<'_>,
     plan: &Plan,

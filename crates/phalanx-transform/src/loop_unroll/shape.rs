@@ -1,4 +1,4 @@
-//! What a cycle has to be like to be copied.
+//! Which cycles can be copied.
 
 use std::fmt;
 
@@ -15,30 +15,31 @@ use rustc_hash::FxHashSet;
 
 use crate::{code::Code, copies, stacks::Stacks};
 
-/// Why a loop is left as it is.
+/// Why a loop is not unrolled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// `llvm.loop.unroll.disable` says so, or it has been unrolled.
+    /// `llvm.loop.unroll.disable` says so, or the loop has been unrolled before.
     Disabled,
     /// It has several entries.
     Irreducible,
-    /// A block ends in something else than a branch.
+    /// A block does not end in a branch.
     Terminator(BlockId),
     /// The address of a block is taken.
     Address(BlockId),
-    /// An instruction may not be there twice.
+    /// This instruction may not be duplicated.
     NoDuplicate(InstId),
-    /// A token comes from outside, or goes there: copies would need tokens of their own.
+    /// The loop uses a token from outside, or its token is used outside: copies would need tokens
+    /// of their own.
     Token(InstId),
-    /// It would change who executes a convergent operation together.
+    /// Copies would change which threads execute a convergent operation together.
     Groups(Refusal),
     /// On machines that reconverge at post-dominators some convergent operation is executed apart
     /// by threads that would be together under maximal convergence, or the other way round.
     Parted,
-    /// It is not known how many rounds it makes, and nobody asked for copies with exits.
+    /// The number of rounds is not known, and nothing asks for copies that keep their exits.
     UnknownCount,
-    /// All rounds together have more instructions than are allowed.
+    /// All rounds together have more instructions than the limit.
     TooLarge {
         /// How many there would be.
         size: usize,
@@ -112,7 +113,7 @@ impl<'a> Graph<'a> {
         (blocks(outside), blocks(inside))
     }
 
-    /// The blocks of a cycle and around it.
+    /// The blocks of a cycle, its entering blocks and its latches.
     pub(super) fn describe(&self, code: &Code<'_>, cycle: CycleId) -> Loop {
         let header = self.cycles.header(cycle);
         let mut nodes = self.cycles.blocks(cycle).to_vec();
@@ -124,7 +125,7 @@ impl<'a> Graph<'a> {
         Loop { cycle, header: block_of(header), blocks, entering, latches, size }
     }
 
-    /// Whether copies of a cycle may follow each other.
+    /// Whether a cycle may be replaced by a sequence of copies.
     pub(super) fn check(
         &self,
         (db, function): (&Database, FunctionInput),
@@ -143,7 +144,7 @@ impl<'a> Graph<'a> {
             })?;
         }
         check_tokens(code, found)?;
-        // Edges that are never taken go, after which sides may join earlier.
+        // Never-taken edges are removed, after which the sides of a branch may join earlier.
         if machines.include(Reconvergence::PostDominator)
             && Stacks::before(db, function).is_some_and(|stacks| !stacks.are_whole())
         {
@@ -154,8 +155,8 @@ impl<'a> Graph<'a> {
         if !found.blocks.iter().any(|&block| is_convergent(node_of(block))) {
             return Ok(());
         }
-        // Every round keeps its exits, or those that are never taken go where that changes no
-        // group: the scope does not matter.
+        // Every round keeps its exits, or removes never-taken edges only where that changes no
+        // group. So the scope does not matter.
         let legality = queries::legality(db, function, Scope::Grid);
         let ask = |l: Legality<'_>| {
             l.under(machines).unroll(found.cycle, Unroll::WithExits, &is_convergent)
@@ -167,8 +168,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Tokens stay within a round: an anchor in the loop is another in each copy, but a heart counts
-/// the rounds.
+/// Checks that tokens stay within a round. An anchor in the loop becomes a separate anchor in each
+/// copy, but a heart counts the rounds.
 fn check_tokens(code: &Code<'_>, found: &Loop) -> Result<(), Reason> {
     let tokens = Tokens::new(code.context);
     let body = code.body;

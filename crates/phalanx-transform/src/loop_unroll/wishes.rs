@@ -1,10 +1,10 @@
-//! What `!llvm.loop` says about unrolling.
+//! Reads and writes the unrolling hints of `!llvm.loop`.
 //!
 //! The node is attached to the branches that lead back to the header. Its operands, behind itself,
 //! are properties: a name, and for some a number. Those that Phalanx reads are
 //! `llvm.loop.unroll.disable`, `.enable`, `.full` and `.count`, and `llvm.loop.disable_nonforced`.
-//! A loop that has been unrolled with copies gets `llvm.loop.unroll.disable` in place of all that
-//! speak of unrolling, so that it is not unrolled again.
+//! After unrolling by copies, `llvm.loop.unroll.disable` replaces all unrolling properties of the
+//! loop, so that it is not unrolled again.
 
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{
@@ -17,20 +17,20 @@ use crate::{code::Code, pass::PassError};
 const PREFIX: &[u8] = b"llvm.loop.unroll.";
 const DISABLE: &str = "llvm.loop.unroll.disable";
 
-/// What is wished for a loop.
+/// The unrolling hints of a loop.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Wishes {
-    /// It stays as it is.
+    /// Do not unroll.
     pub(super) disable: bool,
-    /// All rounds are to be copied, even if that is much.
+    /// Unroll in full, even if the result is large.
     pub(super) full: bool,
-    /// It is to be unrolled in some way.
+    /// Unroll in some way.
     pub(super) enable: bool,
-    /// So many copies.
+    /// Unroll by this factor.
     pub(super) count: Option<usize>,
 }
 
-/// The node of a loop.
+/// The `!llvm.loop` node of a loop.
 fn node(code: &Code<'_>, latches: &[BlockId]) -> Option<MetadataId> {
     latches.iter().find_map(|&latch| {
         let attached: Vec<_> = code.extras.attachments_of(code.body.terminator(latch)?).collect();
@@ -44,7 +44,7 @@ fn name<'c>(context: &'c Context, metadata: &Metadata, property: MetadataId) -> 
 }
 
 impl Wishes {
-    /// Those for a loop, at its latches.
+    /// The hints of a loop, read at its latches.
     pub(super) fn of(
         (db, function): (&Database, FunctionInput),
         code: &Code<'_>,
@@ -70,7 +70,7 @@ impl Wishes {
                 _ => {}
             }
         }
-        // What is asked for by name is no default.
+        // `disable_nonforced` does not override an explicit request.
         if wishes.full || wishes.enable || wishes.count.is_some_and(|count| count > 1) {
             wishes.disable = false;
         }
@@ -81,7 +81,7 @@ impl Wishes {
     }
 }
 
-/// A node that says of a loop what it said before, and that it is not to be unrolled.
+/// A node with the other properties of a loop and `llvm.loop.unroll.disable`.
 pub(super) fn unrolled(
     db: &mut Database,
     function: FunctionInput,
@@ -102,7 +102,7 @@ pub(super) fn unrolled(
     .map_err(PassError::Other)
 }
 
-/// What a node says about other things.
+/// The properties of a node that are not about unrolling.
 fn kept(module: &Module, node: MetadataId) -> Vec<MetadataValue> {
     let speaks_of_unrolling = |value: &MetadataValue| {
         let property = value.as_node();

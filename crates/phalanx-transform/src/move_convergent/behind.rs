@@ -1,15 +1,21 @@
 //! Equal operations on both sides of a branch become one behind it.
 //!
-//! Both sides lead to one block and nowhere else. From their ends upwards instructions are paired
-//! with such of the other side that do the same with other operands; a pair moves when it may as
-//! well be executed after everything that stays behind it, and what reads the one and the other
-//! moves, too, or is a phi of both. Where operands differ a new phi has either; an operand that is
-//! a constant in one side has to be the same in the other, since some have to be constants.
+//! Both sides lead to one block and nowhere else. From the ends of the sides upwards, each
+//! instruction is paired with one of the other side that does the same, possibly with other
+//! operands. A pair moves if two conditions hold. It may be executed after everything that stays
+//! behind it; and all its readers move as well, or are a phi of both. Where operands differ, a new
+//! phi selects one. Constant operands have to be equal on both sides, since some operands must be
+//! constants.
 //!
-//! Threads that are together behind the branch were together on one side when it is uniform at the
-//! scope of the operation, so whoever executes the one behind it together executed one of the two
-//! together. Instructions that are no convergent operations move only where they stand below one
-//! that does.
+//! If the branch is uniform at the scope of the operation, threads that are together behind it were
+//! together on one side. So every group that executes the merged operation executed one of the two
+//! together. Other instructions move only if they stand below a convergent operation that moves.
+//!
+//! ```text
+//! T: %a = ballot(%p)   F: %b = ballot(%q)        T:     F:
+//!    br %J                br %J          becomes J: %r = phi [ %p, %T ], [ %q, %F ]
+//! J: %v = phi [ %a, %T ], [ %b, %F ]                %v = ballot(%r)
+//! ```
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
@@ -27,17 +33,17 @@ use crate::{
     pass::PassError,
 };
 
-/// How many instructions of a side are looked at.
+/// How many instructions of a side are searched.
 const INSTRUCTIONS: usize = 64;
 
-/// How many new phis a convergent operation is worth.
+/// How many new phis the merge of one convergent operation may cost.
 const PHIS: usize = 3;
 
 /// What moves behind one branch.
 struct Moves {
     join: BlockId,
     sides: [BlockId; 2],
-    /// Of either side one, in order.
+    /// Pairs of one instruction per side, in order.
     pairs: Vec<(InstId, InstId)>,
     /// Operands in which a pair differs: the first of the pair, its twin and the index. Each
     /// becomes a phi. The values are read when the plan is carried out: an earlier plan of the same
@@ -115,7 +121,7 @@ fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Mov
         }
     }
     let mut all = Vec::new();
-    // A side that changes is no branch of the same plan.
+    // A block that a plan changes is not part of another plan.
     let mut touched: FxHashSet<BlockId> = FxHashSet::default();
     for &join in code.flow.order() {
         let Some(&[one, other]) = sides.get(&join).map(SmallVec::as_slice) else { continue };
@@ -139,15 +145,15 @@ struct Sides<'s, 'a> {
     other: BlockId,
 }
 
-/// What an instruction does, whatever its operands are that are no constants.
+/// What an instruction does, apart from operands that are not constant.
 #[derive(PartialEq)]
 enum Shape {
     Computes(Key),
-    /// With alignment and what else an access says.
+    /// An access, with its alignment and other properties.
     Accesses(Opcode, Type, [u32; 2]),
 }
 
-/// Pairs that move, from the last one upwards.
+/// The pairs that move, last one first.
 #[derive(Default)]
 struct Pairs {
     list: Vec<(InstId, InstId)>,
@@ -181,7 +187,7 @@ impl Sides<'_, '_> {
                 pairs.partner.extend([(inst, twin), (twin, inst)]);
             }
         }
-        // Nothing moves for its own sake but convergent operations.
+        // Only convergent operations are worth a move.
         let is_operation = |&(inst, _): &(InstId, InstId)| self.operation(inst).is_some();
         let count = pairs.list.iter().filter(|pair| is_operation(pair)).count();
         let highest = pairs.list.iter().rposition(is_operation)?;
@@ -210,7 +216,7 @@ impl Sides<'_, '_> {
         Operation::of(&self.code, inst)
     }
 
-    /// What instructions have to have in common, but for operands that are no constants.
+    /// What two instructions must have in common, apart from operands that are not constant.
     fn shape(&self, inst: InstId) -> Option<Shape> {
         let (code, data) = (&self.code, self.code.body.inst(inst));
         let resolve = |value: Value| match value.kind() {
@@ -228,7 +234,7 @@ impl Sides<'_, '_> {
         Key::of_operation(code, inst, &resolve).map(Shape::Computes)
     }
 
-    /// Whether a pair may be executed behind what stands after it, and what reads it is there, too.
+    /// Whether a pair may be executed behind what stands after it, and its readers move there, too.
     fn can_move(
         &self,
         (inst, twin): (InstId, InstId),
@@ -269,7 +275,7 @@ impl Sides<'_, '_> {
             && self.readers_move(twin, inst, theirs, pairs)
     }
 
-    /// Whether everything behind an instruction that reads it moves with something that reads its
+    /// Whether every reader of an instruction behind it moves, and is paired with a reader of the
     /// twin.
     fn readers_move(&self, inst: InstId, twin: InstId, behind: &[InstId], pairs: &Pairs) -> bool {
         let body = self.code.body;
@@ -284,11 +290,11 @@ impl Sides<'_, '_> {
         })
     }
 
-    /// Whether a value may be one of a phi's.
+    /// Whether a value may become an operand of a phi.
     fn can_differ(&self, value: Value) -> bool {
         match value.kind() {
             ValueKind::Arg(_) => true,
-            // A slot that is chosen is no longer a slot that can be looked through.
+            // A stack slot behind a phi can no longer be analysed as a slot.
             ValueKind::Inst(inst) => {
                 let data = self.code.body.inst(inst);
                 data.opcode != Opcode::Alloca && data.ty != Type::TOKEN
@@ -310,7 +316,7 @@ impl Sides<'_, '_> {
         }
     }
 
-    /// Operands that are different in both sides.
+    /// Operands that differ between both sides.
     fn phis(&self, pairs: &Pairs) -> Vec<(InstId, InstId, usize)> {
         let body = self.code.body;
         let mut phis = Vec::new();

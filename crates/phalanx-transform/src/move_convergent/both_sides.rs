@@ -1,12 +1,14 @@
 //! Equal operations on both sides of a branch become one above it.
 //!
-//! Both sides are entered by the branch alone. The instructions of one side are paired with equal
-//! ones of the other, in order; a pair of convergent operations moves when everything that stays
-//! before either of them may as well stand behind it, and when what both read is above the branch
-//! or moves there too: of that only operations without effects and undefined behaviour.
+//! Both sides are entered by the branch alone. Instructions of one side are paired with equal ones
+//! of the other, in order. A pair of convergent operations moves if everything that stays before
+//! either of them may also be executed behind it, and if its operands are available above the
+//! branch or move there as well. Operands move only if they have no effects and no undefined
+//! behaviour.
 //!
-//! Threads that are together at the branch go one way when it is uniform at the scope of the
-//! operation, so whoever executes the one above it together executed one of the two together.
+//! If the branch is uniform at the scope of the operation, threads that are together at the branch
+//! take one side together. So every group that executes the merged operation executed one of the
+//! two together.
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput};
@@ -23,13 +25,13 @@ use crate::{
     pass::PassError,
 };
 
-/// How many instructions of a side are looked at.
+/// How many instructions of a side are searched.
 const INSTRUCTIONS: usize = 512;
 
 /// What moves above one branch.
 struct Moves {
     branch: BlockId,
-    /// Of either side one, in order.
+    /// Pairs of one instruction per side, in order.
     pairs: Vec<(InstId, InstId)>,
 }
 
@@ -60,7 +62,7 @@ fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Mov
     let code = Code::of(db, function);
     let answers = Answers::new(db, function, machines);
     let mut all = Vec::new();
-    // A side that changes is no branch of the same plan.
+    // A block that a plan changes is not part of another plan.
     let mut touched: FxHashSet<BlockId> = FxHashSet::default();
     for &branch in code.flow.order() {
         let &[one, other] = code.flow.successors(branch) else { continue };
@@ -98,7 +100,7 @@ impl Sides<'_, '_> {
         if !has(*one) || !has(*other) {
             return Vec::new();
         }
-        // What is in one side, by what it computes; equal ones in order.
+        // The instructions of one side by what they compute; equal ones in order.
         let mut by_key: FxHashMap<Key, Vec<InstId>> = FxHashMap::default();
         let mut places: FxHashMap<InstId, usize> = FxHashMap::default();
         let itself = |value: Value| value;
@@ -109,7 +111,7 @@ impl Sides<'_, '_> {
             }
         }
         by_key.values_mut().for_each(|list| list.reverse());
-        // Partners in the first side of what is in the second.
+        // For instructions of the second side, the equal instruction of the first.
         let mut partner: FxHashMap<InstId, InstId> = FxHashMap::default();
         let mut moves: FxHashSet<InstId> = FxHashSet::default();
         let mut pairs: Vec<(InstId, InstId)> = Vec::new();
@@ -124,7 +126,7 @@ impl Sides<'_, '_> {
             let Some(found) = found else { continue };
             partner.insert(inst, found);
             let Some(operation) = operation(inst) else { continue };
-            // Of two convergent operations neither passes the other in one side only.
+            // The relative order of two convergent operations must be the same on both sides.
             if places[&found] < last
                 || !code.may_be_merged(inst)
                 || !self.answers.can_merge(operation.scope, [*one, *other])
@@ -158,8 +160,8 @@ impl Sides<'_, '_> {
         }
     }
 
-    /// Pairs that have to move before a pair does, in order; none when something that it reads
-    /// cannot.
+    /// The pairs that must move before a pair does, in order; none when one of its operands cannot
+    /// move.
     fn needed(
         &self,
         pair: (InstId, InstId),
@@ -177,7 +179,8 @@ impl Sides<'_, '_> {
                     continue;
                 }
                 let &first = partner.get(&read)?;
-                // What one of two calls demands is not said of the other's threads.
+                // What one call demands of its operands is not known to hold for the threads of the
+                // other side.
                 let is_free = |inst: InstId| {
                     let is_call = body.inst(inst).opcode.is_call();
                     self.code.is_speculatable(inst) && !(is_call && self.code.demands_defined(inst))
@@ -189,7 +192,7 @@ impl Sides<'_, '_> {
                 work.push((first, read));
             }
         }
-        // In the order of the block an operation is behind what it reads.
+        // In block order an operation comes after its operands.
         let order: FxHashMap<InstId, usize> =
             body.block_insts(self.other).enumerate().map(|(at, inst)| (inst, at)).collect();
         needed.sort_unstable_by_key(|n| order.get(&n.1).copied());

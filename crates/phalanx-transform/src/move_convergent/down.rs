@@ -1,9 +1,9 @@
-//! An operation that is read in one block only moves there.
+//! Sinks an operation to the only block that reads it.
 //!
-//! It has to give a value and do nothing else, and it is worth it where not everybody who executes
-//! the operation comes to the block. The threads that are together in the block are those that were
-//! together before, so the value is the same; no call between may keep some of them from coming
-//! ([`ends`](crate::ends)).
+//! The operation must compute a value and have no other effect. The move pays only if some threads
+//! that execute the operation do not come to that block. The threads that are together in the block
+//! are those that were together before, so the value is the same. No call in between may keep some
+//! of them from coming ([`ends`](crate::ends)).
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
@@ -18,7 +18,7 @@ use crate::{
     pass::PassError,
 };
 
-/// Where an operation goes.
+/// A planned move of an operation.
 struct Move {
     inst: InstId,
     to: BlockId,
@@ -38,7 +38,7 @@ pub(super) fn run(
     if candidates.is_empty() {
         return Ok(false);
     }
-    // What reads a value is known within a transaction, what is legal outside.
+    // The readers of a value are known within a transaction; legality is asked outside of it.
     let mut read = Vec::new();
     db.edit(function, |edit| {
         read.extend(candidates.iter().filter_map(|&inst| place(edit, inst)));
@@ -66,7 +66,7 @@ pub(super) fn run(
     Ok(true)
 }
 
-/// The only block where an operation is read, if that is another than its own.
+/// The only block that reads an operation, if that is not its own block.
 fn place(edit: &Transaction<'_>, inst: InstId) -> Option<Move> {
     let body = edit.body();
     let mut to = None;
@@ -91,12 +91,12 @@ fn is_worth(code: &Code<'_>, answers: &Answers<'_>, &Move { inst, to }: &Move) -
     };
     let Some(legality) = answers.at(operation.scope) else { return false };
     let (from, to) = (node_of(from), node_of(to));
-    // Where everybody comes anyway nothing is won.
+    // If all threads come to the block anyway, the move saves nothing.
     legality.sink(from, to).is_ok() && legality.hoist(to, from, false).is_err()
 }
 
-/// Whether nobody ends on the way. If what reads the operation moves away itself, nobody ends
-/// behind it in its block either.
+/// Whether no thread ends between the operation and its reader. If the reader is moved away itself,
+/// no thread may end in the rest of the block either.
 fn all_come(
     code: &Code<'_>,
     answers: &Answers<'_>,

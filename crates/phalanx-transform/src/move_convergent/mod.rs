@@ -1,24 +1,24 @@
-//! `move-convergent`: moves convergent operations to where they cost less and all groups of threads
+//! `move-convergent`: moves convergent operations to where they cost less, if all groups of threads
 //! stay.
 //!
 //! | step | what it does | when all groups stay |
 //! |---|---|---|
 //! | [`both_sides`] | equal operations on both sides of a branch become one above it | the branch is uniform at the scope of the operation |
 //! | [`behind`] | equal operations on both sides become one behind it, with phis for what they read | the same |
-//! | [`out_of_loops`] | an operation that does the same in every round moves before the loop | all rounds are made by the group that entered |
-//! | [`down`] | an operation that is read in one block, to which not everybody comes, moves there | the same threads are together there |
+//! | [`out_of_loops`] | a loop-invariant operation moves before the loop | the group that entered makes all rounds together |
+//! | [`down`] | an operation that is read in one block, which some threads do not execute, moves there | the same threads are together there |
 //!
 //! LLVM leaves convergent operations where they are, since it has no facts about who executes a
 //! block together. [`phalanx_core::legality`] has these facts: the more branches are uniform, the
 //! more motions it allows. The pass also checks the conditions of any code motion: that operands
 //! are available, that memory is the same, and that no instruction in between may fail to return.
 //!
-//! Operations with a convergence token and calls of functions stay. So does what synchronises at a
-//! larger scope than is known of.
+//! Operations with a convergence token and calls of functions stay. So do operations that
+//! synchronise at a larger scope than the analysis knows.
 //!
-//! Each step asks for facts, plans, and edits in one transaction; the steps repeat until nothing
-//! changes, a bounded number of times, since what was moved above one branch may move on above
-//! another. O(instructions) per round and facts.
+//! Each step reads facts, plans, and edits in one transaction. The steps repeat until nothing
+//! changes, a bounded number of times, since an operation that moved above one branch may move on
+//! above another. O(instructions) per round, and facts.
 
 mod behind;
 mod both_sides;
@@ -42,7 +42,7 @@ const ROUNDS: usize = 8;
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct MoveConvergent {
-    /// For which machines groups are kept.
+    /// Under which reconvergence models groups are preserved.
     pub machines: Machines,
 }
 
@@ -81,14 +81,14 @@ impl Pass for MoveConvergent {
     }
 }
 
-/// Whether there is anything that could move: facts are asked only then. O(instructions).
+/// Whether any operation could move; only then are facts computed. O(instructions).
 fn has_operations(db: &Database, function: FunctionInput) -> bool {
     let code = Code::of(db, function);
     let mut all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     code.flow.order().len() > 1 && all.any(|inst| Operation::of(&code, inst).is_some())
 }
 
-/// Makes all planned changes in one transaction; whether there were any.
+/// Makes all planned changes in one transaction; returns whether there were any.
 fn carry_out<M>(
     db: &mut Database,
     function: FunctionInput,

@@ -1,9 +1,9 @@
-//! An operation that does the same in every round moves before the loop.
+//! Hoists a loop-invariant operation out of its loop.
 //!
-//! It gives a value and does nothing else, what it reads is defined outside, every round comes to
-//! it, and no thread leaves before others do: then all rounds are made by the group that entered,
-//! and each gives every thread the same value. The block before the loop has to be there (`licm`
-//! and `simplifycfg` know how to make one).
+//! The operation computes a value and has no other effect, its operands are defined outside, every
+//! round executes it, and no thread leaves the loop before the others. Then the group that entered
+//! makes all rounds together, and each round gives every thread the same value. The loop must have
+//! a preheader (`licm` and `simplifycfg` can make one).
 
 use phalanx_core::legality::machines::Machines;
 use phalanx_db::{Database, FunctionInput, queries};
@@ -39,9 +39,9 @@ fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<(In
     };
     let code = Code::of(db, function);
     let answers = Answers::new(db, function, machines);
-    // Before which cycle an operation will be.
+    // The cycle before which an operation will be placed.
     let mut moved: FxHashMap<InstId, CycleId> = FxHashMap::default();
-    // Inner cycles first: what leaves one may leave the next the next time.
+    // Inner cycles first: an operation that leaves one may leave the next in a later run.
     let mut order: Vec<CycleId> = cycles.iter().collect();
     order.sort_by_key(|&cycle| (std::cmp::Reverse(cycles.depth(cycle)), cycle.raw()));
     for cycle in order {
@@ -52,7 +52,7 @@ fn search(db: &Database, function: FunctionInput, machines: Machines) -> Vec<(In
         let mut blocks: Vec<Node> = cycles.blocks(cycle).to_vec();
         blocks.retain(|&node| cycles.innermost(node) == Some(cycle));
         blocks.sort_unstable_by_key(|&node| dfs.rpo_index(node));
-        // Behind what does not come back nobody is.
+        // A thread that does not return from a call is missing in later rounds.
         let all_return = cycles.blocks(cycle).iter().all(|&node| {
             code.body.block_insts(block_of(node)).all(|inst| {
                 let is_call = code.body.inst(inst).opcode.is_call();

@@ -1,8 +1,8 @@
-//! Branches that go one way only, and blocks that nobody reaches.
+//! Folds branches with one possible target, and removes unreachable blocks.
 //!
-//! A branch on `undef` or poison is undefined behaviour and left alone. A constant branch whose
-//! other edge would change the cycles around a convergent operation stays as it is, with all others
-//! in that outermost cycle.
+//! A branch on `undef` or poison is undefined behaviour and left alone. A constant branch stays if
+//! removing its other edge would change the cycles around a convergent operation. Then all other
+//! constant branches in the same outermost cycle stay, too.
 
 use phalanx_graph::{BitSet, Cfg, Cycles, Node};
 use phalanx_ir::{
@@ -15,16 +15,16 @@ use smallvec::SmallVec;
 use super::{graph, has_address, jump, keep_attachments};
 use crate::{code::Code, groups::disturbed, pass::PassError};
 
-/// Where a terminator leads in fact, when that is not where it says.
+/// The real successors of a terminator, if they differ from what it states.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Plan {
-    /// To one block.
+    /// One block.
     Jump(BlockId),
     /// These cases lead where the default does.
     Cases(Vec<(Const, BlockId)>),
 }
 
-/// Folds terminators and removes unreachable blocks; whether there were any.
+/// Folds terminators and removes unreachable blocks; returns whether there were any.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let mut changed = false;
     let plans: Vec<(BlockId, Plan)> = {
@@ -40,8 +40,8 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     Ok(changed | remove_unreachable(edit)?)
 }
 
-/// Lets blocks jump to the one of their successors that they go to in fact, where no group of
-/// threads changes, and removes what nobody reaches then.
+/// Makes blocks jump to their only real successor where that changes no group of threads, and
+/// removes blocks that become unreachable.
 pub(crate) fn take(
     edit: &mut Transaction<'_>,
     taken: impl IntoIterator<Item = (BlockId, BlockId)>,
@@ -55,7 +55,7 @@ pub(crate) fn take(
     take_all(edit, plans.into_iter().filter_map(jump_to))
 }
 
-/// As [`take`], whatever becomes of groups.
+/// As [`take`], but ignores groups.
 pub(crate) fn take_all(
     edit: &mut Transaction<'_>,
     taken: impl IntoIterator<Item = (BlockId, BlockId)>,
@@ -131,8 +131,8 @@ fn removes_edges(edit: &Transaction<'_>, block: BlockId, plan: &Plan) -> bool {
     }
 }
 
-/// The plans that change no group at a convergent operation. Mostly one look at the cycles of the
-/// graph as it would be.
+/// The plans that change no group at a convergent operation. Usually one comparison of the cycles
+/// before and after suffices.
 fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(BlockId, Plan)> {
     if !plans.iter().any(|(block, plan)| removes_edges(edit, *block, plan)) {
         return plans;
@@ -142,8 +142,8 @@ fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(Bloc
     if watched.is_empty() || cycles.is_empty() {
         return plans;
     }
-    // What is refused once stays refused, so this ends; after a few times nothing that is in a
-    // cycle is folded, and then nothing.
+    // A refused plan stays refused, so this ends. After some rounds all plans inside cycles are
+    // dropped, and then all plans.
     for round in 0..5 {
         let after = without(edit, &cfg, &plans);
         let after_cycles = Cycles::new(&after);
@@ -174,7 +174,7 @@ fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(Bloc
     plans
 }
 
-/// The graph with the plans carried out.
+/// The graph after the plans.
 fn without(edit: &Transaction<'_>, cfg: &Cfg, plans: &[(BlockId, Plan)]) -> Cfg {
     let mut to: Vec<Option<BlockId>> = vec![None; cfg.node_count()];
     for (block, plan) in plans {

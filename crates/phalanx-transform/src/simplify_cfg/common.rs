@@ -1,4 +1,4 @@
-//! Two branches one after the other with a common target become one.
+//! Merges two successive branches with a common target into one.
 //!
 //! ```text
 //!   A: br a                       A: c = select a, true, b
@@ -8,19 +8,19 @@
 //!    C     D
 //! ```
 //!
-//! and likewise where `A` leads to `B` when `a` holds, or `B` to `C` when `b` does not. `B` holds
-//! nothing but a few speculatable instructions and is reached from `A` alone. The condition of `B`
-//! may be poison where `B` was not reached, so it is a selection rather than an `or`. A phi in `C`
-//! has to take one value by both ways.
+//! The other combinations work likewise: `A` leads to `B` when `a` holds, or `B` to `C` when `b`
+//! does not. `B` holds only a few speculatable instructions and is reached from `A` alone. The
+//! condition of `B` may be poison where `B` was not reached, so the new condition is a selection
+//! rather than an `or`. A phi in `C` has to take one value on both edges.
 //!
 //! `B` has one predecessor and is no header of a cycle, and every closed path through `A` and `D`
-//! went through `B` before: every other block has the headers around it that it had. Which of
-//! several entries of a cycle is its header may depend on the order of targets, so where there are
-//! irreducible cycles and convergent operations nothing is done.
+//! went through `B` before. So every other block keeps the headers around it. If a cycle has
+//! several entries, its header may depend on the order of targets. So the step does nothing in
+//! functions with irreducible cycles and convergent operations.
 //!
-//! Loops keep the branches that leave them and those that begin a new round: what counts rounds
-//! reads one condition. A uniform branch and a divergent one stay apart: the first skips the second
-//! for a whole wave.
+//! The step keeps branches that leave a loop or begin a new round: passes that count rounds read
+//! one condition. It does not merge a uniform branch with a divergent one: the uniform branch lets
+//! a whole wave skip the second.
 
 use phalanx_graph::Cycles;
 use phalanx_ir::{
@@ -39,25 +39,25 @@ use crate::{
     pass::PassError,
 };
 
-/// How many branches become one at most.
+/// How many branches are merged into one at most.
 const JOINED: usize = 4;
 
-/// Two branches that can be one.
+/// Two branches that can be merged.
 struct Pair {
-    /// The block of the second.
+    /// The block of the second branch.
     second: BlockId,
-    /// Whether the first leads there when its condition holds.
+    /// The value of the first condition that leads there.
     when: bool,
-    /// Where both lead.
+    /// The common target.
     common: BlockId,
-    /// Where the second alone leads.
+    /// The other target of the second branch.
     other: BlockId,
-    /// Whether it does when its condition holds.
+    /// The value of the second condition that leads to `other`.
     holds: bool,
 }
 
-/// Joins branches; whether there were any. `kept` are blocks whose branches are uniform and to stay
-/// so.
+/// Merges branches; returns whether there were any. `kept` are blocks whose uniform branches must
+/// stay.
 pub(super) fn run(
     edit: &mut Transaction<'_>,
     speculated: usize,
@@ -82,7 +82,7 @@ pub(super) fn run(
                 }
                 cycles = Some(found);
             }
-            // Blocks go, but the cycles around those that are left are the same.
+            // Blocks are removed, but the cycles around the remaining ones are the same.
             if !cycles.as_ref().is_some_and(|cycles| stays_inside(cycles, block, &pair)) {
                 break;
             }
@@ -103,7 +103,7 @@ fn stays_inside(cycles: &Cycles, block: BlockId, pair: &Pair) -> bool {
     })
 }
 
-/// The condition of a branch two ways that says nothing of a loop.
+/// The condition of a two-way branch without loop metadata.
 fn condition(edit: &Transaction<'_>, block: BlockId) -> Option<Value> {
     let body = edit.body();
     let terminator = body.terminator(block)?;
@@ -154,7 +154,7 @@ fn join(
     };
     let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
     hoist(edit, second, terminator, locations)?;
-    // Where the second branch is not reached, everybody goes to the common target.
+    // If the second branch is not reached, the thread goes to the common target.
     let missed: Value = edit.context().const_bool(!holds).into();
     let [on_true, on_false] = if when { [b, missed] } else { [missed, b] };
     let joined = edit.before(terminator).select(a, on_true, on_false)?;

@@ -1,28 +1,28 @@
-//! `simplifycfg`: fewer blocks and branches.
+//! `simplifycfg`: reduces the number of blocks and branches.
 //!
 //! | step | what it does | convergent operations |
 //! |---|---|---|
-//! | [`branches`] | branches and switches on constants, or to one place only, become jumps; unreachable blocks go | edges go only where no group of threads changes ([`crate::groups`]) |
-//! | [`straight`] | a block that is the only successor of its only predecessor is merged into it; phis of one value go | same blocks, same groups |
-//! | [`thread`] | jumps to an empty block go to where it leads | headers of cycles stay, so chains of headers do |
-//! | [`select`] | small branches without effects become selections | what is executed unconditionally then is no convergent operation |
-//! | [`common`] | two branches one after the other with a common target become one | likewise |
+//! | [`branches`] | constant branches and switches, and those with one target, become jumps; unreachable blocks are removed | edges are removed only where no group of threads changes ([`crate::groups`]) |
+//! | [`straight`] | a block that is the only successor of its only predecessor is merged into it; phis of one value are replaced | same blocks, same groups |
+//! | [`thread`] | jumps to an empty block go to its successor | headers of cycles stay, so chains of headers do |
+//! | [`select`] | small branches without effects become selections | only instructions that are not convergent become unconditional |
+//! | [`common`] | two successive branches with a common target become one | likewise |
 //!
-//! On machines that reconverge at post-dominators, fewer edges and fewer branches can let threads
-//! meet that came apart before. Where that concerns a convergent operation ([`crate::stacks`])
-//! branches are not folded and not joined; the other steps leave every join where it is.
+//! On machines that reconverge at post-dominators, removing edges or branches can make threads meet
+//! that were apart before. Where that concerns a convergent operation ([`crate::stacks`]), the pass
+//! neither folds nor merges branches. The other steps leave every join where it is.
 //!
-//! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times,
+//! The pass duplicates nothing. The steps repeat until nothing changes, a bounded number of times,
 //! in one transaction; each is near-linear.
 //!
 //! # Parameters
 //!
 //! | parameter | meaning |
 //! |---|---|
-//! | `speculate=N` | a side of a branch, or what is before a second branch, with at most so many instructions may become a selection (2) |
-//! | `select-uniform` | also branches that are uniform in the wave, which skip work as they are |
+//! | `speculate=N` | a side of a branch, or the code before a second branch, may become unconditional if it has at most so many instructions (2) |
+//! | `select-uniform` | also turn branches that are uniform in the wave into selections; normally they stay, since they skip work |
 //! | `no-select` | no selections at all |
-//! | `machines=M` | for machines of one kind only: `maximal` or `post-dominator` (`all`) |
+//! | `machines=M` | preserve groups for one reconvergence model only: `maximal` or `post-dominator` (`all`) |
 
 mod branches;
 mod common;
@@ -49,7 +49,7 @@ use crate::{
     stacks::Stacks,
 };
 
-/// How often the steps repeat at most; what is left then is left for the next time.
+/// How often the steps repeat at most; the next run continues.
 const ROUNDS: usize = 32;
 
 /// See the [module documentation](self).
@@ -57,11 +57,11 @@ const ROUNDS: usize = 32;
 pub struct SimplifyCfg {
     /// Whether branches become selections.
     pub selects: bool,
-    /// Whether uniform branches do, too.
+    /// Whether uniform branches become selections, too.
     pub selects_uniform: bool,
-    /// How many instructions a side of such a branch may have.
+    /// The limit of instructions on a side of such a branch.
     pub speculated: usize,
-    /// For which machines groups are kept.
+    /// Under which reconvergence models groups are preserved.
     pub machines: Machines,
 }
 
@@ -122,10 +122,10 @@ impl Pass for SimplifyCfg {
     }
 }
 
-/// Why nothing was done.
+/// Why the simplification was abandoned.
 enum Stop {
     Fails(PassError),
-    /// Machines that reconverge at post-dominators would have other groups.
+    /// It would change groups on machines that reconverge at post-dominators.
     Parts,
 }
 
@@ -142,7 +142,7 @@ impl From<BuildError> for Stop {
 }
 
 impl SimplifyCfg {
-    /// Repeats the steps; all of them, or those that leave every join where it is.
+    /// Repeats the steps: all of them, or only those that leave every join where it is.
     fn simplify(
         &self,
         db: &mut Database,
@@ -178,7 +178,7 @@ impl SimplifyCfg {
 }
 
 impl SimplifyCfg {
-    /// Blocks whose branch stays because it is uniform, by number. Facts are asked only when there
+    /// By block: whether its branch stays because it is uniform. Facts are computed only when there
     /// is something to decide.
     fn kept_branches(&self, db: &Database, function: FunctionInput) -> Vec<bool> {
         let flow = function.flow(db);
@@ -200,7 +200,7 @@ impl SimplifyCfg {
     }
 }
 
-/// Lets a new terminator keep the location and loop of the one that it replaces.
+/// Copies the location and loop metadata of a terminator to its replacement.
 fn keep_attachments(
     edit: &mut Transaction<'_>,
     block: BlockId,
@@ -214,7 +214,7 @@ fn keep_attachments(
     Ok(())
 }
 
-/// Makes a block jump, whatever it did before.
+/// Replaces the terminator of a block by a jump.
 fn jump(edit: &mut Transaction<'_>, block: BlockId, to: BlockId) -> Result<(), PassError> {
     use phalanx_ir::InstBuilder as _;
     let Some(old) = edit.body().terminator(block) else { return Ok(()) };
@@ -223,7 +223,7 @@ fn jump(edit: &mut Transaction<'_>, block: BlockId, to: BlockId) -> Result<(), P
     keep_attachments(edit, block, &attachments)
 }
 
-/// Erases blocks that nobody leads to any more, all at once where that is possible.
+/// Erases blocks without predecessors, all at once where that is possible.
 fn erase(edit: &mut Transaction<'_>, gone: &[BlockId]) -> Result<(), PassError> {
     if gone.len() > 1 && branches::remove_unreachable(edit)? {
         return Ok(());
@@ -234,7 +234,7 @@ fn erase(edit: &mut Transaction<'_>, gone: &[BlockId]) -> Result<(), PassError> 
     Ok(())
 }
 
-/// The graph as it is.
+/// The current graph.
 fn graph(edit: &Transaction<'_>) -> Option<(Cfg, Cycles)> {
     let cfg = edit.flow().cfg()?;
     let cycles = Cycles::with_dfs(&cfg, &Dfs::new(&cfg));

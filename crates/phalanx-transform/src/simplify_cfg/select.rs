@@ -1,4 +1,4 @@
-//! Small branches without effects become selections.
+//! Turns small branches without effects into selections.
 //!
 //! ```text
 //!   A                A                      A  t.., f..
@@ -8,14 +8,14 @@
 //!   J                J-+
 //! ```
 //!
-//! `T` and `F` hold nothing but a few speculatable instructions and are reached from `A` alone.
-//! What they compute is poison where they were not executed at worst, and a selection does not look
-//! at the value that it does not choose. What makes more of it than poison goes
-//! ([`speculated`](crate::speculated)). Convergent operations are not speculatable. `T` and `F`
-//! have one predecessor and are no headers, so no chain of headers changes.
+//! `T` and `F` hold only a few speculatable instructions and are reached from `A` alone. Where such
+//! an instruction was not executed before, its result is poison at worst, and a selection ignores
+//! the value that it does not choose. Metadata that would cause undefined behaviour there is
+//! removed ([`speculated`](crate::speculated)). Convergent operations are not speculatable. `T` and
+//! `F` have one predecessor and are no headers, so no chain of headers changes.
 //!
-//! A selection has the location of the branch. What was computed on one side has none, and what
-//! variables were there is not known.
+//! A selection gets the location of the branch. Instructions that were computed on one side lose
+//! their location, and debug records there lose their values.
 
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Opcode, TypeKind, Value, edit::Transaction, flow::node_of,
@@ -30,7 +30,7 @@ use crate::{
     speculated::forget_claims,
 };
 
-/// How many selections replace one branch at most.
+/// How many selections may replace one branch.
 const SELECTS: usize = 2;
 
 struct Shape {
@@ -39,7 +39,7 @@ struct Shape {
     join: BlockId,
 }
 
-/// Replaces branches, but those of blocks in `kept`; whether there were any.
+/// Replaces branches, except those of blocks in `kept`; returns whether there were any.
 pub(super) fn run(
     edit: &mut Transaction<'_>,
     speculated: usize,
@@ -107,7 +107,7 @@ fn shape(edit: &Transaction<'_>, block: BlockId, speculated: usize) -> Option<Sh
     Some(shape)
 }
 
-/// Whether instructions are few enough, and of the kind, to be executed where they were not before.
+/// Whether all instructions are speculatable, and no more than `most`.
 pub(super) fn is_speculated(code: &Code<'_>, insts: &[InstId], most: usize) -> bool {
     insts.len() <= most && insts.iter().all(|&inst| code.is_speculatable(inst))
 }
@@ -124,7 +124,7 @@ pub(super) fn hoist(
         locations.drop(edit, inst)?;
         edit.move_before(inst, before)?;
     }
-    // What was noted there stands before the jump now.
+    // Debug records at the jump stand before it now.
     if let Some(jump) = edit.body().terminator(block) {
         edit.forget_debug_values(jump)?;
         edit.carry_debug_records(jump, before)?;
@@ -132,7 +132,7 @@ pub(super) fn hoist(
     Ok(())
 }
 
-/// What a phi of the join takes by each edge of the branch.
+/// The values that a phi of the join takes on each edge of the branch.
 fn inputs(
     edit: &Transaction<'_>,
     block: BlockId,

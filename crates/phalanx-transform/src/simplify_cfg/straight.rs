@@ -1,4 +1,4 @@
-//! Straight lines of blocks become one block; phis with one value become that value.
+//! Merges straight lines of blocks into one block, and replaces phis that have one value.
 
 use phalanx_analysis::convergence::tokens::Tokens;
 use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, edit::Transaction};
@@ -6,7 +6,7 @@ use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, edit::Transaction};
 use super::has_address;
 use crate::{pass::PassError, speculated};
 
-/// Merges what can be merged; whether there was anything.
+/// Merges blocks; returns whether there were any.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let changed = trivial_phis(edit)?;
     let order: Vec<BlockId> = edit.flow().order().to_vec();
@@ -14,8 +14,8 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     Ok(changed || merged > 0)
 }
 
-/// Whether a block has the heart of a cycle, before which no other convergent operation may stand:
-/// also where the cycle is gone.
+/// Whether a block contains the heart of a cycle, even if the cycle is gone. No other convergent
+/// operation may stand before a heart.
 fn has_heart(edit: &Transaction<'_>, block: BlockId) -> bool {
     let (tokens, body) = (Tokens::new(edit.context()), edit.body());
     let is_heart = |inst: InstId| {
@@ -40,7 +40,7 @@ fn can_merge(edit: &Transaction<'_>, block: BlockId) -> bool {
         && !has_heart(edit, next)
 }
 
-/// The only value that a phi can have; none when there are two or more, or none at all.
+/// The only value of a phi; none if there are several, or none at all.
 pub(crate) fn only_value(phi: InstId, values: &[Value]) -> Option<Value> {
     let mut only = None;
     for &value in values.iter().filter(|&&value| value != Value::inst(phi)) {
@@ -53,15 +53,15 @@ pub(crate) fn only_value(phi: InstId, values: &[Value]) -> Option<Value> {
     only
 }
 
-/// Replaces phis of one value, which is there wherever the phi is: it is there at the end of all
-/// predecessors.
+/// Replaces phis of one value. The value is available at the phi, because it is available at the
+/// end of all predecessors.
 fn trivial_phis(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let order = edit.flow().order().iter();
     let work = order.flat_map(|&block| edit.body().phis(block)).collect();
     replace_trivial(edit, work)
 }
 
-/// Replaces those of these phis, and of the phis that read them, that have one value; whether there
+/// Replaces the given phis, and phis that read them, if they have one value; returns whether there
 /// were any.
 pub(crate) fn replace_trivial(
     edit: &mut Transaction<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn replace_trivial(
             continue;
         }
         let Some(value) = only_value(phi, edit.body().phi_values(phi)) else { continue };
-        // In unreachable blocks a phi may be its own only value by way of others.
+        // In unreachable blocks a phi may be its own only value through other phis.
         let users: Vec<InstId> = edit.uses_of(phi).map(|u| u.user).collect();
         speculated::replace(edit, phi, value)?;
         changed = true;

@@ -1,12 +1,12 @@
-//! Jumps through empty blocks.
+//! Redirects jumps past empty blocks.
 //!
-//! A block that holds nothing but phis and a jump is passed over: whoever leads to it leads to its
-//! successor, whose phis take the values. The header of a cycle stays, so the chain of headers
-//! around every other block is what it was, and with it all groups of threads: a depth-first search
-//! comes to the successor when it came to the empty block.
+//! A block that holds only phis and a jump is bypassed: its predecessors lead to its successor,
+//! whose phis take the values. The header of a cycle stays. So every other block keeps the chain of
+//! headers around it, and all groups of threads stay: the depth-first search visits the successor
+//! at the time when it visited the empty block.
 //!
-//! A block stays when some predecessor leads to the successor already with another value, or when
-//! its phis are read elsewhere.
+//! A block stays when a predecessor already leads to the successor with a different value, or when
+//! phis of the block are read elsewhere.
 
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{
@@ -21,14 +21,14 @@ use smallvec::SmallVec;
 use super::{erase, graph, has_address};
 use crate::pass::PassError;
 
-/// Passes over empty blocks; whether there were any.
+/// Bypasses empty blocks; returns whether there were any.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let order: Vec<BlockId> = edit.flow().order().to_vec();
     if !order.iter().any(|&block| target(edit, block).is_some()) {
         return Ok(false);
     }
     let Some((cfg, cycles)) = graph(edit) else { return Ok(false) };
-    // Predecessors of blocks that changed since the graph was drawn.
+    // Predecessors added since the graph was built.
     let mut newer: FxHashMap<BlockId, SmallVec<[BlockId; 4]>> = FxHashMap::default();
     let mut gone = Vec::new();
     for block in order {
@@ -90,7 +90,7 @@ fn can_pass(
     if from.is_empty() || cycles.is_header(node_of(block)) || has_address(edit, block) {
         return false;
     }
-    // One predecessor that jumps: merging is simpler.
+    // With one predecessor that jumps, merging the blocks is simpler.
     if from.len() == 1 && edit.flow().successors(from[0]).len() == 1 {
         return false;
     }
@@ -111,7 +111,7 @@ fn can_pass(
     if !body.phis(block).all(is_read_there) {
         return false;
     }
-    // A predecessor that leads to both brings one value.
+    // A predecessor that leads to both blocks must bring the same value.
     from.iter().filter(|&&p| edit.flow().successors(p).contains(&to)).all(|&p| {
         body.phis(to).all(|phi| {
             let by_block = edit.phi_input(phi, block).map(|value| through(edit, block, value, p));
@@ -120,7 +120,8 @@ fn can_pass(
     })
 }
 
-/// What a value read at the end of an empty block is when it is entered from `from`.
+/// The value that an operand of the successor's phi has when the empty block is entered from
+/// `from`.
 fn through(edit: &Transaction<'_>, block: BlockId, value: Value, from: BlockId) -> Value {
     match value.as_inst() {
         Some(phi)
@@ -139,7 +140,7 @@ fn pass(
     to: BlockId,
     from: &[BlockId],
 ) -> Result<(), PassError> {
-    // Read before edges, and with them the phis of the empty block, change.
+    // Read before the edges change, since that changes the phis of the empty block.
     let phis: SmallVec<[InstId; 8]> = edit.body().phis(to).collect();
     let mut values: Vec<(InstId, BlockId, Value)> = Vec::new();
     for &p in from {
@@ -161,7 +162,7 @@ fn pass(
             .collect();
         for (nth, &at) in places.iter().enumerate() {
             edit.redirect_edge(p, at, to)?;
-            // Parallel edges get the value of the first by themselves.
+            // Further parallel edges get the value of the first automatically.
             if nth == 0 && !had {
                 for &(phi, _, value) in values.iter().filter(|entry| entry.1 == p) {
                     edit.add_phi_input(phi, value, p)?;

@@ -45,8 +45,7 @@ fn branches_and_addresses() {
     );
 }
 
-/// A mark that was right before the transform that made the value differ, and one that nobody
-/// proved.
+/// The first mark held before a transform made the value differ; the second was never proved.
 #[test]
 fn marks_that_do_not_hold_go() {
     check(
@@ -69,7 +68,7 @@ fn marks_that_do_not_hold_go() {
     );
 }
 
-/// Threads leave the loop in different rounds, and load behind it what each had in its last one.
+/// Threads leave the loop in different rounds. The load behind it uses each thread's last address.
 #[test]
 fn an_address_that_is_the_same_at_some_loads_only() {
     check(

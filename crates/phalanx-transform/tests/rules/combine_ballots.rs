@@ -141,7 +141,7 @@ fn reductions_of_what_is_uniform() {
     check_unchanged("combine-ballots", &reduced("%a", "add"));
 }
 
-/// Whoever ends between the two has a bit in the first one only.
+/// A thread that ends between the votes has a bit in the first ballot only.
 #[test]
 fn votes_between_which_threads_may_end() {
     let votes = |between: &str| {
@@ -173,7 +173,8 @@ fn votes_between_which_threads_may_end() {
     }
 }
 
-/// What combines is taken into the condition of one vote: that is for votes of one kind only.
+/// The combining operation moves into the condition of one vote, which needs two votes of the same
+/// kind.
 #[test]
 fn what_is_no_pair_of_votes() {
     let of_two = |one: &str, other: &str, ty: &str| {
@@ -189,12 +190,12 @@ fn what_is_no_pair_of_votes() {
     let vote = "call i64 @llvm.amdgcn.ballot.i64(i1 %c)";
     check_unchanged("combine-ballots", &of_two(vote, "zext i32 %x to i64", "i64"));
     check_unchanged("combine-ballots", &of_two("zext i32 %x to i64", vote, "i64"));
-    // What one of them says of itself would be said of what both are.
+    // An attribute of one ballot would wrongly apply to the combined ballot.
     let marked = "call range(i64 0, 9) i64 @llvm.amdgcn.ballot.i64(i1 %d)";
     check_unchanged("combine-ballots", &of_two(vote, marked, "i64"));
 }
 
-/// A sum has a bit of which no vote tells.
+/// A sum has carries, so it does not combine ballots bit by bit.
 #[test]
 fn what_combines_votes_bit_by_bit() {
     check_unchanged(
@@ -208,7 +209,7 @@ fn what_combines_votes_bit_by_bit() {
     );
 }
 
-/// Who votes is what the token says.
+/// The token determines which threads vote.
 #[test]
 fn votes_with_a_token() {
     let vote = |name: &str, of: &str| {

@@ -49,7 +49,7 @@ fn loads_and_stores_of_one_generation() {
     );
 }
 
-/// Others write between.
+/// Other threads may write in between.
 #[test]
 fn memory_behind_a_barrier_is_new() {
     check_unchanged(
@@ -99,7 +99,8 @@ fn volatile_loads_are_each_their_own() {
     );
 }
 
-/// What is loaded again is known; how it was loaded at first stays.
+/// Loads are replaced by the stored values. The volatile or atomic loads that these come from stay
+/// as they are.
 #[test]
 fn what_was_stored_keeps_how_it_was_loaded() {
     check(
@@ -128,7 +129,7 @@ fn what_was_stored_keeps_how_it_was_loaded() {
     );
 }
 
-/// The join has everybody that was in the entry; the side has some of them.
+/// All threads of the entry are in the join; the side has only some of them.
 #[test]
 fn a_vote_is_the_same_where_the_same_threads_vote() {
     check(
@@ -205,7 +206,7 @@ fn a_uniform_branch_takes_everybody_along() {
     );
 }
 
-/// In each round there are fewer.
+/// In each round fewer threads vote than before the loop.
 #[test]
 fn a_vote_in_a_loop_is_none_before_it() {
     check_unchanged(
@@ -229,7 +230,7 @@ fn a_vote_in_a_loop_is_none_before_it() {
     );
 }
 
-/// Marks of how a call is made are its own, but for `tail`, which says something about it.
+/// Flags of a call are its own, except `tail`, which is a promise.
 #[test]
 fn of_two_calls_stays_what_is_said_of_both() {
     check(
@@ -259,7 +260,7 @@ fn of_two_calls_stays_what_is_said_of_both() {
     );
 }
 
-/// What only one of them says of its result: they are not the same call.
+/// The two calls have different result attributes, so they are not equal.
 #[test]
 fn calls_with_other_attributes() {
     check_unchanged(
@@ -305,7 +306,7 @@ fn attachments_of_both_stay() {
     );
 }
 
-/// The first mark was found by `mark-loads`, the second is a promise about the second load only.
+/// `mark-loads` derived the first mark; the second is a promise about the second load only.
 #[test]
 fn a_mark_that_was_concluded_is_no_promise() {
     check(
@@ -330,8 +331,8 @@ fn a_mark_that_was_concluded_is_no_promise() {
     );
 }
 
-/// Two votes with a branch between them, which some threads take; `ends` are calls of
-/// `llvm.amdgcn.kill` in the places.
+/// Two votes with a branch between them that some threads take. The arguments are calls of
+/// `llvm.amdgcn.kill` to insert in each block.
 fn votes_around(entry: &str, side: &str, join: &str) -> String {
     format!(
         "declare void @llvm.amdgcn.kill(i1)
@@ -367,7 +368,7 @@ fn a_vote_behind_what_may_not_come_back_is_another() {
     assert!(!crate::print(&db, module).contains("again"));
 }
 
-/// LLVM lets the first one stand for all of a block.
+/// LLVM reuses the first vote within a block.
 #[test]
 fn votes_of_a_block_between_which_threads_may_end() {
     check(
@@ -397,7 +398,7 @@ fn votes_of_a_block_between_which_threads_may_end() {
     );
 }
 
-/// What is written elsewhere leaves what is known of a slot.
+/// A write of other memory keeps the known value of a slot.
 #[test]
 fn loads_across_writes_of_other_memory() {
     check(
@@ -465,7 +466,7 @@ fn a_load_in_a_loop_that_writes() {
     );
 }
 
-/// Others write behind a barrier what was read before it.
+/// Other threads may write at the barrier between two loads.
 #[test]
 fn a_load_behind_a_barrier() {
     check_unchanged(
@@ -485,7 +486,7 @@ fn a_load_behind_a_barrier() {
     );
 }
 
-/// Whether the second of two instructions, which gives `%2`, becomes the first one.
+/// Whether the second of two instructions, which defines `%2`, is replaced by the first.
 fn becomes_one(one: &str, other: &str) -> bool {
     let (mut db, module) = crate::load(&format!(
         "declare i32 @alone(i32) memory(none) nounwind willreturn convergent
@@ -513,7 +514,7 @@ fn operands_that_change_places() {
     }
 }
 
-/// What a convergent function does may depend on who calls it, and in which call.
+/// The result of a convergent function may depend on which threads call it together.
 #[test]
 fn equal_calls() {
     let pure = "call i32 @pure(i32 %a)";
@@ -523,7 +524,7 @@ fn equal_calls() {
     assert!(!becomes_one(alone, alone));
 }
 
-/// Others may write what a volatile or atomic store wrote before this thread reads it.
+/// Other threads may overwrite the value of a volatile or atomic store before this thread loads it.
 #[test]
 fn loads_behind_ordered_stores() {
     let text = |store: &str| {

@@ -105,8 +105,8 @@ fn a_test_of_the_address() {
     );
 }
 
-/// The window of parameters is inside that of device memory, and processors that have none say
-/// anything.
+/// The window of kernel parameters is inside that of device memory, and processors without such a
+/// window may answer anything. So the test is not folded.
 #[test]
 fn a_test_for_device_memory_says_nothing_of_parameters() {
     check_loaded(
@@ -195,7 +195,7 @@ fn a_chain_that_others_read_as_well() {
     );
 }
 
-/// No cast fits between the invoke and the phi on its way.
+/// No cast fits between the invoke and the phi.
 #[test]
 fn a_phi_of_what_an_invoke_gives() {
     check(
@@ -259,7 +259,7 @@ fn masked_accesses_of_pointers() {
     );
 }
 
-/// The first byte of local memory is at 0, which its generic address is not.
+/// The first byte of local memory has address 0 there, while its generic address is not null.
 #[test]
 fn an_address_that_is_not_null_may_be_0_in_its_space() {
     check(
@@ -282,7 +282,7 @@ fn an_address_that_is_not_null_may_be_0_in_its_space() {
     );
 }
 
-/// What is volatile on AMDGPU stays: its accesses by generic addresses are other instructions.
+/// On AMDGPU volatile generic accesses use other instructions, so they stay.
 #[test]
 fn accesses_that_stay_generic() {
     let text = |insts: &str| {
@@ -300,7 +300,7 @@ fn accesses_that_stay_generic() {
         "store volatile i32 1, ptr %a, align 4",
         "%v = atomicrmw volatile add ptr %a, i32 1 monotonic, align 4",
         "call void @llvm.memset.p0.i64(ptr %a, i8 0, i64 4, i1 true)",
-        // The other side may be anywhere.
+        // The other side may point anywhere.
         "%c = icmp eq ptr %a, %q",
         "%c = icmp eq ptr %q, %a",
     ] {
@@ -315,7 +315,7 @@ fn accesses_that_stay_generic() {
     }
 }
 
-/// Only behind the test it is known where the address leads.
+/// The space of the address is known only behind the test.
 #[test]
 fn an_address_made_from_one_that_is_tested() {
     check(

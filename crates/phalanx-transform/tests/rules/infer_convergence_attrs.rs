@@ -21,7 +21,7 @@ fn check(functions: &str, expected: &Expect) {
         line.starts_with("define") || line.contains("call") || line.starts_with("attributes")
     };
     let mut shown: Vec<&str> = text.lines().filter(is_shown).collect();
-    // Those of declarations are no matter here.
+    // Attribute groups of declarations do not matter here.
     shown.retain(|line| !line.starts_with("attributes") || line.contains("mark"));
     expected.assert_eq(&(shown.join("\n") + "\n"));
 }
@@ -205,8 +205,8 @@ fn calls_of_what_is_not_known() {
     );
 }
 
-/// So that nobody takes two of them for one: others write between. Of an unordered access nobody
-/// knows when it is.
+/// An atomic access counts as a read and a write, so that two of them are never merged: other
+/// threads may write in between. An unordered access has no fixed time either.
 #[test]
 fn relaxed_accesses_read_and_write() {
     check(
@@ -234,7 +234,7 @@ fn relaxed_accesses_read_and_write() {
     );
 }
 
-/// Also where nobody else can look.
+/// Even if no other thread can see the memory.
 #[test]
 fn a_volatile_copy_is_seen() {
     check(
@@ -260,7 +260,7 @@ fn a_volatile_copy_is_seen() {
     );
 }
 
-/// Nobody writes it while a kernel runs.
+/// Constant memory is not written while a kernel runs.
 #[test]
 fn a_read_of_constant_memory_is_no_effect() {
     let function = |space: u32| {
@@ -282,8 +282,8 @@ fn a_read_of_constant_memory_is_no_effect() {
     assert!(!inferred(1).is_none());
 }
 
-/// What stands at a call with a bundle, or with other types than the function has, is not the
-/// function's.
+/// The attributes of the callee do not apply to a call with a bundle, or with another function
+/// type.
 #[test]
 fn calls_that_keep_their_mark() {
     check(
@@ -309,7 +309,7 @@ fn calls_that_keep_their_mark() {
     );
 }
 
-/// Of what is naked or not to be optimized nobody takes anything away.
+/// The pass changes no attributes of `naked` and `optnone` functions.
 #[test]
 fn functions_that_stay_as_they_are() {
     check(

@@ -314,8 +314,8 @@ fn lanes_that_come_back_where_they_were() {
     assert!(!of("<i32 1, i32 0, i32 2>"));
 }
 
-/// Where threads come by one branch only, its condition is known, and comparisons that follow from
-/// it.
+/// If a block is entered by one edge only, the condition of that branch is known there, and so are
+/// comparisons that it implies.
 #[test]
 fn what_branches_above_show() {
     check(
@@ -437,7 +437,7 @@ fn a_join_shows_nothing() {
            ret i32 0
          }",
     );
-    // Whoever branches there comes by both ways.
+    // Threads come to this branch by both edges.
     check_unchanged(
         "instsimplify",
         "define i32 @f(i32 %a, i1 %c) {

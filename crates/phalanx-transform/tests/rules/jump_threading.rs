@@ -394,8 +394,8 @@ fn cycles_stay() {
     );
 }
 
-/// Who leaves by `found` in some round would no longer be in the loop there: those of all rounds
-/// would be together.
+/// A thread that leaves by `found` in some round would no longer be in the loop at the vote, so
+/// threads of all rounds would vote together.
 #[test]
 fn a_vote_that_would_fall_out_of_its_loop() {
     let text = |vote: &str| {
@@ -560,7 +560,7 @@ fn switches() {
     );
 }
 
-/// Where the other part is poison all who read the frozen value read one, and it may be true.
+/// If the other operand is poison, the frozen value may be true, equally for all its readers.
 #[test]
 fn what_is_frozen_is_known_when_all_of_it_is() {
     let frozen = |part: &str| {
@@ -595,7 +595,7 @@ fn what_is_frozen_is_known_when_all_of_it_is() {
     assert!(text.contains("br label %t"), "{text}");
 }
 
-/// A call that may not be there twice, and one whose group is that of a token.
+/// One call must not be duplicated, the other has its group from a token.
 #[test]
 fn calls_that_are_not_copied() {
     let behind = |call: &str| PHI.replace("br", &format!("{call}\nbr"));

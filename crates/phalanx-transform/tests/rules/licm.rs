@@ -204,8 +204,8 @@ fn out_of_all_loops_at_once() {
     );
 }
 
-/// What was said of executions that may not be there goes; what makes poison stays, and so does
-/// what is certain.
+/// Metadata that could cause undefined behaviour is removed if the load may not have been executed.
+/// Metadata that makes poison stays, and so does all metadata of loads that are always executed.
 #[test]
 fn what_is_said_of_speculated_loads_and_calls() {
     check(
@@ -265,7 +265,7 @@ fn what_is_said_of_speculated_loads_and_calls() {
     );
 }
 
-/// A weak variable that nobody defines is at null.
+/// A weak variable without a definition has the address null.
 #[test]
 fn a_variable_that_may_not_be_there() {
     let with = |linkage: &str| {
@@ -314,7 +314,7 @@ fn a_store_to_a_variable_without_a_size() {
     check_unchanged("licm", &text(insts));
 }
 
-/// The address of a slot that nobody else has is not what is stored through.
+/// No other pointer refers to the slot, so the store through an unknown pointer does not write it.
 #[test]
 fn a_load_of_a_slot_in_a_loop_that_writes_elsewhere() {
     let text = |store: &str| {
@@ -382,7 +382,7 @@ fn calls_that_are_executed_where_the_loop_is_not() {
     assert!(moves("", "@llvm.umin.i32(i32 %a, i32 %x)"));
 }
 
-/// Where the loop is not entered nothing is read.
+/// If the loop is not entered, the load is not executed.
 #[test]
 fn a_load_of_a_loop_that_may_not_be_entered() {
     let (mut db, module) = crate::load(
@@ -403,7 +403,7 @@ fn a_load_of_a_loop_that_may_not_be_entered() {
     assert!(at("loop.preheader:") < at("= load") && at("= load") < at("\nloop:"), "{text}");
 }
 
-/// Who comes by the other entry has not been where the first one begins.
+/// A thread that enters by the second entry has not executed the first.
 #[test]
 fn a_cycle_of_two_entries() {
     check_unchanged(
@@ -441,7 +441,7 @@ fn a_loop_that_is_entered_by_an_address() {
     );
 }
 
-/// Whether a load leaves a loop that need not come to it.
+/// Whether a load leaves a loop that may not execute it.
 fn leaves_without_being_certain(variable: &str, load: &str) -> bool {
     let (mut db, module) = crate::load(&format!(
         "@v = addrspace(3) global {variable}
@@ -477,7 +477,7 @@ fn what_can_be_read_anywhere() {
             leaves_without_being_certain(variable, &format!("{ty}, {at}, align {align}"))
         };
         assert!(leaves("i32 poison, align 4", "i32", 4), "{at}");
-        // More than there is, and less aligned.
+        // It reads more bytes than there are, or with a greater alignment.
         assert!(!leaves("i32 poison, align 8", "i64", 4), "{at}");
         assert!(!leaves("i32 poison, align 4", "i32", 8), "{at}");
     }

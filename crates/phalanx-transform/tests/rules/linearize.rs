@@ -304,7 +304,7 @@ fn one_signed_bit_is_divided_where_it_is_zero() {
     );
 }
 
-/// What is called may give another thread null.
+/// For another thread the call may return null.
 #[test]
 fn an_address_that_is_good_for_who_calls_only() {
     check(
@@ -403,7 +403,7 @@ fn a_region_that_unreachable_blocks_lead_into() {
     assert!(text.contains("[ poison, %nobody ]"), "{text}");
 }
 
-/// Whoever does not take part reads where it stands only if there is as much, and as well aligned.
+/// A thread that does not take part reads at the address only if enough aligned bytes exist there.
 #[test]
 fn loads_that_are_as_good_for_everybody() {
     let is_guarded = |variable: &str, by: u32| {
@@ -430,7 +430,7 @@ fn loads_that_are_as_good_for_everybody() {
     assert!(is_guarded("i16 0, align 4", 0));
 }
 
-/// Somebody may jump there.
+/// An indirect branch may jump to the block.
 #[test]
 fn a_block_whose_address_is_taken() {
     let text = kernel(
@@ -449,8 +449,8 @@ fn a_block_whose_address_is_taken() {
     assert!(print(&db, module).contains("%v.sel"));
 }
 
-/// Threads that did not come to a branch before decide by its condition now: a literal `undef` or
-/// `poison` is frozen like a value that may be one, and a number is not.
+/// Threads that did not execute a branch before now read its condition. So a literal `undef` or
+/// `poison` is frozen like a value that may be one; a number is not.
 #[test]
 fn a_condition_that_is_a_literal() {
     let frozen = |condition: &str| {

@@ -5,7 +5,7 @@ use phalanx_transform::loop_unroll::{Decision, LoopUnroll};
 
 use crate::{check, check_unchanged, load};
 
-/// What the pass thinks of each loop of the only function.
+/// The decision of the pass about each loop of the only function.
 fn decide(functions: &str, expected: &Expect) {
     let (db, module) = load(functions);
     let defined = module.functions(&db).iter().find(|entry| entry.is_definition);
@@ -118,7 +118,7 @@ fn all_rounds_of_a_loop() {
 fn copies_with_exits_need_no_number_of_rounds() {
     let vote = "%b = call i64 @llvm.amdgcn.ballot.i64(i1 true)
                 store i64 %b, ptr addrspace(1) %p, align 8";
-    // Divergent: each round has its group in either loop.
+    // The exit is divergent; each round keeps its group in either loop.
     check(
         "loop-unroll<count=2>",
         &counted("%x", vote),
@@ -180,7 +180,7 @@ fn copies_with_exits_need_no_number_of_rounds() {
     check_unchanged("loop-unroll<count=1>", &counted("%x", vote));
 }
 
-/// Two ways back, and an exit in the middle whose condition is anybody's guess.
+/// Two back edges, and an exit in the middle with an unknown condition.
 #[test]
 fn several_latches_and_exits() {
     let text = "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %n) {
@@ -298,9 +298,9 @@ fn loops_in_loops() {
     );
 }
 
-/// The inner loop is left for good by its count, and goes on with the outer one by an edge that is
-/// never taken in its last round. The vote is in the outer cycle by that edge alone. (On machines
-/// with a stack of masks the threads that go on would be apart.)
+/// The count ends the inner loop. In its last round an edge that is never taken leads on into the
+/// outer loop. Only by that edge is the vote in the outer cycle. (On machines with a stack of masks
+/// the threads that continue would be apart.)
 #[test]
 fn an_edge_that_keeps_a_vote_in_its_cycle() {
     let text = "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %n) {
@@ -419,7 +419,7 @@ fn what_metadata_says() {
     );
 }
 
-/// A loop that was unrolled by a factor says so, and is left alone.
+/// A loop that was unrolled by a factor is marked, and not unrolled again.
 #[test]
 fn once_is_enough() {
     let (mut db, module) =

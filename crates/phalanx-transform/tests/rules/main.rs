@@ -29,8 +29,8 @@ use phalanx_ir::Context;
 use phalanx_llvm::ModulePrinter;
 use phalanx_transform::{Event, Manager, Options, Pipeline, Registry};
 
-/// Loads at an address in a loop, and behind it, where threads that have left in different rounds
-/// load what each had in its last one.
+/// Loads at an address, in a loop and behind it. Threads leave the loop in different rounds, and
+/// load behind it at the address of their last round.
 const ADDRESS_IN_AND_BEHIND_A_LOOP: &str =
     "define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
          entry:

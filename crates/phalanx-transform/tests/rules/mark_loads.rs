@@ -91,7 +91,7 @@ fn ldu_on_request() {
     );
 }
 
-/// The first mark is ours and does not hold any more. The second is a promise.
+/// The pass added the first mark, which no longer holds. The second is a promise.
 #[test]
 fn marks_of_ours_that_do_not_hold_go() {
     check_nvptx(
@@ -132,7 +132,7 @@ fn marks_of_ours_that_do_not_hold_go() {
     );
 }
 
-/// Threads leave the loop in different rounds, and load behind it what each had in its last one.
+/// Threads leave the loop in different rounds. The load behind it uses each thread's last address.
 #[test]
 fn an_address_that_is_the_same_at_some_loads_only() {
     check(

@@ -47,9 +47,9 @@ fn a_vote_behind_the_block_where_a_divergent_branch_joins() {
     assert!(!is_threaded(&text(DIVERGENT, "%u", vote)));
     // All threads take the same side.
     assert!(is_threaded(&text(UNIFORM, "%u", vote)));
-    // Nobody votes.
+    // There is no vote.
     assert!(is_threaded(&text(DIVERGENT, "%u", "store i32 5, ptr addrspace(1) %p, align 4")));
-    // The other side does not come to the vote.
+    // The other side does not reach the vote.
     assert!(is_threaded(&text(DIVERGENT, "false", vote)));
 }
 

@@ -10,7 +10,7 @@ const WRITE: &str = "store i32 %x, ptr addrspace(3) %own, align 4";
 const READ: &str = "%r = load i32, ptr addrspace(3) %next, align 4
   store i32 %r, ptr addrspace(1) %p, align 4";
 
-/// Barriers left of a kernel whose entry does this.
+/// How many barriers are left in a function with these instructions.
 fn left(convention: &str, insts: &[&str]) -> usize {
     let text = format!(
         "!0 = !{{}}
@@ -162,7 +162,8 @@ fn aligned_barriers() {
     assert_eq!(left("remove-redundant-barriers<assume-aligned>", any), 2);
 }
 
-/// Barriers of NVPTX left of a function that writes, does this, and reads; or only writes before.
+/// How many NVPTX barriers are left in a function that writes, makes these calls, and then reads if
+/// `is_read`.
 fn left_on_nvptx(convention: &str, calls: &str, is_read: bool) -> usize {
     let read = if is_read {
         "%r = load i32, ptr addrspace(3) %next, align 4
@@ -203,7 +204,7 @@ fn barriers_that_are_no_meeting() {
     assert_eq!(left_on_nvptx("ptx_kernel", &format!("{all}\n{sum}"), false), 2);
 }
 
-/// Who has called a function may access what it has written.
+/// The caller of a function may access what the function has written.
 #[test]
 fn a_barrier_at_the_end_of_a_function() {
     let all = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";

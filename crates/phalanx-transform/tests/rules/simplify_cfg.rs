@@ -327,7 +327,7 @@ fn a_switch_loses_cases_that_lead_to_the_default() {
     );
 }
 
-/// On the other way nobody said so.
+/// On the other path the attribute was not stated.
 #[test]
 fn what_is_said_of_the_result_of_a_speculated_call() {
     check(
@@ -354,7 +354,7 @@ fn what_is_said_of_the_result_of_a_speculated_call() {
     );
 }
 
-/// Nor of its arguments; but what the declaration says is said on each way.
+/// The same is true of its arguments; but attributes of the declaration hold on each path.
 #[test]
 fn what_is_said_of_the_arguments_of_a_speculated_call() {
     let text = |of_declared: &str| {
@@ -387,7 +387,7 @@ fn what_is_said_of_the_arguments_of_a_speculated_call() {
     check_unchanged("simplifycfg", &text("noundef"));
 }
 
-/// Who leaves a loop in another round has another address behind it.
+/// Threads that left the loop in different rounds have different addresses behind it.
 #[test]
 fn an_address_that_is_read_in_more_places_has_no_mark() {
     let text = "define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
@@ -587,8 +587,8 @@ fn a_loop_keeps_the_branches_that_leave_it() {
     );
 }
 
-/// Somebody may jump to a block whose address is taken: it neither goes nor becomes part of another
-/// one.
+/// An indirect branch may jump to a block whose address is taken, so the block is neither removed
+/// nor merged.
 #[test]
 fn blocks_whose_address_is_taken() {
     for body in [
@@ -604,7 +604,7 @@ fn blocks_whose_address_is_taken() {
          br label %here
          here:
          ret i32 1",
-        // Of two branches with a common target the second.
+        // The second of two branches with a common target.
         "br i1 %c, label %here, label %out
          here:
          br i1 %d, label %in, label %out

@@ -1,9 +1,9 @@
-//! Plans that are carried out after others of the same transaction.
+//! Plans that are carried out after other plans of the same transaction.
 
 use crate::{load, print, run};
 
-/// What a plan reads may be what another plan of the same transaction replaces: the phi of the
-/// first join is an operand on one side of the second.
+/// A plan may read a value that another plan of the same transaction replaces: the phi of the first
+/// join is an operand on one side of the second.
 #[test]
 fn two_joins_in_a_row() {
     let text = "

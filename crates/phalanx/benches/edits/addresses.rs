@@ -1,4 +1,4 @@
-//! Tables of a function full of addresses.
+//! Benches of edits in a function full of addresses.
 
 use super::common::{Ask, Row, after_edits, flow_facts, is_sum, places, read, scratch};
 use phalanx::analysis::data_flow::Entity;
@@ -49,7 +49,7 @@ pub(crate) fn pointer_flow(db: &Database, input: FunctionInput) {
     black_box(queries::pointer_flow(db, input));
 }
 
-/// What the last instruction influences: the users of one value, and the HSSA form turned round.
+/// Data flow from the last instruction: the users of one value, and the inverted HSSA form.
 pub(crate) fn data_flow(db: &Database, input: FunctionInput) {
     let flow = queries::data_flow(db, input).expect("it has a body");
     let last =
@@ -59,7 +59,8 @@ pub(crate) fn data_flow(db: &Database, input: FunctionInput) {
 
 pub(crate) type Pick = fn(queries::MemoryRepairs) -> queries::Ways;
 
-/// Facts about memory, and how they, or what they follow from, were found.
+/// Facts about memory, each with the counter of how it, or the fact that it depends on, was
+/// computed.
 pub(crate) const OF_MEMORY: [(&str, Ask, Pick); 5] = [
     ("private", private_memory, |ways| ways.private),
     ("hssa", memory_ssa, |ways| ways.hssa),

@@ -1,4 +1,4 @@
-//! What each fact costs after each kind of edit.
+//! The cost of each fact after each kind of edit.
 
 use super::common::{percentiles, read, us};
 use super::operands::ASSUMED;
@@ -8,8 +8,8 @@ use phalanx::{FunctionId, Session};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A kernel that works in rounds: what is read goes through a stack slot, is summed up, kept in
-/// memory of the workgroup, and written under a condition.
+/// A kernel that works in rounds: it passes loaded values through a stack slot, sums them up,
+/// stores them in workgroup memory, and writes the result under a condition.
 fn mixed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -53,15 +53,14 @@ fn mixed(size: usize) -> String {
     text
 }
 
-/// The same as a function that is called, with pointers that may lead to private memory of its
-/// caller.
+/// The same as a called function, whose pointers may point to private memory of its caller.
 fn given(size: usize) -> String {
     let kernel = "ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q";
     mixed(size).replace(kernel, "void @f(ptr %p, ptr %q").replace("ptr addrspace(1)", "ptr")
 }
 
-/// A kernel as a compiler writes it that does not optimise: addresses go through stack slots, and
-/// some are chosen between.
+/// A kernel as unoptimised compilers write it: addresses go through stack slots, and some are
+/// selected.
 fn addressed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -111,7 +110,7 @@ const FACTS: [Asked; 15] = [
     ("diagnostics", |db, f| _ = black_box(queries::diagnostics(db, f))),
 ];
 
-/// Instructions whose name begins so.
+/// Instructions whose name begins with this character.
 fn named(session: &Session, function: FunctionId, first: char) -> Vec<InstId> {
     let code = session.code(function);
     let is_named = |inst: &InstId| {
@@ -121,7 +120,7 @@ fn named(session: &Session, function: FunctionId, first: char) -> Vec<InstId> {
     code.body.all_ids().filter(is_named).collect()
 }
 
-/// The first store behind each of these.
+/// The first store behind each of these instructions.
 fn stores(session: &Session, function: FunctionId, first: char) -> Vec<InstId> {
     let body = session.code(function).body;
     let behind = |at: InstId| std::iter::successors(Some(at), |&at| body.next(at));
@@ -130,20 +129,19 @@ fn stores(session: &Session, function: FunctionId, first: char) -> Vec<InstId> {
 }
 
 enum Kind {
-    /// An operand is an argument, every other time what it was.
+    /// Replaces an operand by an argument; every other time restores it.
     Argument(u32, u32),
-    /// An operand is what it is made from, every other time what it was.
+    /// Replaces an operand by one of its own operands; every other time restores it.
     Operand(u32),
-    /// A copy behind it; every other time the last copy is erased.
+    /// Inserts a copy behind the instruction; every other time erases the last copy.
     Copy,
-    /// Its block is split before it; every other time both parts are merged.
+    /// Splits its block before it; every other time merges both parts.
     Split,
-    /// The branch of its block leads to the first target alone, every other time where it led
-    /// before.
+    /// Makes the branch of its block lead to the first target only; every other time restores it.
     Branch,
 }
 
-/// What is done to which instructions.
+/// A kind of edit, and the instructions to apply it to.
 type Column = (&'static str, Kind, Vec<InstId>);
 
 pub(crate) fn changes(size: usize) {
@@ -154,7 +152,7 @@ pub(crate) fn changes(size: usize) {
     table(&addressed(size), addressed_edits, &FACTS);
 }
 
-/// What is edited in [`mixed`] and [`given`].
+/// The edits of [`mixed`] and [`given`].
 fn mixed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
     vec![
         ("sum", Kind::Operand(0), named(session, function, 't')),
@@ -171,7 +169,7 @@ fn mixed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
     ]
 }
 
-/// What is edited in [`addressed`].
+/// The edits of [`addressed`].
 fn addressed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
     vec![
         ("base", Kind::Argument(0, 1), named(session, function, 'g')),
@@ -184,7 +182,7 @@ fn addressed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
     ]
 }
 
-/// What each of these facts costs from scratch and after each kind of edit.
+/// The cost of each of these facts from scratch and after each kind of edit.
 fn table(text: &str, edits: fn(&Session, FunctionId) -> Vec<Column>, facts: &[Asked]) {
     let (mut session, function) = read(text);
     let kinds = edits(&session, function);
@@ -220,7 +218,7 @@ fn table(text: &str, edits: fn(&Session, FunctionId) -> Vec<Column>, facts: &[As
                     }
                     (Kind::Operand(index), _) => {
                         let now = edit.body().operands(at)[*index as usize];
-                        // What that is made from, and back.
+                        // One of its operands, and back.
                         let new = match before.take() {
                             Some(before) => before,
                             None => {

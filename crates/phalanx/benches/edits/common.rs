@@ -1,4 +1,4 @@
-//! Functions to be edited, edits, times, and lines of the table.
+//! Functions to be edited, edits, timing, and rows of the tables.
 
 use crate::every_fact::FACTS;
 use phalanx::db::{Database, FunctionInput, TargetOverrides, queries};
@@ -33,7 +33,7 @@ pub(crate) fn text(size: usize) -> String {
 
 pub(crate) const UNIFORMITY: (&str, &str) = ("uniformity", "UniformityInfoAnalysis");
 
-/// What `opt-22` takes to compute the analyses of such a function anew, as it does after every
+/// How long `opt-22` takes to recompute the analyses of such a function, as it does after every
 /// edit.
 pub(crate) fn opt(text: &[u8], kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
     let opt = llvm_tools::require("opt")?;
@@ -41,12 +41,12 @@ pub(crate) fn opt(text: &[u8], kept: &[&str], analyses: &[(&str, &str)]) -> Opti
     Some(times[1..].iter().sum())
 }
 
-/// How many times the median is in what LLVM takes.
+/// How many times the median fits into LLVM's time.
 pub(crate) fn against(opt: Option<Duration>, median: f64) -> String {
     opt.map_or("-".to_owned(), |opt| format!("{:.0}", us(opt) / median))
 }
 
-/// A line of the table about one function.
+/// A row of the table, about one function.
 pub(crate) struct Row<'a> {
     pub(crate) name: &'a str,
     pub(crate) insts: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Row<'a> {
     pub(crate) edits: Option<Vec<Duration>>,
     pub(crate) times: Vec<Duration>,
     pub(crate) opt: Option<Duration>,
-    /// How many answers were found with what was kept, and from scratch.
+    /// How many results were computed incrementally, and how many from scratch.
     pub(crate) found: [u64; 2],
 }
 
@@ -91,7 +91,8 @@ pub(crate) fn read_named(text: &[u8], name: &str) -> (Session, FunctionId) {
     (session, function)
 }
 
-/// Our kernels at -O2, so many times, inlined into one; none without LLVM, which is said.
+/// Our kernels at -O2, this many times, inlined into one function; none without LLVM, which is
+/// reported.
 pub(crate) fn giant_of_kernels(rounds: usize) -> Option<Vec<u8>> {
     let manifest = Manifest::read().expect("the manifest can be read");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
@@ -100,15 +101,15 @@ pub(crate) fn giant_of_kernels(rounds: usize) -> Option<Vec<u8>> {
     Some(fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// What is asked of a function.
+/// A query of a function.
 pub(crate) type Ask = fn(&Database, FunctionInput);
 
-/// Asks all that can be asked of a function.
+/// Asks every fact of a function.
 pub(crate) fn every_fact(db: &Database, f: FunctionInput) {
     FACTS.iter().for_each(|(_, ask)| ask(db, f));
 }
 
-/// An operand that can read other values: those of its block further up.
+/// An operand with values that could replace it: those further up in its block.
 pub(crate) struct Place {
     pub(crate) inst: InstId,
     pub(crate) index: u32,
@@ -119,7 +120,7 @@ pub(crate) fn is_sum(data: &InstData) -> bool {
     data.opcode.is_binary() && data.ty == Type::I32
 }
 
-/// First operands of the instructions that are wanted.
+/// The first operands of suitable instructions.
 pub(crate) fn places(
     session: &Session,
     function: FunctionId,
@@ -144,8 +145,8 @@ pub(crate) fn places(
     found
 }
 
-/// From scratch, as often as there is patience, in a database of its own in which `others` were
-/// asked before.
+/// Times the query from scratch, repeated while time permits, in a database of its own that has
+/// answered `others` before.
 pub(crate) fn scratch(
     session: &Session,
     function: FunctionId,
@@ -175,8 +176,8 @@ pub(crate) fn scratch(
     best
 }
 
-/// So many edits of an operand, but for those that change nothing: `after` is given the number of
-/// each, and what it took by itself.
+/// Makes this many edits of an operand, but skips those that change nothing. `after` gets the
+/// number of each edit and its duration.
 pub(crate) fn each_edit(
     session: &mut Session,
     function: FunctionId,
@@ -187,7 +188,7 @@ pub(crate) fn each_edit(
     each_edit_of(session, function, (&places, rounds), &mut after);
 }
 
-/// As [`each_edit`], of these operands.
+/// As [`each_edit`], for these operands.
 pub(crate) fn each_edit_of(
     session: &mut Session,
     function: FunctionId,
@@ -210,10 +211,11 @@ pub(crate) fn each_edit_of(
     }
 }
 
-/// The first answers decide whether it is worth keeping something.
+/// The first queries decide whether retaining state pays off.
 pub(crate) const FIRST: usize = 10;
 
-/// Three thousand edits of an operand, each with the question: times of the edits, and of both.
+/// Makes three thousand edits of an operand, each followed by the query: durations of the edits,
+/// and of both.
 pub(crate) fn after_edits(
     session: &mut Session,
     function: FunctionId,
@@ -232,7 +234,7 @@ pub(crate) fn after_edits(
     (edits, times)
 }
 
-/// As [`after_edits`] of sums, where `others` are asked before, and the question alone is timed.
+/// As [`after_edits`] for sums; `others` are asked before, and only the query is timed.
 pub(crate) fn after_edits_below(
     session: &mut Session,
     function: FunctionId,

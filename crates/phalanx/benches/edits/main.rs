@@ -1,26 +1,27 @@
-//! What an answer costs after an edit, through the database:
+//! The cost of a query after an edit, through the database:
 //! `cargo bench -p phalanx --bench edits`.
 //!
-//! The function is made of random kernels in a row (`phalanx_testing::inlined`) where nothing else
-//! is said. Each edit is one transaction; timed is the transaction and the question together.
-//! Beside it, from scratch: lowering and solving the same function with warm flow facts.
+//! Unless stated otherwise, the function consists of random kernels in sequence
+//! (`phalanx_testing::inlined`). Each edit is one transaction; transaction and query are timed
+//! together. For comparison, the function is also lowered and solved from scratch with warm flow
+//! facts.
 //!
 //! | table | edit | question |
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
 //! | kernels | the same, in our kernels at -O2, inlined into one function (`phalanx_test_suite::giants`) | as of *operand*, *llvm*, *split*, *all* |
-//! | summary | the same, in a function that returns what it has computed last | `summary` |
-//! | recursion | the same, in one that calls itself before it returns, for a kernel | `summary`, `divergence` |
+//! | summary | the same, in a function that returns the last computed value | `summary` |
+//! | recursion | the same, in a function that calls itself before it returns, called by a kernel | `summary`, `divergence` |
 //! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
 //! | classes | the same | `load_classes` |
-//! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
+//! | kinds | one pointer gets another base, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
 //! | changes | each kind of edit of instructions; a block is split; a branch leads one way | each fact by itself, in a kernel with loads, stores and stack slots, and one with addresses in slots |
-//! | | the same, in a function that is given the pointers | `summary` |
+//! | | the same, in a function that gets the pointers as arguments | `summary` |
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
-//! | all | the same | everything that can be asked of a function |
+//! | all | the same | every fact of a function |
 //! | facts | one block of our kernels, inlined into one function, is split | the same, each fact by itself |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
@@ -29,12 +30,13 @@
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
-//! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share
-//! of it. *opt-22*: how many times it is in what LLVM's analyses take by LLVM's own timers, where
-//! it is installed: uniformity with cycles and dominators kept, or all four.
+//! *times*: how many times the median fits into the time from scratch; for *split* and *all*, the
+//! median as a share of that time. *opt-22*: how many times it fits into the time of LLVM's
+//! analyses by LLVM's own timers, if LLVM is installed: uniformity with cycles and dominators
+//! preserved, or all four.
 //!
-//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was
-//! asked before, from scratch too where it is not repaired.
+//! For *assumed*, *classes* and *access* only the query is timed: the facts that it reads were
+//! asked before, from scratch too if they are not updated incrementally.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one
 //! alone where a table has several by number.

@@ -1,4 +1,4 @@
-//! Tables of edits in a module of many small functions.
+//! Benches of edits in a module of many small functions.
 
 use super::common::{Place, is_sum, percentiles, places, us};
 use phalanx::db::queries;
@@ -48,7 +48,7 @@ pub(crate) fn calls(count: usize) {
     edits_in_module("calls", &text, count);
 }
 
-/// Small kernels that call one function; each is edited once, and it alone is asked about.
+/// Small kernels that call one function; each is edited once, and only that kernel is queried.
 pub(crate) fn once(count: usize) {
     let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n".to_owned();
     text.push_str("define i32 @shared(i32 %a) {\n  %s = add i32 %a, 1\n  ret i32 %s\n}\n");
@@ -80,8 +80,8 @@ pub(crate) fn once(count: usize) {
     print("once", count, first, times);
 }
 
-/// Edits of the first 100 functions, and the divergent branches of the module after each: the first
-/// edits of each, and later ones.
+/// Edits the first 100 functions, and asks for the divergent branches of the module after each
+/// edit: the first edit of each function, and later ones.
 fn edits_in_module(table: &str, text: &str, count: usize) {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
@@ -108,7 +108,7 @@ fn edits_in_module(table: &str, text: &str, count: usize) {
     print(table, count, first, times);
 }
 
-/// A sum, and what one of its operands is to be.
+/// Replaces an operand of a sum.
 fn change(session: &Session, function: FunctionId, rng: &mut SmallRng) -> (Place, Value) {
     let body = session.code(function).body;
     let places = places(session, function, is_sum).into_iter();

@@ -1,4 +1,4 @@
-//! Tables of a function in which one operand is edited.
+//! Benches of edits of one operand in a large function.
 
 use super::common::{
     Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, every_fact, everything,
@@ -34,7 +34,7 @@ pub(crate) fn kernels(rounds: usize) {
     }
 }
 
-/// What a question costs after edits of sums; `ways` tells how its answers were found.
+/// The cost of a query after edits of sums; `ways` says how its results were computed.
 fn row(
     name: &str,
     (mut session, function): (Session, FunctionId),
@@ -66,11 +66,11 @@ pub(crate) fn summarized(db: &Database, input: FunctionInput) {
     black_box(queries::summary(db, input));
 }
 
-/// The giant as a function to be called, which returns what was computed last: its text, and the
-/// name of that.
+/// The giant as a function that is called and returns its last value: its text, and the name of
+/// that value.
 fn called(size: usize) -> (String, String) {
     let program = inlined(size);
-    // Some blocks above the last one, all ways lead through the first block of the last kernel.
+    // Some blocks above the last one, all paths lead through the first block of the last kernel.
     let dom = DomTree::new(&program.cfg());
     let above =
         std::iter::successors(Some(Node::new(program.blocks.len() - 1)), |&at| dom.idom(at));
@@ -94,7 +94,7 @@ pub(crate) fn summary(size: usize) {
     );
 }
 
-/// The same with a call of itself before it returns, for a kernel.
+/// The same with a call of itself before it returns, called by a kernel.
 pub(crate) fn recursion(size: usize) {
     let (text, last) = called(size);
     let call = format!("%again = call i32 @f(ptr addrspace(1) %gp, i32 %a0, i32 {last})");
@@ -109,7 +109,7 @@ pub(crate) fn recursion(size: usize) {
     }
 }
 
-/// Everything that can be.
+/// All assumptions.
 pub(crate) const ASSUMED: Assumptions =
     Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true };
 
@@ -117,7 +117,7 @@ pub(crate) fn assumed(db: &Database, input: FunctionInput) {
     black_box(queries::assumed_divergence(db, input, ASSUMED));
 }
 
-/// What classes of loads are found from besides, which has costs of its own.
+/// The other facts that load classes depend on, which have costs of their own.
 pub(crate) fn others(db: &Database, input: FunctionInput) {
     black_box(queries::memory_kinds(db, input));
     black_box(queries::private_memory(db, input));
@@ -128,8 +128,8 @@ pub(crate) fn classes(db: &Database, input: FunctionInput) {
     black_box(queries::load_classes(db, input));
 }
 
-/// A kernel of so many instructions that works in rounds: loads, sums of what was loaded, a barrier
-/// at some, and a store that is guarded by a comparison.
+/// A kernel of this many instructions that works in rounds: loads, sums of loaded values, a barrier
+/// in some rounds, and a store behind a comparison.
 pub(crate) fn with_barriers(size: usize) -> (Session, FunctionId) {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
@@ -193,7 +193,7 @@ pub(crate) fn memory_accesses(db: &Database, input: FunctionInput) {
     black_box(queries::memory_accesses(db, input));
 }
 
-/// What lanes touch, after an edit of a sum, from divergence as it is then.
+/// Memory accesses after an edit of a sum, from up-to-date divergence.
 pub(crate) fn access(size: usize) {
     let (mut session, function) = with_barriers(size);
     let scratch = scratch(&session, function, memory_accesses, &[flow_facts, divergence]);

@@ -1,4 +1,4 @@
-//! Tables of other edits, of memory, and of no edit at all.
+//! Benches of other edits, of memory usage, and of no edit at all.
 
 use super::common::{
     Ask, UNIFORMITY, against, divergence, every_fact, everything, giant, giant_of_kernels, is_sum,
@@ -68,7 +68,7 @@ pub(crate) fn split_asking(
     );
 }
 
-/// Splits forty blocks; `after` is given the number of each, and what the edit took by itself.
+/// Splits forty blocks; `after` gets the number of each edit and its duration.
 fn each_split(
     session: &mut Session,
     function: FunctionId,
@@ -87,8 +87,8 @@ fn each_split(
     }
 }
 
-/// What each question takes from scratch, and after a block was split, if all are asked in turn; in
-/// our kernels, inlined so many times.
+/// The cost of each query from scratch, and after a block was split, if all are asked in turn; in
+/// our kernels, inlined this many times.
 pub(crate) fn by_fact(rounds: usize) {
     let Some(text) = giant_of_kernels(rounds) else { return };
     let (mut session, function) = read_named(&text, giants::NAME);
@@ -119,13 +119,13 @@ pub(crate) fn by_fact(rounds: usize) {
     println!("{:<26}{all:>12.0}{sum:>12.1}{:>9.2}%", "all", 100.0 * sum / all);
 }
 
-/// How many equal functions a module of the overhead table has: what a database pays once, at the
-/// first query of a kind, is shared by them.
+/// How many equal functions a module of the overhead table has: they share the costs that a
+/// database pays once, at the first query of a kind.
 pub(crate) const COPIES: usize = 16;
 
 /// All facts of the functions of a module from cold, through a new database and by calling the
-/// analyses. Both start from copies of the code made just before, find target, launch facts and
-/// layout themselves, and keep what they find. The times are those of one function.
+/// analyses. Both start from copies of the code made just before, compute target, launch facts and
+/// layout themselves, and keep their results. The times are those of one function.
 pub(crate) fn overhead(size: usize) {
     let (session, function) = giant(size);
     let code = session.code(function);
@@ -180,7 +180,7 @@ pub(crate) fn overhead(size: usize) {
                     let table = lower::full_with(code, around, &memory, 0);
                     (Arc::new(solve(flow, &table, Rules::Precise)), None)
                 }
-                // Of these the tables are kept, as in the database.
+                // These tables are kept, as in the database.
                 false => {
                     let granted = Granted::nothing();
                     let stamp = Stamp { position: 0, flow: 0, around: 0 };
@@ -196,7 +196,7 @@ pub(crate) fn overhead(size: usize) {
     };
     let (mut by_query, mut by_call) = (Vec::new(), Vec::new());
     for round in 0..400 {
-        // Who comes last, with copies as with questions, finds more in the caches.
+        // The second measurement would find warmer caches, so the order alternates.
         let mut db = Database::new();
         let (loaded, module) = match round / 2 % 2 {
             0 => {
@@ -231,7 +231,7 @@ pub(crate) fn overhead(size: usize) {
                 kept
             }
         };
-        // Neither found anything else.
+        // Both must find the same.
         for (&input, (.., divergence, _)) in inputs.iter().zip(&kept) {
             assert_eq!(queries::divergence(&db, input).as_ref(), Some(divergence));
         }

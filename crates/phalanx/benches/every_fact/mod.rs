@@ -1,4 +1,4 @@
-//! All that a driver can ask of a function.
+//! Every fact that a driver can ask of a function.
 
 use std::hint::black_box;
 
@@ -7,12 +7,12 @@ use phalanx::{
     db::{Database, FunctionInput, queries},
 };
 
-/// A question by its name.
+/// A query with its name.
 pub(crate) type Fact = (&'static str, fn(&Database, FunctionInput));
 
-/// Each query that says something of a function: what others are made from, and only they read, is
-/// asked by them. What one of them is found from is asked before it where that is a question too,
-/// so that each is seen by itself.
+/// Each query about a function. Intermediate queries are not listed: those that read them ask them.
+/// If a query depends on another listed query, that one comes first, so that each is timed by
+/// itself.
 pub(crate) const FACTS: [Fact; 28] = [
     // The graph.
     ("cfg", |db, f| _ = black_box(queries::cfg(db, f))),
@@ -40,12 +40,12 @@ pub(crate) const FACTS: [Fact; 28] = [
     ("ldu_candidates", |db, f| _ = black_box(queries::ldu_candidates(db, f))),
     ("written_spaces", |db, f| _ = black_box(queries::written_spaces(db, f))),
     ("memory_accesses", |db, f| _ = black_box(queries::memory_accesses(db, f))),
-    // What is assumed, and told to callers.
+    // Facts under assumptions, and facts for callers.
     ("assumed_divergence", |db, f| {
         _ = black_box(queries::assumed_divergence(db, f, Assumptions::NONE));
     }),
     ("summary", |db, f| _ = black_box(queries::summary(db, f))),
-    // What is wrong, and what may be moved.
+    // Findings, and legal motions.
     ("convergence", |db, f| _ = black_box(queries::convergence(db, f))),
     ("space_conflicts", |db, f| _ = black_box(queries::space_conflicts(db, f))),
     ("diagnostics", |db, f| _ = black_box(queries::diagnostics(db, f))),

@@ -1,21 +1,21 @@
-//! What answers cost after edits of a module of one's own:
+//! The cost of queries after edits of your own module:
 //! `cargo bench -p phalanx --bench own_code -- FILE.ll ...`.
 //!
-//! The largest function of each file is edited at random places, or `--function=NAME`. Kinds of
-//! edits take turns, so that each meets what the others have left. An edit is one transaction, and
-//! the answer of before is known; timed is the transaction and the question together.
+//! The bench edits the largest function of each file, or `--function=NAME`, at random places. The
+//! kinds of edits take turns, so that each meets the results of the others. An edit is one
+//! transaction, and the previous result is known; transaction and query are timed together.
 //!
 //! | edit | what happens |
 //! |---|---|
 //! | operand | a binary operation reads another value of its block |
-//! | arithmetic | a binary operation is there twice |
-//! | load, store | a load or a store is there twice |
+//! | arithmetic | a binary operation is duplicated |
+//! | load, store | a load or a store is duplicated |
 //! | split | a block is split |
 //!
 //! | question | what is asked |
 //! |---|---|
 //! | divergence | `divergence` |
-//! | promised | what `docs/queries.md` calls promised |
+//! | promised | the facts that `docs/queries.md` calls promised |
 //! | all | every fact of the function |
 //! | check | `diagnostics` |
 //!
@@ -26,9 +26,9 @@
 //! divergence         2914      0.2 / 0.4      0.2 / 0.5 ...
 //! ```
 //!
-//! *scratch* is the question asked of the same function in a module where it stands alone, so what
-//! its callees do is not known there: the best of seven times. All times are of the wall clock, so
-//! on a busy machine trust medians.
+//! *scratch* is the same query of the same function alone in a module, so that its callees are
+//! unknown: the best of seven times. All times are wall-clock times, so on a busy machine trust
+//! medians.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -75,7 +75,7 @@ fn promised(db: &Database, f: FunctionInput) {
 #[derive(Clone, Copy)]
 enum Kind {
     Operand,
-    /// An instruction with such an opcode is there twice.
+    /// Duplicates an instruction with such an opcode.
     Twice(fn(Opcode) -> bool),
     Split,
 }

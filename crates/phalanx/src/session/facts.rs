@@ -1,7 +1,7 @@
-//! Facts about a function: one method per query that a driver asks.
+//! Facts about a function: one method per query.
 //!
-//! Each is computed when it is first asked and kept until what it was made from changes;
-//! `docs/queries.md` says what each reads and costs.
+//! A fact is computed on first request and kept until its inputs change. `docs/queries.md` lists
+//! what each query reads and costs.
 
 use super::{FunctionId, Session};
 use crate::known::Known;
@@ -29,9 +29,9 @@ use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet};
 
 impl Session {
-    /// The control-flow graph; none for a declaration or an id that [names nothing](FunctionId), as
-    /// for all facts below. What is asked of a value, an instruction or a block that the function
-    /// does not have, or has no more, is answered as if nothing were known of it.
+    /// The control-flow graph; none for a declaration or an [invalid id](FunctionId), as for all
+    /// facts below. For a value, an instruction or a block that the function does not have (any
+    /// more), answers are the same as if nothing were known.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
         queries::cfg(&self.db, self.at(function))
     }
@@ -71,13 +71,13 @@ impl Session {
         queries::affect_map(&self.db, self.at(function)).as_ref()
     }
 
-    /// Which memories each pointer may lead to. None for a declaration.
+    /// Which memories each pointer may point to. None for a declaration.
     pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
         queries::memory_kinds(&self.db, self.at(function)).as_deref()
     }
 
-    /// Why an address may lead to each of some memories: a shortest chain for each, one for all
-    /// that have the same. Costs as much as [`Session::memory_kinds`] from scratch.
+    /// Why an address may point to each of some memories: a shortest chain for each; memories with
+    /// the same chain share it. Costs as much as [`Session::memory_kinds`] from scratch.
     pub fn explain_spaces(
         &self,
         function: FunctionId,
@@ -87,15 +87,15 @@ impl Session {
         queries::explain_spaces(&self.db, self.at(function), subject, memories)
     }
 
-    /// How two loads, stores or atomic operations of a function relate. None if one of them is
-    /// something else, or for a declaration. Each question looks at what the addresses are made
-    /// from; [`queries::with_aliases`] shares that among several.
+    /// The alias relation of two loads, stores or atomic operations of a function. None if one of
+    /// them is another instruction, or for a declaration. Each query follows the addresses upwards;
+    /// [`queries::with_aliases`] shares that work among several queries.
     pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
         queries::alias(&self.db, self.at(function), a, b)
     }
 
-    /// What the lanes of a wave touch at each load, store and atomic operation. None for a
-    /// declaration.
+    /// The addresses that the lanes of a wave access at each load, store and atomic operation. None
+    /// for a declaration.
     pub fn memory_accesses(&self, function: FunctionId) -> Option<&Accesses> {
         queries::memory_accesses(&self.db, self.at(function)).as_deref()
     }
@@ -106,8 +106,8 @@ impl Session {
         queries::memory_ssa(&self.db, self.at(function)).as_deref()
     }
 
-    /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs
-    /// a look at all calls in its callers.
+    /// Copies of a function, each for some of its calls, which could access narrower spaces. Visits
+    /// all calls in its callers.
     pub fn space_specializations(
         &self,
         function: FunctionId,
@@ -123,39 +123,38 @@ impl Session {
         found.into_iter().map(id).collect()
     }
 
-    /// Loops in which threads wait for others, in vain for all that is known: see
-    /// [`phalanx_analysis::check::spins`].
+    /// Loops in which threads may wait for others in vain: see [`phalanx_analysis::check::spins`].
     pub fn waiting_loops(&self, function: FunctionId) -> &[Finding] {
         queries::waiting_loops(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// Races in workgroup memory, and accesses of it that cannot be right: see
-    /// [`phalanx_analysis::check::races`]. Empty for what is no kernel.
+    /// Races in workgroup memory, and invalid accesses of it: see
+    /// [`phalanx_analysis::check::races`]. Empty for a function that is no kernel.
     pub fn workgroup_memory(&self, function: FunctionId) -> &[Finding] {
         let found = queries::workgroup_memory(&self.db, self.at(function)).as_ref();
         found.map_or(&[], |found| &found.findings)
     }
 
-    /// Accesses and casts that cannot be right where their addresses lead: see
+    /// Accesses and casts that are invalid for the memories that their addresses point to: see
     /// [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
         queries::space_conflicts(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// What anything directly influences, memory included: Kong's affect map in full.
+    /// Direct influences of everything, memory included: Kong's affect map in full.
     pub fn data_flow(&self, function: FunctionId) -> Option<DataFlow<'_>> {
         queries::data_flow(&self.db, self.at(function))
     }
 
-    /// What diverges, by everything we know.
+    /// The divergence of a function, with all sources.
     pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
         let facts = queries::divergence(&self.db, self.at(function)).as_ref()?;
         Some(DivergenceView::new(&self.db, self.at(function), facts, None))
     }
 
-    /// What is known of a function as it is now, to be asked while it is edited. Later edits do not
-    /// change it. O(values) for a small function; for one whose facts follow edits, a few
-    /// addresses.
+    /// The facts about a function as it is now, for use while it is edited. Later edits do not
+    /// change them. O(values) for a small function. For a function whose facts are updated
+    /// incrementally, copies only a few pointers.
     ///
     /// ```
     /// use phalanx::{ir::{BuildError, Opcode}, prelude::*};
@@ -180,14 +179,15 @@ impl Session {
         Known::new(&self.db, self.at(function))
     }
 
-    /// Why something differs between threads of a scope: the shortest chain of causes from it to a
-    /// source, itself first. Empty when it is uniform. The first question about a function costs as
-    /// much as its divergence from scratch, others their chain.
+    /// Why something differs between threads of a scope: the shortest chain of causes from the
+    /// subject to a source, the subject first. Empty when it is uniform. The first query about a
+    /// function costs as much as its divergence from scratch, later ones cost the length of their
+    /// chain.
     pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
         queries::explain(&self.db, self.at(function), subject, scope)
     }
 
-    /// As [`Session::explain`], for sources of one's choice.
+    /// As [`Session::explain`], for the given sources.
     pub fn explain_sources(
         &self,
         function: FunctionId,
@@ -197,8 +197,8 @@ impl Session {
         queries::explain_sources(&self.db, self.at(function), subject, sources)
     }
 
-    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these
-    /// are known. With assumptions, what diverges by [`Session::divergence_assuming`].
+    /// As [`Session::explain_sources`], through calls: into callees, and up to callers if these are
+    /// known. With assumptions, explains [`Session::divergence_assuming`].
     pub fn explain_through_calls(
         &self,
         function: FunctionId,
@@ -209,13 +209,12 @@ impl Session {
         queries::explain_through_calls(&self.db, self.at(function), subject, sources, assumed)
     }
 
-    /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a
-    /// declaration.
+    /// Findings about a function: see [`phalanx_analysis::check`]. Empty for a declaration.
     ///
-    /// A [`Checker`](phalanx_report::check::Checker) says it with places and reasons, which are
-    /// those of the program that was compiled where
-    /// [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so;
-    /// [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
+    /// A [`Checker`](phalanx_report::check::Checker) turns them into diagnostics with places and
+    /// reasons. The places are those of the compiled program if
+    /// [`!dbg`](phalanx_ir::FunctionBuilder::set_location) states them.
+    /// [`write_text`](phalanx_report::check::write_text) prints a diagnostic with ANSI colours.
     ///
     /// ```
     /// use phalanx::{prelude::*, report::check::{Checker, LinedText, ModuleText, SourceFile, Sources, write_text}};
@@ -263,34 +262,35 @@ impl Session {
         queries::diagnostics(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one
-    /// bank.
+    /// Memory accesses that take more transactions than necessary: lanes far apart, and bank
+    /// conflicts.
     pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
         queries::slow_accesses(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// Loads that would take a cheaper way but for one obstacle.
+    /// Loads that could use a cheaper instruction but for one obstacle.
     pub fn slow_loads(&self, function: FunctionId) -> &[Finding] {
         queries::slow_loads(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// Branches that part threads of a wave, and would not for some launches that could be stated.
+    /// Branches that separate threads of a wave, but would not for certain launches.
     pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
         queries::launch_suggestions(&self.db, self.at(function)).as_deref().unwrap_or_default()
     }
 
-    /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules
-    /// repaired: what `print<uniformity>` shows. In the dense form of the analysis;
+    /// Divergence with the sources that LLVM 22 assumes, and with LLVM's unsound control rules
+    /// corrected: the result of `print<uniformity>`. In the dense form of the analysis;
     /// [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
         queries::uniformity(&self.db, self.at(function)).as_deref()
     }
 
-    /// Which motions are legal of operations that communicate among the threads of a scope; see
-    /// [`phalanx_core::legality`], also on calls that may not come back, which are not looked at.
+    /// Which motions of operations that communicate among the threads of a scope are legal; see
+    /// [`phalanx_core::legality`]. That page also covers calls that may not return, which are
+    /// ignored here.
     ///
-    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead
-    /// from one to the other.
+    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) convert
+    /// between them.
     ///
     /// ```
     /// use phalanx::{analysis::legality::Refusal, ir::flow::{block_of, node_of}, prelude::*};
@@ -333,30 +333,32 @@ impl Session {
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ
-    /// within a workgroup: the interface of Kong's variance analysis. After an edit it costs what
-    /// [`Session::divergence`] costs.
+    /// within a workgroup: the interface of Kong's variance analysis. After an edit it costs as
+    /// much as [`Session::divergence`].
     pub fn variance(&self, function: FunctionId) -> Option<VarianceView<'_>> {
         VarianceView::new(&self.db, self.at(function))
     }
 
-    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it:
-    /// what a computation may be moved on to where other threads are active. See
-    /// [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
+    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it.
+    /// Only such a value may be used by computations that move to where other threads are active.
+    /// See [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed
+    /// from).
     pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
         queries::is_truly_uniform(&self.db, self.at(function), value)
     }
 
-    /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
+    /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used
+    /// correctly.
     pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
         let nodes = queries::invariant_branches(&self.db, self.at(function), model).as_deref();
         nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
     }
 
-    /// As [`Session::divergence`], for questions about more than a wave: loads that are
+    /// As [`Session::divergence`], for scopes beyond a wave. Loads that are
     /// [stable](phalanx_analysis::stable) give one value to the threads that they are stable for,
-    /// [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`]
-    /// are taken to be uniform in each workgroup. Of a large function it follows edits, as
-    /// [`Session::divergence`] does.
+    /// even with [`Assumptions::NONE`]. With a model of barriers, [`Session::invariant_branches`]
+    /// are assumed to be uniform in each workgroup. For a large function the result is updated
+    /// incrementally, like [`Session::divergence`].
     pub fn divergence_assuming(
         &self,
         function: FunctionId,
@@ -367,8 +369,8 @@ impl Session {
         Some(DivergenceView::new(&self.db, self.at(function), facts, Some(assumptions)))
     }
 
-    /// Loads that give one value to more threads than those of a wave that read one address
-    /// together, and what of [`SourceSet::OPAQUE_WAVE`] is left for each; see
+    /// Loads that give one value not only to threads of a wave that read one address together, but
+    /// to more threads; and the part of [`SourceSet::OPAQUE_WAVE`] that remains for each; see
     /// [`phalanx_analysis::stable`].
     pub fn stable_loads(
         &self,
@@ -378,20 +380,20 @@ impl Session {
         queries::stable_loads(&self.db, self.at(function), assumptions)
     }
 
-    /// Which loads may take a cheaper way, and why the others may not; see
+    /// Which loads may use a cheaper instruction, and why the others may not; see
     /// [`phalanx_analysis::loads`].
     pub fn load_classes(&self, function: FunctionId) -> Option<&LoadClasses> {
         queries::load_classes(&self.db, self.at(function)).as_ref()
     }
 
-    /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel
-    /// runs; in the order of blocks.
+    /// Loads that one thread may execute for its wave, since their memory is not written while the
+    /// kernel runs; in the order of blocks.
     pub fn ldu_candidates(&self, function: FunctionId) -> &[InstId] {
         queries::ldu_candidates(&self.db, self.at(function))
     }
 
-    /// Where a kernel, with all that it calls, writes through an argument or a variable, and where
-    /// it loses sight of it.
+    /// Where a kernel, including its callees, writes through an argument or a variable, and where
+    /// the analysis loses track of it.
     pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
         queries::written_by_kernel(&self.db, self.at(kernel), root)
     }

@@ -1,4 +1,4 @@
-//! Questions that end because of an edit, and edits that do not wait for ever.
+//! Queries that an edit can cancel, and edits with a time limit.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use phalanx_ir::{BuildError, edit::Transaction};
 use super::{FunctionId, Session};
 
 impl Session {
-    /// Asks on this handle, unless somebody edits on another one meanwhile. The closure may ask any
-    /// number of questions.
+    /// Runs queries on this handle, unless another handle edits meanwhile. The closure may make any
+    /// number of queries.
     ///
-    /// An edit waits until all other handles are dropped, so that a thread that got [`Cancelled`]
-    /// drops its own. Outside of `try_ask`, a question that an edit breaks off unwinds the thread.
+    /// An edit waits until all other handles are dropped, so a thread that gets [`Cancelled`] must
+    /// drop its handle. Outside of `try_ask`, a query that an edit cancels unwinds the thread.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -48,18 +48,17 @@ impl Session {
         self.db.try_ask(|_| ask(self))
     }
 
-    /// Waits until this is the only handle on its modules, for so long at most. Questions of
-    /// [`Session::try_ask`] on other handles end meanwhile. No change waits after that, until this
-    /// handle is cloned.
+    /// Waits until this is the only handle on its modules, but no longer than `at_most`. Meanwhile
+    /// queries of [`Session::try_ask`] on other handles end. After that no change has to wait,
+    /// until this handle is cloned.
     ///
-    /// # Errors
-    /// When other handles are still alive. Those of the thread that calls this are never dropped
-    /// while it waits, so that waiting longer does not help there.
+    /// When other handles are still alive. Handles of the calling thread are never dropped while it
+    /// waits, so waiting longer does not help then.
     pub fn wait_until_alone(&mut self, at_most: Duration) -> Result<(), Busy> {
         self.db.wait_until_alone(at_most)
     }
 
-    /// As [`Session::edit`], but waits for so long at most until all other handles are gone.
+    /// As [`Session::edit`], but waits no longer than `at_most` for other handles to be dropped.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,8 +1,9 @@
-//! Ids of modules and functions: what they name, and what holds of those that name nothing.
+//! Ids of modules and functions: what they refer to, and the behaviour of invalid ids.
 //!
-//! An id is a number and a stamp. The number is where the function is kept; when a function is
-//! removed another one may get its place. The stamp is given once in a process. So an id names one
-//! function of one session and its clones, and after that function was removed it names nothing.
+//! An id is a number and a stamp. The number is the place of the function in the session; after the
+//! function is removed, another function may reuse the place. The stamp is unique within a process.
+//! So an id refers to one function of one session and its clones, and becomes invalid when that
+//! function is removed.
 
 use phalanx_db::{FunctionInput, ModuleEditError, ModuleInput, Stamp};
 use phalanx_ir::BuildError;
@@ -18,16 +19,16 @@ pub struct ModuleId {
 
 /// A function of a session.
 ///
-/// It is good in the session that gave it and in clones of that, until the function or its module
-/// is removed. From then on, and in every other session, it names nothing:
+/// An id is valid in the session that returned it and in clones of that, until the function or its
+/// module is removed. Afterwards, and in every other session, it is invalid ("names nothing"):
 ///
-/// | question or change | with an id that names nothing |
+/// | query or change | with an invalid id |
 /// |---|---|
 /// | facts ([`Session::divergence`], [`Session::diagnostics`] ...) | none, as of a function without code |
 /// | a change ([`Session::edit`], [`Session::set_launch`] ...) | an error that says so; nothing is changed |
 /// | the code, name or text of the function; everything about a module | a panic that says so |
 ///
-/// [`Session::has_function`] and [`Session::has_module`] ask whether an id names something.
+/// [`Session::has_function`] and [`Session::has_module`] tell whether an id is valid.
 ///
 /// ```
 /// use phalanx::prelude::*;
@@ -68,12 +69,12 @@ impl FunctionId {
 }
 
 impl Session {
-    /// Whether an id names a function of this session: it is this session's, and was not removed.
+    /// Whether an id is valid: it belongs to this session, and its function was not removed.
     pub fn has_function(&self, function: FunctionId) -> bool {
         self.db.stamp(function.input) == Some(function.stamp)
     }
 
-    /// Whether an id names a module of this session.
+    /// Whether an id of a module is valid in this session.
     pub fn has_module(&self, module: ModuleId) -> bool {
         self.db.module_stamp(module.input) == Some(module.stamp)
     }
@@ -88,7 +89,7 @@ impl Session {
         Some(ModuleId { input, stamp: self.db.module_stamp(input)? })
     }
 
-    /// The function to ask about: one without code if the id names nothing.
+    /// The function to query: one without code if the id is invalid.
     pub(super) fn at(&self, function: FunctionId) -> FunctionInput {
         match self.has_function(function) {
             true => function.input,
@@ -97,7 +98,7 @@ impl Session {
     }
 
     /// # Panics
-    /// If the id names nothing.
+    /// If the id is invalid.
     pub(super) fn function_there(&self, function: FunctionId) -> FunctionInput {
         assert!(
             self.has_function(function),
@@ -108,7 +109,7 @@ impl Session {
     }
 
     /// # Panics
-    /// If the id names nothing.
+    /// If the id is invalid.
     pub(super) fn module_there(&self, module: ModuleId) -> ModuleInput {
         assert!(
             self.has_module(module),

@@ -1,5 +1,5 @@
-//! What the lanes of a wave touch: patterns of small kernels, and claims held against the addresses
-//! that a launch accesses.
+//! The addresses that the lanes of a wave access: patterns of small kernels, and claims that are
+//! checked against the addresses of a launch.
 
 mod random;
 
@@ -30,8 +30,8 @@ entry:
   %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 "#;
 
-/// A kernel with this body and its accesses, when it is launched so; nothing is known of the launch
-/// without a size.
+/// A kernel with this body and its accesses, for this launch; without a size nothing is known of
+/// the launch.
 fn accesses(body: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Access>) {
     accesses_of(&format!("{HEAD}{body}}}\n"), size)
 }

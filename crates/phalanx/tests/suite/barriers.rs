@@ -1,4 +1,4 @@
-//! What barriers show about branches, on a kernel that runs.
+//! What barriers imply about branches, on a kernel that runs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use phalanx::{
     },
 };
 
-/// Half a wave takes the branch in %entry, and nobody the one in %low.
+/// Half a wave takes the branch in %entry, and no thread takes the one in %low.
 const KERNEL: &[u8] = br#"
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -51,9 +51,9 @@ impl Observer for Ways {
     }
 }
 
-/// Kong's rule takes every branch for uniform on which a barrier is control dependent, directly or
-/// not. Here that is refuted by a run in which nothing is wrong: nobody comes to the barrier. The
-/// rule in use claims the inner branch only.
+/// Kong's rule treats every branch as uniform on which a barrier is control dependent, directly or
+/// indirectly. A correct run refutes that here: no thread reaches the barrier. Phalanx's rule
+/// claims the inner branch only.
 #[test]
 fn iterated_control_dependence_on_a_barrier_shows_nothing() {
     let mut session = Session::new();

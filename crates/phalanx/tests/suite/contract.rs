@@ -1,4 +1,4 @@
-//! What a driver may rely on: ids, removal, handles, verification.
+//! Guarantees for drivers: ids, removal, handles, verification.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -134,7 +134,7 @@ fn an_edit_ends_a_question_in_its_middle() {
         loop {
             let asked = clone.try_ask(|session| {
                 let _ = tell.send(());
-                // What is launched decides which sources vary, so these are found anew each time.
+                // The launch decides which sources vary, so these are recomputed each time.
                 session.divergence(function).is_some() && session.memory_ssa(function).is_some()
             });
             match asked {

@@ -110,8 +110,8 @@ fn a_vote_with_the_token_of_a_loop_left_behind_is_divergent() {
     }
 }
 
-/// In a function that is large enough to be repaired: an edit of the token, and one of the control
-/// flow alone.
+/// In a function that is large enough for incremental updates: an edit of the token, and an edit of
+/// the control flow.
 #[test]
 fn repaired_answers_know_tokens() {
     let padding: String =
@@ -126,7 +126,7 @@ fn repaired_answers_know_tokens() {
     assert!(is_uniform(&session));
     let (late, first) = (named(&session, f, "late"), named(&session, f, "p0"));
     let (whole, heart) = (named(&session, f, "token"), named(&session, f, "heart"));
-    // Something is kept only after it was asked for again.
+    // State is retained only from the second query on.
     session.edit(f, |edit| edit.set_operand(first, 1, edit.context().const_i32(77))).unwrap();
     assert!(is_uniform(&session));
     for (token, expected) in [(heart, false), (whole, true), (heart, false)] {
@@ -138,7 +138,7 @@ fn repaired_answers_know_tokens() {
             .unwrap();
         assert_eq!(is_uniform(&session), expected);
     }
-    // The way back to the loop goes: then it is no cycle, and the ballot is in one piece.
+    // The back edge is removed: then there is no cycle, and all threads vote together.
     let code = session.code(f);
     let cont = code.body.block_of(named(&session, f, "next")).unwrap();
     let exit = code.body.block_of(late).unwrap();

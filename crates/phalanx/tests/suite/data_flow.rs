@@ -1,4 +1,4 @@
-//! What influences what, through private memory and through other threads.
+//! Direct influences through private memory and through other threads.
 
 use expect_test::expect;
 use phalanx::{

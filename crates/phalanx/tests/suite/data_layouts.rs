@@ -1,4 +1,4 @@
-//! Which data layout a module has that states none.
+//! The data layout of a module that states none.
 
 use phalanx::{Session, db::TargetOverrides, ir::builder::ModuleBuilder};
 
@@ -32,7 +32,7 @@ fn that_of_the_triple_of_the_driver() {
     assert!(text.contains("-A5-G1-") && text.ends_with("target triple = \"amdgcn--\"\n"), "{text}");
 }
 
-/// Where functions are has to be known before they are read.
+/// The address space of functions must be known before they are read.
 #[test]
 fn functions_are_where_it_says() {
     let text = "target triple = \"spirv64-amd-amdhsa\"\n

@@ -1,5 +1,5 @@
-//! What a transaction refuses, whether the verifier looks at its commit or not, and what becomes of
-//! what was said about uses.
+//! Edits that a transaction refuses, with and without the verifier, and the metadata about uses
+//! after an edit.
 
 use expect_test::{Expect, expect};
 use phalanx::{
@@ -24,7 +24,7 @@ impl Named<'_> {
     }
 }
 
-/// Edits `@f`; what is refused leaves nothing behind.
+/// Edits `@f`; a refused edit changes nothing.
 #[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn refused(
     text: &str,
@@ -61,7 +61,7 @@ pad:
 }
 ";
 
-/// The result of an invoke is there behind it, and not where it was.
+/// The result of an invoke is available behind it, but not at the place of the old terminator.
 #[test]
 fn a_terminator_does_not_read_the_one_that_it_replaces() {
     refused(
@@ -157,7 +157,7 @@ fn what_catches_is_copied_with_its_pads() {
     refused(CATCH, copy("handler"), expect!["@f: %h is in the region without its `catchswitch`"]);
 }
 
-/// Where nothing unwinds to any more, the pad may go.
+/// If nothing unwinds to the pad any more, it may be removed.
 #[test]
 fn a_pad_stays_while_something_unwinds_to_it() {
     let text = INVOKE.replace("resume { ptr, i32 } %l", "unreachable");
@@ -176,7 +176,7 @@ fn a_pad_stays_while_something_unwinds_to_it() {
     done.expect("nothing unwinds");
 }
 
-/// A token says where it comes from, and nothing else of its type says that.
+/// A token identifies its origin, so another token of the same type cannot replace it.
 #[test]
 fn a_token_is_not_replaced_by_another() {
     let text =
@@ -220,7 +220,7 @@ fn a_pad_is_of_one_catchswitch() {
     );
 }
 
-/// Lifetimes are of stack slots.
+/// Lifetime markers need a stack slot.
 #[test]
 fn a_slot_with_a_lifetime_is_not_replaced_by_another_address() {
     let text = "
@@ -255,7 +255,7 @@ out:
 }
 ";
 
-/// What reads a value does not take its place: it would be made of itself.
+/// A value cannot be replaced by an instruction that reads it.
 #[test]
 fn nothing_reads_itself() {
     let why = || expect!["@f: %y would read itself"];
@@ -264,7 +264,7 @@ fn nothing_reads_itself() {
     refused(CHAIN, |edit, named| edit.set_operand(named.inst("y"), 1, named.inst("y")), why());
 }
 
-/// In code that is not reached anything may be made of itself.
+/// In unreachable code an instruction may read itself.
 #[test]
 fn what_is_not_reached_may_read_itself() {
     let text = CHAIN.replace("out:\n", "nowhere:\n  %z = add i32 %n, 1\n  br label %out\nout:\n");
@@ -276,7 +276,7 @@ fn what_is_not_reached_may_read_itself() {
     done.expect("no rule is broken");
 }
 
-/// What it was in the round before is another value, and others may read what is made of one.
+/// A phi may read its own value of the round before.
 #[test]
 fn a_phi_reads_itself() {
     let mut session = Session::new();
@@ -346,7 +346,7 @@ define i32 @f(ptr %callee, i32 %n) {
     );
 }
 
-/// Who reads a text counts the uses.
+/// The order of uses in the text refers to the number of uses.
 #[test]
 fn the_order_of_uses_is_forgotten_where_they_become_others() {
     let text = "

@@ -20,7 +20,7 @@ use phalanx::{
     },
 };
 
-/// Everything that can be asked about.
+/// Every possible subject.
 fn subjects(session: &Session, function: FunctionId) -> Vec<Subject> {
     let code = session.code(function);
     let arguments = 0..code.header.params.len() as u32;
@@ -39,7 +39,7 @@ fn subjects(session: &Session, function: FunctionId) -> Vec<Subject> {
     all
 }
 
-/// What the analysis says of a subject, by other ways than an explanation.
+/// Whether the analysis calls a subject divergent, without using an explanation.
 fn is_divergent(session: &Session, function: FunctionId, subject: Subject, scope: Scope) -> bool {
     use phalanx::analysis::explain::Fact;
     let view = session.divergence(function).expect("it has a body");
@@ -58,7 +58,7 @@ fn is_divergent(session: &Session, function: FunctionId, subject: Subject, scope
     }
 }
 
-/// A chain for what diverges and for nothing else; every link has a place, a source and a sentence
+/// There is a chain exactly for divergent subjects; every link has a place, a source and a sentence
 /// of its kind.
 #[test]
 fn everything_in_the_test_suite() {
@@ -118,13 +118,13 @@ fn views_varying(session: &Session, function: FunctionId, scope: Scope) -> Sourc
     session.divergence(function).map_or(SourceSet::EMPTY, |view| view.varying(scope))
 }
 
-/// Each link is about what the one before it names, in the function that it names.
+/// Checks that each link is about what the previous link names, in the function that it names.
 fn hangs_together(session: &Session, function: FunctionId, chain: &[CallLink]) {
     use phalanx::analysis::explain::{Cause, Fact};
     let db = session.database();
     let input = function.input();
     assert!(chain.first().is_none_or(|first| first.function == input));
-    // Where the chain goes on when it comes back from a callee: the caller, and what the call
+    // Where the chain continues after it returns from a callee: the caller, and what the call
     // reads.
     let mut left: Vec<(FunctionInput, Option<Fact>)> = Vec::new();
     for pair in chain.windows(2) {
@@ -165,7 +165,7 @@ fn hangs_together(session: &Session, function: FunctionId, chain: &[CallLink]) {
     }
 }
 
-/// Facts follow edits, and so do explanations.
+/// Facts are updated after edits, and so are explanations.
 #[test]
 fn an_explanation_after_an_edit() {
     let text = br#"

@@ -73,7 +73,7 @@ fn named(edit: &Transaction<'_>, name: &str) -> InstId {
     ids.find(|&i| names.inst(i) == Some(name.as_bytes())).expect("an instruction has the name")
 }
 
-/// Inlines the call `%v` as if it were one of another function.
+/// Inlines the call `%v` as if it called another function.
 fn inline(edit: &mut Transaction<'_>, callee: FunctionRef<'_>) -> Result<(), BuildError> {
     inline_by(edit, |edit, args, exit| edit.insert_body(callee, args, exit))
 }
@@ -248,8 +248,8 @@ entry:
 !17 = !DILocation(line: 31, column: 1, scope: !15)
 "#;
 
-/// Inlines the call `%v` of a function, with locations; what becomes of the function and of
-/// locations, those of the text left out.
+/// Inlines the call `%v` of a function, with locations. Returns the resulting function and its new
+/// locations.
 fn inlined_with_locations(function: &str, callee: &str) -> String {
     let mut session = Session::new();
     let module = session.read(DEBUG.as_bytes()).unwrap_or_else(|e| panic!("{e}"));
@@ -281,7 +281,7 @@ fn inlined_with_locations(function: &str, callee: &str) -> String {
     format!("{}\n}}\n{}\n", &text[from..to], locations.join("\n"))
 }
 
-/// Lines of the callee are lines of the callee, and the way by which they came goes on to the call.
+/// Inlined lines stay lines of the callee; their call chain continues to the call.
 #[test]
 fn inlined_code_says_where_it_comes_from() {
     expect![[r#"
@@ -314,8 +314,8 @@ fn inlined_code_says_where_it_comes_from() {
     .assert_eq(&inlined_with_locations("f", "callee"));
 }
 
-/// Code of which no line is known is where the call was, as a call that may be inlined has to be
-/// somewhere.
+/// Code without a line gets the place of the call, since a call that may be inlined needs a
+/// location.
 #[test]
 fn code_without_lines_is_where_it_was_called() {
     expect![[r#"

@@ -1,7 +1,7 @@
 //! Inputs that are large in one respect take time in proportion to their size.
 //!
-//! Each test is so large that work per pair of parts would take minutes where work per part takes
-//! less than a second, so that the limit can be generous.
+//! Each test is so large that quadratic work would take minutes while linear work takes less than a
+//! second. So the limit can be generous.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use phalanx::transform::{Pass as _, early_cse::EarlyCse};
 
 const HEAD: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";
 
-/// Far above what is needed, and far below what work per pair would take.
+/// Far above what linear work takes, and far below what quadratic work takes.
 const LIMIT: Duration = Duration::from_secs(25);
 
 /// Reads and verifies a module, and asks something of its function `@f`.

@@ -433,7 +433,7 @@ fn narrow_and_misaligned_loads() {
     );
 }
 
-/// What a callee reads out of a private slot it may write through, in whatever round.
+/// A callee may write through a pointer that it reads out of a private slot, in any round.
 #[test]
 fn pointers_that_callees_read_out_of_slots() {
     check(

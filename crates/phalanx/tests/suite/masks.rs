@@ -1,4 +1,5 @@
-//! What each kind of instruction contributes: masks of the named values of small functions.
+//! The sources that each kind of instruction contributes: masks of the named values of small
+//! functions.
 
 use expect_test::{Expect, expect};
 use phalanx::prelude::*;
@@ -378,8 +379,8 @@ define void @k(i32 %n) {
     );
 }
 
-/// All threads that ask for one lane get what it has, also in a loop over lanes. In segments one
-/// number is several lanes.
+/// All threads that read one lane get the value of that lane, also in a loop over lanes. With
+/// segments, one number means several lanes.
 #[test]
 fn shuffles_by_a_number_that_is_not_constant() {
     check(
@@ -499,8 +500,8 @@ define void @function(ptr byval(%s) readonly %p) {
     );
 }
 
-/// The way on is the same for all where there is one only, whatever is returned, and whatever
-/// decides.
+/// If there is only one successor, all threads continue alike, whatever the terminator returns or
+/// reads.
 #[test]
 fn a_terminator_with_one_way_to_go() {
     let text = br#"

@@ -1,10 +1,10 @@
-//! Null pointers of address spaces in comparisons and casts: what they are when they are executed,
-//! and that no pass takes them for something else.
+//! Null pointers of address spaces in comparisons and casts: their values in execution, and that
+//! passes preserve them.
 //!
-//! In LLVM `null` is the address 0 in every space, and what a cast makes of it is up to the target:
-//! on AMD GPUs generic null is -1 in workgroup and private memory, where 0 is an address like
-//! others (*User Guide for AMDGPU Backend*, address spaces); on NVIDIA's a cast takes off where the
-//! memory begins (PTX, `cvta.to`), so generic null is no address there either. On both the first
+//! In LLVM `null` is the address 0 in every space, and the target defines its casts. On AMD GPUs
+//! generic null is -1 in workgroup and private memory, where 0 is an ordinary address (*User Guide
+//! for AMDGPU Backend*, address spaces). On NVIDIA GPUs a cast subtracts the start of the memory
+//! (PTX, `cvta.to`), so generic null is not a valid address there either. On both the first
 //! variable of workgroup memory is at 0.
 
 use std::fmt::Write as _;

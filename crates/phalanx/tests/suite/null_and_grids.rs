@@ -1,10 +1,10 @@
-//! What is said of null pointers of other address spaces than 0, and of memory that an earlier grid
+//! Facts about null pointers of address spaces other than 0, and about memory that an earlier grid
 //! may still write.
 
 use expect_test::{Expect, expect};
 use phalanx::{Session, db::queries};
 
-/// Where named values of `@f` lead.
+/// The memories that named values of `@f` point to.
 fn spaces(text: &str) -> String {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("the text is a module");
@@ -52,7 +52,7 @@ fn null_of_other_spaces_is_an_address() {
     );
 }
 
-/// In space 0 null is none, unless the function says so.
+/// In space 0 null is not an address, unless the function says so.
 #[test]
 fn null_that_a_function_calls_valid() {
     check_spaces(

@@ -1,9 +1,9 @@
-//! Random transactions on what random programs have none of: addresses of blocks, branches by them,
-//! inline assembly that jumps, pads, blocks that are their own predecessor, edges side by side, and
-//! what debug information says of all that.
+//! Random transactions on constructs that random programs lack: block addresses, indirect branches,
+//! inline assembly that jumps, exception pads, blocks that are their own predecessor, parallel
+//! edges, and debug information about all that.
 //!
-//! What is taken back or refused leaves nothing behind, facts included; what is kept breaks no rule
-//! but that of dominance, which is for whoever moves code.
+//! A transaction that is undone or refused changes nothing, including facts. A committed one breaks
+//! no rule except dominance, which is up to the transform that moves code.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -90,7 +90,7 @@ declare i32 @__CxxFrameHandler3(...)
 !8 = !DILocation(line: 1, scope: !5)
 "#;
 
-/// Gives the phis of a block zero for edges that they have nothing for.
+/// Gives the phis of a block zero for edges without a value.
 fn complete(edit: &mut Transaction<'_>, to: BlockId) -> Result<(), BuildError> {
     let phis: Vec<InstId> = edit.body().phis(to).collect();
     for from in edit.flow().order().to_vec() {

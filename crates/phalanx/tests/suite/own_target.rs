@@ -123,7 +123,7 @@ fn without_a_description_nothing_is_known() {
     assert!(divergence.is_divergent(Value::arg(2), Scope::Wave));
 }
 
-/// Facts of functions that are large enough to be followed change, too.
+/// Facts of functions that are large enough for incremental updates change, too.
 #[test]
 fn a_description_that_comes_later_is_read_by_all_that_was_asked_before() {
     let chain: String = (0..300).map(|n| format!("  %x{n} = add i32 %n, {n}\n")).collect();

@@ -1,5 +1,5 @@
-//! What the facade promises to drivers by itself: a change of `public.txt` is a change that they
-//! see. The crates that it re-exports whole are not in it.
+//! The public API of the facade itself: a change of `public.txt` is a change that drivers see. The
+//! re-exported crates are not included.
 
 use std::path::Path;
 

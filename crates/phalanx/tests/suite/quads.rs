@@ -1,4 +1,4 @@
-//! What is uniform in quads: answers about named values of small kernels.
+//! Uniformity in quads: facts about named values of small kernels.
 
 use expect_test::{Expect, expect};
 use phalanx::prelude::*;

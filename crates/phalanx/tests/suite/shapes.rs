@@ -1,5 +1,5 @@
-//! What follows from the shapes of values: masks of named values, and claims held against all
-//! threads of many workgroups.
+//! Facts that follow from the shapes of values: masks of named values, and claims that are checked
+//! against all threads of many workgroups.
 
 mod random;
 
@@ -30,7 +30,7 @@ const INDICES: &str = "
   %lane = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %lane.lo)
 ";
 
-/// A kernel with this body that is launched so; masks of the named values after the indices.
+/// A kernel with this body and launch; masks of the named values after the indices.
 fn masks(body: &str, size: [u32; 3], wave: u32) -> String {
     let processor = if wave == 32 { "gfx1030" } else { "gfx906" };
     let text = format!(

@@ -1,5 +1,5 @@
-//! Questions about what a function does not have, or has no more: they have an answer, and nobody
-//! panics.
+//! Queries about entities that a function does not have, or does not have any more: each has an
+//! answer, and none panics.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -38,7 +38,7 @@ define void @other() {
 }
 "#;
 
-/// A number that no function here has given out.
+/// Numbers that no function here has assigned.
 const FAR: [u32; 2] = [1000, 100_000_000];
 
 /// A session, its module and two functions; an instruction and a block that were erased from the
@@ -186,7 +186,7 @@ fn what_is_not_there_influences_nothing() {
     }
 }
 
-/// It is asked as a declaration is.
+/// It is treated like a declaration.
 #[test]
 fn a_function_that_was_removed_has_no_facts() {
     let (mut session, module, [_, other], ..) = edited();

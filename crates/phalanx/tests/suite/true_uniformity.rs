@@ -50,7 +50,7 @@ exit:
 }
 "#;
 
-/// What each instruction gave, in all threads and iterations of a wave.
+/// All values of each instruction, over all threads and iterations of a wave.
 #[derive(Default)]
 struct Seen(BTreeMap<InstId, BTreeSet<String>>);
 
@@ -97,6 +97,6 @@ fn equal_over_all_lanes_at_all_times() {
         }
     }
     assert_eq!(truly, ["slot", "group", "loaded", "first", "sum", "scaled", "same"]);
-    // Uniform for those who are there, and no more.
+    // Uniform for the active lanes only.
     assert_eq!(here, ["i", "next", "again", "there", "back"]);
 }

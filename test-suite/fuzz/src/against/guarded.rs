@@ -1,11 +1,11 @@
-//! Random kernels with nested conditions and loops, and votes whose results are used elsewhere:
-//! what passes that move code get wrong.
+//! Random kernels with nested conditions and loops, and votes whose results are used elsewhere: a
+//! challenge for passes that move code.
 //!
 //! Conditions depend on the thread, on memory of the thread, or on arguments. A vote stands where
 //! it is used, before a condition under which it is used, or under a condition behind which it is
-//! used. Barriers stand where all threads come, between accesses of a thread and of its neighbour.
-//! Every loop ends, and threads write places of their own, so the kernels have no data races but by
-//! mistake.
+//! used. Barriers stand where all threads execute them, between accesses of a thread and of its
+//! neighbour. Every loop ends, and threads write to separate places. So the kernels have data races
+//! only if a transform makes a mistake.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ impl Writer<'_> {
         self.block = block;
     }
 
-    /// A condition, and whether it is one for all threads.
+    /// A condition, and whether all threads agree on it.
     fn condition(&mut self, only_uniform: bool) -> (String, bool) {
         let n = self.number();
         let choice = if only_uniform { 3 } else { self.rng.random_range(0..5u32) };
@@ -52,7 +52,7 @@ impl Writer<'_> {
                 self.line(&format!("%c{n} = trunc i32 %d{n} to i1"));
             }
             _ => {
-                // Nobody writes the first word.
+                // The first word is never written.
                 self.line(&format!("%l{n} = load i32, ptr addrspace(1) %gp"));
                 self.line(&format!("%h{n} = and i32 %t, {}", few % 8));
                 self.line(&format!("%k{n} = lshr i32 %l{n}, %h{n}"));

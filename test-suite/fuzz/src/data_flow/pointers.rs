@@ -1,10 +1,10 @@
-//! Kernels that write and read memory through generic pointers, and answers about them that are
-//! spoilt.
+//! Kernels that write and read memory through generic pointers, and deliberately wrong facts about
+//! them.
 //!
-//! Each thread has a part of the workgroup's memory, of a buffer, and of its frame, and reaches
-//! each by pointers of its space, by generic ones that are known to lead there, and by generic ones
-//! that may lead to two of them, or anywhere. Functions store and load for it. Between barriers,
-//! its own or those of a function, it reads what its neighbour wrote.
+//! Each thread has a part of the workgroup's memory, of a buffer, and of its frame. It reaches each
+//! part by pointers of its space, by generic pointers that are known to point there, and by generic
+//! pointers that may point to two of the parts, or anywhere. Functions store and load on its
+//! behalf. Between barriers, its own or those of a function, it reads what its neighbour wrote.
 //!
 //! There are no races: threads touch their own parts but for what stands between barriers.
 
@@ -79,14 +79,14 @@ define void @keep(ptr %p) {
 }
 ";
 
-/// What is taken away from what is known, for negative controls.
+/// Which facts are falsified, for negative controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoilt {
-    /// A memory, wherever an address may lead to that and others.
+    /// This memory is removed wherever an address may point to it and others.
     Memory(SpaceSet),
     /// What functions write.
     Calls,
-    /// All that is known but for types, and nothing made of that: right, and worse.
+    /// All facts except types are dropped: sound, but less precise.
     Everything,
 }
 
@@ -249,7 +249,7 @@ pub fn program(rng: &mut dyn RngCore) -> String {
         writer.line(&format!("store i32 {seed}, ptr addrspace(3) %l{word}, align 4"));
         writer.line(&format!("store i32 %lane, {slot} %f{word}, align 4"));
     }
-    // The frame may be reached by others, as far as anybody knows.
+    // For all that is known, others may access the frame.
     let frame = if kind == Kind::Amdgcn { "%fg0" } else { "%f0" };
     if writer.rng.random() {
         writer.line(&format!("call void @keep(ptr {frame})"));
@@ -340,8 +340,8 @@ fn spoilt_flow(
     })
 }
 
-/// Runs a random program in pairs of launches, and compares with what its data flow says, or says
-/// when it is spoilt.
+/// Runs a random program in pairs of launches, and compares with its data flow, computed from
+/// correct or falsified facts.
 ///
 /// # Panics
 /// The program is refused.

@@ -1,5 +1,5 @@
-//! Random edits of what is around the code of functions: headers, variables, launches, functions
-//! that come and go, and text that is read again.
+//! Random edits outside of function bodies: headers, variables, launches, functions that are added
+//! and removed, and text that is read again.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -26,15 +26,15 @@ pub enum What {
     Header,
     /// A variable.
     Variable,
-    /// A function comes.
+    /// A function is added.
     Added,
-    /// A function goes.
+    /// A function is removed.
     Removed,
-    /// The text that was printed is read again.
+    /// The printed text is read again.
     Reread,
-    /// A text of before is read again.
+    /// An earlier text is read again.
     Undone,
-    /// What is kept is dropped.
+    /// Retained state is dropped.
     Trimmed,
 }
 
@@ -56,11 +56,11 @@ impl What {
 /// A module whose surroundings are edited.
 pub(super) struct Around {
     module: ModuleId,
-    /// It stays.
+    /// The kernel, which is never removed.
     kernel: String,
-    /// The text of the module as it was once.
+    /// An earlier text of the module.
     text: Vec<u8>,
-    /// Functions that calls can be led to, with their types.
+    /// Functions that calls can be redirected to, with their types.
     pub(super) callees: Vec<(Type, Value)>,
     /// How many functions were added.
     added: usize,
@@ -96,7 +96,7 @@ impl Around {
         }));
     }
 
-    /// One edit; which, unless it was refused.
+    /// Makes one edit; returns its kind, unless it was refused.
     pub(super) fn edit(&mut self, session: &mut Session, rng: &mut dyn RngCore) -> Option<What> {
         let what = *What::ALL.choose(rng).expect("there are some");
         let done = match what {
@@ -145,7 +145,7 @@ impl Around {
         session.set_launch(function, statement).is_ok()
     }
 
-    /// Another attribute of a function or parameter, or another linkage.
+    /// Changes an attribute of a function or parameter, or the linkage.
     fn header(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
         let functions = self.functions(session);
         let Some(&function) = functions.choose(rng) else { return false };
@@ -189,11 +189,11 @@ impl Around {
         edited.is_ok()
     }
 
-    /// A variable becomes constant or is so no longer, is linked otherwise, or lies otherwise.
+    /// Changes whether a variable is constant, its linkage, or its address space or alignment.
     fn variable(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
         let edited = session.database_mut().edit_shell(self.module.input(), |shell| {
             let mut variables: Vec<_> = shell.variables.iter_mut().collect();
-            // Those that the compiler itself reads are what they are.
+            // Variables that the compiler itself reads stay unchanged.
             variables.retain(|variable| variable.linkage != Linkage::Appending);
             if variables.is_empty() {
                 return false;
@@ -216,7 +216,7 @@ impl Around {
         edited.unwrap_or(false)
     }
 
-    /// Another function like one that is there.
+    /// Adds a copy of an existing function.
     fn add(&mut self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
         let functions: Vec<FunctionId> = session.functions(self.module).collect();
         let Some(&function) = functions.choose(rng) else { return false };
@@ -227,7 +227,7 @@ impl Around {
         session.database_mut().add_function(self.module.input(), copy).is_ok()
     }
 
-    /// One function less, if nothing refers to it.
+    /// Removes a function, if nothing refers to it.
     fn remove(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
         let staying = [&self.kernel, KEEPS].map(|name| session.function(self.module, name));
         let mut functions = self.functions(session);

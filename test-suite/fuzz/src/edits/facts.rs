@@ -1,4 +1,4 @@
-//! What an edited function is asked, and whether its facts are those that a new database finds.
+//! Queries an edited function, and compares its facts with those of a new database.
 
 use std::{
     thread::{self, JoinHandle},
@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 
 use crate::on_demand;
 
-/// What is repaired.
+/// Queries whose results are updated incrementally.
 const REPAIRED: [fn(&Database, FunctionInput); 14] = [
     |db, f| _ = queries::divergence(db, f),
     |db, f| _ = queries::uniformity(db, f),
@@ -42,21 +42,21 @@ const REPAIRED: [fn(&Database, FunctionInput); 14] = [
     |db, f| _ = queries::cycles(db, f),
 ];
 
-/// Asks everything that is repaired, so that it is there to be repaired.
+/// Asks all incremental queries, so that there is state to update.
 pub(super) fn ask(session: &Session, function: FunctionId) {
     let (db, f) = (session.database(), function.input());
     REPAIRED.iter().for_each(|query| query(db, f));
 }
 
-/// Asks some of it.
+/// Asks some of them.
 pub(super) fn ask_some(session: &Session, function: FunctionId, rng: &mut dyn RngCore) {
     let (db, f) = (session.database(), function.input());
     let asked = REPAIRED.iter().filter(|_| rng.random_bool(0.3));
     asked.for_each(|query| query(db, f));
 }
 
-/// Threads that ask about a function, until an edit stops them; they say whether one did. Which of
-/// them is stopped where is up to the machine.
+/// Threads that query a function until an edit cancels them; each returns whether one did. The
+/// machine's timing decides where each is cancelled.
 pub(super) fn ask_elsewhere(
     session: &Session,
     function: FunctionId,
@@ -75,7 +75,7 @@ pub(super) fn ask_elsewhere(
     workers
 }
 
-/// What is to be after a commit; see the documentation of [`edits`](super).
+/// Checks the conditions after a commit; see the documentation of [`edits`](super).
 pub(super) fn check(session: &Session, module: ModuleId, function: FunctionId) {
     lists_are_right(session.code(function).body, session.code(function).flow);
     let text = session.print(module);
@@ -105,7 +105,7 @@ fn lists_are_right(body: &Body, flow: &Flow) {
     }
 }
 
-/// What loads and barriers can be taken to show.
+/// Assumptions about loads and barriers.
 const ASSUMPTIONS: [Assumptions; 4] = [
     Assumptions::NONE,
     Assumptions { barriers: None, race_free: true },
@@ -113,7 +113,7 @@ const ASSUMPTIONS: [Assumptions; 4] = [
     Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true },
 ];
 
-/// Facts of the edited function are those that a new database finds.
+/// Checks that facts of the edited function equal those of a new database.
 pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
     let mut fresh: Module = module.input().shell(session.database()).clone();
     let entries = module.input().functions(session.database());
@@ -140,8 +140,8 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             let facts = (queries::summary(db, entry.input), queries::divergence(db, entry.input));
             (calls, facts, queries::load_classes(db, entry.input))
         });
-        // Functions are told apart by their inputs, which are others in another database; nothing
-        // here names one.
+        // Functions are identified by their inputs, which differ between databases; nothing
+        // compared here names one.
         assert!(warm == cold, "after an edit of function {at}, what is known of function {number}");
     }
     let cold = cold.functions(&db)[at].input;
@@ -174,7 +174,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         let loads = |db, function| queries::stable_loads(db, function, assumptions);
         assert!(loads(warm_db, warm) == loads(&db, cold), "stable loads assuming {assumptions:?}");
         let found = queries::assumed_divergence(warm_db, warm, assumptions);
-        // By its definition, whatever makes no difference or is repaired.
+        // By the definition, whatever shortcut or incremental update was used.
         let defined = queries::assumed_divergence_from_scratch(&db, cold, assumptions);
         assert!(found.as_deref() == defined.as_ref(), "divergence assuming {assumptions:?}");
         let control = |db, f| queries::assumed_control_divergence(db, f, assumptions);
@@ -190,7 +190,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
 type Of<'a> = (&'a Database, FunctionInput);
 type OfModule<'a> = (&'a Database, ModuleInput);
 
-/// Answers about single instructions of which nothing is kept, for some of them.
+/// Compares queries about some single instructions that retain no state.
 fn single_answers_are_right(warm: Of<'_>, cold: Of<'_>) {
     const SOME: usize = 16;
     let (flow, body) = (cold.1.flow(cold.0), cold.1.body(cold.0));
@@ -214,7 +214,7 @@ fn single_answers_are_right(warm: Of<'_>, cold: Of<'_>) {
     }
 }
 
-/// Answers about all functions of a module.
+/// Compares facts about all functions of a module.
 fn module_answers_are_right(warm: OfModule<'_>, cold: OfModule<'_>) {
     let branches = |(db, module): OfModule<'_>| queries::module_divergent_branches(db, module);
     assert_eq!(branches(warm), branches(cold), "divergent branches of the module");
@@ -229,7 +229,7 @@ fn module_answers_are_right(warm: OfModule<'_>, cold: OfModule<'_>) {
     assert_eq!(bottom_up(warm), bottom_up(cold), "order of the call graph");
 }
 
-/// What everything influences is what the definition says of the same function in a new database.
+/// Compares the data flow with its definition, computed for the same function in a new database.
 fn data_flow_is_right(warm: Of<'_>, cold: Of<'_>) {
     let flow = queries::data_flow(warm.0, warm.1).expect("it has a body");
     let memory = queries::memory_ssa(cold.0, cold.1).as_ref().expect("it has a body");
@@ -260,8 +260,8 @@ fn data_flow_is_right(warm: Of<'_>, cold: Of<'_>) {
     assert_eq!(found, reached, "what is reached in the edited function");
 }
 
-/// Why results of calls differ: by function, what each link says. Of the first calls only, since
-/// each asks for others.
+/// Explanations of call results: by function, the text of each link. Only for the first calls,
+/// since each explanation asks for others.
 fn chains(db: &Database, function: FunctionInput) -> Vec<(GlobalName, Link, bool)> {
     const CALLS: usize = 4;
     let (flow, body) = (function.flow(db), function.body(db));

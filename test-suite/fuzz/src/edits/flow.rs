@@ -50,7 +50,7 @@ pub(super) fn blocks_and_edges(
             erase_unreachable(edit, rng)
         }
         7 | 8 => {
-            // What follows it, as far as it is one line of blocks, now and then with it.
+            // The blocks that follow in a straight line, sometimes together with the block.
             let mut region = vec![a];
             while rng.random_bool(0.4) {
                 let next = edit.flow().successors(region[region.len() - 1]).first();
@@ -88,8 +88,7 @@ pub(super) fn blocks_and_edges(
     }
 }
 
-/// A case of a `switch` comes or goes; where there is none, one is made of something that it can
-/// test.
+/// Adds or removes a case of a `switch`; if there is no switch, makes one.
 fn cases(
     edit: &mut Transaction<'_>,
     a: BlockId,
@@ -119,7 +118,7 @@ fn cases(
     complete(edit, a, b)
 }
 
-/// Mostly: now and then code stays to which nothing leads.
+/// Usually: sometimes unreachable code stays.
 fn erase_unreachable(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
     match rng.random_bool(0.7) {
         true => edit.erase_unreachable().map(drop),
@@ -134,7 +133,7 @@ fn order_with_edge_to(edit: &Transaction<'_>, to: BlockId) -> Option<(BlockId, u
         .find_map(|&from| Some((from, flow.successors(from).iter().position(|&s| s == to)?)))
 }
 
-/// Gives the phis of a block zero for edges from another that they have nothing for.
+/// Gives the phis of a block zero for edges without a value.
 pub(super) fn complete(
     edit: &mut Transaction<'_>,
     from: BlockId,

@@ -8,7 +8,7 @@ use phalanx::ir::{
 use phalanx_graph::{Cfg, DomTree};
 use rand::{Rng, RngCore, seq::IndexedRandom};
 
-/// Dominance as it was when the transaction was opened.
+/// Dominance at the start of the transaction.
 pub(crate) struct Graph {
     dom: DomTree,
 }
@@ -19,7 +19,7 @@ impl Graph {
         Graph { dom: DomTree::new(&cfg) }
     }
 
-    /// Values of a type that are there before an instruction, as far as its block is concerned.
+    /// Values of a type that are available before an instruction, judged by blocks only.
     fn available(&self, body: &Body, at: InstId, ty: Type, arguments: &[Value]) -> Vec<Value> {
         let Some(block) = body.block_of(at) else { return Vec::new() };
         let node = |b: BlockId| phalanx::ir::flow::node_of(b);
@@ -52,7 +52,7 @@ fn arguments(edit: &Transaction<'_>, ty: Type) -> Vec<Value> {
     params.filter(|(_, t)| **t == ty).map(|(at, _)| Value::arg(at as u32)).collect()
 }
 
-/// A value of a type that is there before an instruction, or a constant.
+/// A value of a type that is available before an instruction, or a constant.
 pub(super) fn any_value(
     edit: &Transaction<'_>,
     graph: &Graph,

@@ -1,5 +1,5 @@
-//! What is seldom in random programs, and random edits of it: attachments, attributes of calls,
-//! bundles, callees, exceptions.
+//! Constructs that are rare in random programs, and random edits of them: attachments, attributes
+//! of calls, bundles, callees, exceptions.
 
 use phalanx::ir::{
     BlockId, BuildError, Context, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
@@ -17,13 +17,13 @@ use rand::{Rng, RngCore, seq::IndexedRandom};
 
 use super::instructions::{Graph, any_inst, any_value};
 
-/// A function that stays.
+/// A function that is never removed.
 pub(super) const KEEPS: &str = "e.keeps";
 
-/// The program with what random ones have none of. The kernel begins with a load that is stable
-/// without races, and an address that is taken out of a vector, tested, and made from a number;
-/// there are attachments, and a value that metadata mentions. Edits give all of them users. The
-/// kernel can have calls that unwind. Now and then a function has another name.
+/// The program with constructs that random programs lack. The kernel begins with a load that is
+/// stable if there are no races, and an address that is taken out of a vector, tested, and made
+/// from a number. There are attachments, and a value that metadata mentions. Edits give all of them
+/// users. The kernel can have calls that unwind. Sometimes a function has an unusual name.
 pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
     let kernel = text.find(" void @f(").expect("the kernel is called @f");
     let line = kernel + text[kernel..].find("{\n").expect("it has a body");
@@ -64,7 +64,7 @@ pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
         format!("declare i1 @{test}(ptr)"),
         "declare void @llvm.assume(i1)".to_owned(),
         "declare void @llvm.dbg.value(metadata, metadata, metadata)".to_owned(),
-        // As long as there is such a call, reading keeps the declaration.
+        // While there is such a call, the parser keeps the declaration.
         format!(
             "define void @{KEEPS}() {{
   call void @llvm.dbg.value(metadata i32 0, metadata !{{}}, metadata !DIExpression())
@@ -94,7 +94,7 @@ pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
     all
 }
 
-/// One edit of what is not there in all instructions. `callees` are functions that can be called,
+/// Makes one edit that only suits some instructions. `callees` are functions that can be called,
 /// with their types.
 pub(super) fn instructions(
     edit: &mut Transaction<'_>,
@@ -168,11 +168,11 @@ fn one_of(
     insts.choose(rng).copied()
 }
 
-/// Attaches what something like it has, or takes what there is away.
+/// Adds an attachment that a similar instruction has, or removes one.
 fn attachment(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
     let (body, extras) = (edit.body(), edit.extras());
     let of_all = body.all_ids().filter(|&inst| body.block_of(inst).is_some());
-    // Others are printed in the order in which a text mentions them first.
+    // Other attachments are printed in the order in which the text first mentions them.
     let is_known = |a: &Attachment| {
         ["range", "invariant.load", "tbaa", "nontemporal"].contains(&&*edit.context().text(a.kind))
     };
@@ -195,7 +195,7 @@ fn attachment(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), B
     edit.attach(to, &kind, Some(attached.node))
 }
 
-/// Attributes that say what a function or call does.
+/// Attributes about the effects of a function or call.
 const SAYINGS: [AttrKind; 6] = [
     AttrKind::Convergent,
     AttrKind::NoUnwind,
@@ -205,7 +205,7 @@ const SAYINGS: [AttrKind; 6] = [
     AttrKind::NoSync,
 ];
 
-/// With one of them more or less, or with another effect on memory.
+/// The attributes with one of them added or removed, or with another memory effect.
 pub(super) fn said_otherwise(context: &Context, set: AttrSet, rng: &mut dyn RngCore) -> AttrSet {
     let mut builder = AttrSetBuilder::from_set(context.attr_set_data(set));
     let kind = match rng.random_bool(0.3) {
@@ -233,7 +233,7 @@ fn attributes_of_call(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Resu
     edit.set_call_info(call, CallInfo { attributes, ..info })
 }
 
-/// Gives a call something to deoptimise with, or takes it away.
+/// Adds a deoptimisation bundle to a call, or removes it.
 fn bundle(
     edit: &mut Transaction<'_>,
     graph: &Graph,
@@ -249,7 +249,7 @@ fn bundle(
     }
 }
 
-/// Another function of the same type is called.
+/// Replaces the callee by another function of the same type.
 fn callee(
     edit: &mut Transaction<'_>,
     graph: &Graph,
@@ -260,7 +260,7 @@ fn callee(
     let ty = edit.body().call_info(call).function_type;
     let last = edit.body().operands(call).len() as u32 - 1;
     if rng.random_bool(0.1) {
-        // Whoever it is.
+        // An unknown callee.
         let any = any_value(edit, graph, call, Type::PTR, rng);
         return edit.set_operand(call, last, any);
     }
@@ -269,7 +269,7 @@ fn callee(
     edit.set_operand(call, last, other)
 }
 
-/// Inserts assembly of which nothing is known, perhaps not to be moved, or a fence.
+/// Inserts opaque assembly, perhaps one that must not move, or a fence.
 fn foreign(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
     let Some(before) = any_inst(edit, rng) else { return Ok(()) };
     if rng.random_bool(0.5) {
@@ -293,7 +293,8 @@ fn foreign(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), Buil
     edit.before(before).call_with(&spec).map(drop)
 }
 
-/// Another value of a phi for a block, or the same after none.
+/// Sets another value of a phi for a block, or removes its values for the block and adds them
+/// again.
 fn phi_input(
     edit: &mut Transaction<'_>,
     graph: &Graph,
@@ -314,8 +315,8 @@ fn phi_input(
     Ok(())
 }
 
-/// Lets a call unwind, where the function may have such calls. What comes then goes on, or to some
-/// block.
+/// Turns a call into an invoke, where the function may have such calls. The unwind block resumes,
+/// or branches to some block.
 pub(super) fn unwinding(
     edit: &mut Transaction<'_>,
     to: BlockId,
@@ -379,7 +380,7 @@ mod tests {
         &mut dyn RngCore,
     ) -> Result<(), BuildError>;
 
-    /// Where something is not there to be edited, nothing happens: not always.
+    /// If there is nothing to edit, an edit does nothing; that must not always be so.
     #[test]
     fn each_of_them_happens() {
         let edits: [(&str, Edit); 8] = [

@@ -1,12 +1,12 @@
 //! Random kernels that load and store.
 //!
-//! The kernel `@f` takes five pointers to 1024 bytes of global memory each and a small number: `%r`
-//! is `noalias readonly`, `%w` and `%q` are `noalias`, `%a` and `%b` may lead to the same memory.
-//! What attributes promise is kept. Besides there are constant and other variables, functions that
-//! read, write, keep or pass on what they are given, and one that meets at a barrier.
+//! The kernel `@f` takes five pointers to 1024 bytes of global memory each and a small number. `%r`
+//! is `noalias readonly`, `%w` and `%q` are `noalias`, `%a` and `%b` may point to the same memory.
+//! The kernels keep the promises of attributes. There are constant and other variables, functions
+//! that read, write, retain or pass on their arguments, and one that waits at a barrier.
 //!
-//! Programs are made of nested conditions and loops. Barriers stand where all threads of a
-//! workgroup come.
+//! Programs consist of nested conditions and loops. Barriers stand where all threads of a workgroup
+//! execute them.
 
 use std::fmt::Write as _;
 
@@ -64,8 +64,8 @@ struct Make {
     slots: Vec<(String, bool)>,
     /// What stands at the start of the kernel.
     entry: String,
-    /// Global memory, too, is passed to the function that otherwise stores in that of the
-    /// workgroup.
+    /// Whether the function that normally stores to workgroup memory also gets pointers to global
+    /// memory.
     has_mixed_notes: bool,
     next: u32,
     /// The block that is being filled.

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::LoadTally;
 use crate::oracle::group;
 
-/// What is claimed of a load, and what was seen.
+/// The claims about a load, and what was observed.
 struct Claim {
     load: Load,
     text: String,
@@ -29,16 +29,16 @@ struct Claim {
 pub(super) struct Watch {
     claims: FxHashMap<(usize, InstId), Claim>,
     races: Races,
-    /// By byte of global memory: threads that wrote it, and in which stretch.
+    /// By byte of global memory: the threads that wrote it, and in which stretch.
     writes: FxHashMap<u64, Vec<(u32, u32)>>,
-    /// By byte: a load that claims that nobody writes it.
+    /// By byte: a load that claims that the byte is never written.
     read: FxHashMap<u64, (usize, InstId)>,
     /// The address of the first thread of a converged group, by wave.
     first: FxHashMap<(usize, InstId, Key, u32), u64>,
-    /// Loads of which they were different in this launch.
+    /// Loads whose addresses differed within a group in this launch.
     different: Vec<(usize, InstId)>,
-    /// Whether a thread has acquired what another one of its wave may have released: an atomic
-    /// access was executed.
+    /// Whether a thread may have synchronised with another one of its wave: an atomic access was
+    /// executed.
     is_ordered_otherwise: bool,
     /// Launches without a race.
     pub(super) clean: u64,
@@ -50,10 +50,10 @@ impl Watch {
         self.claims.insert((function, load.inst), claim);
     }
 
-    /// The end of a launch. What a racing load gives may differ between threads, and with it all
-    /// that is computed from it. So may what a load gives that threads of a wave do one after the
-    /// other, with atomic accesses of theirs in between; on machines it is done at once, which is
-    /// what is taken for granted of loads.
+    /// Ends a launch. The value of a racing load may differ between threads, and so may values
+    /// computed from it. The same is true if threads of a wave execute a load one after the other,
+    /// with atomic accesses of theirs in between. Machines execute the load at once for all of
+    /// them, which the analysis assumes.
     pub(super) fn end_run(&mut self, is_lockstep: bool) {
         let is_clean = self.races.found().is_empty();
         self.clean += u64::from(is_clean);

@@ -1,9 +1,9 @@
-//! Removal of barriers held against execution: kernels without a data race have none after, and
-//! write the same.
+//! Checks the removal of barriers against execution: kernels without a data race must have none
+//! after it, and write the same results.
 //!
-//! A random kernel has threads write places of their own in workgroup memory and read their
-//! neighbours', with barriers, uniform branches and loops in between. Most kernels have too few
-//! barriers and race; only the others count.
+//! In a random kernel, threads write to places of their own in workgroup memory and read those of
+//! their neighbours, with barriers, uniform branches and loops in between. Most kernels have too
+//! few barriers and race; only the others count.
 
 use std::fmt::Write as _;
 
@@ -20,9 +20,9 @@ use crate::transforms::{launch_watched, module_of};
 /// What was compared.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Kernels from which barriers went.
+    /// Kernels from which barriers were removed.
     pub changed: u64,
-    /// Barriers that went.
+    /// Barriers that were removed.
     pub removed: u64,
     /// Launches without a race, before and after.
     pub launches: u64,

@@ -1,4 +1,4 @@
-//! Groups, and what votes give, before a motion and after it.
+//! Compares groups, and results of votes, before and after a motion.
 
 use phalanx::ir::{InstId, Module};
 use phalanx_simt::{Observer, Reconvergence, Value as Seen, observe::Moment};
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Classes, Company, FUEL, Together};
 use crate::transforms::launch_watched;
 
-/// How groups before and after are related.
+/// The required relation of groups before and after.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Relation {
     Equal,
@@ -38,7 +38,7 @@ pub(super) struct Made {
     pub(super) relation: Relation,
 }
 
-/// Whether each thread gets at the second probe what it got at the first one last.
+/// Whether each thread gets at the second probe the value of its last execution of the first one.
 struct Again {
     function: usize,
     probes: [InstId; 2],
@@ -61,8 +61,8 @@ impl Observer for Again {
     }
 }
 
-/// Whether groups of the probes before, and how many, and whether they are related as they have to
-/// be in all launches.
+/// Whether any groups executed the probes before, how many, and whether their relation holds in all
+/// launches.
 pub(super) fn compare(
     before: &Module,
     after: &Module,
@@ -91,7 +91,7 @@ pub(super) fn compare(
     (groups, holds)
 }
 
-/// As [`compare`], for the value of one probe instead of that of another.
+/// As [`compare`], for the value of one probe that replaces that of another.
 pub(super) fn compare_values(
     module: &Module,
     probes: [InstId; 2],

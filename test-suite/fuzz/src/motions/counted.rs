@@ -1,15 +1,15 @@
-//! Random kernels with loops to unroll and branches that are decided more than once.
+//! Random kernels with loops to unroll and branches on repeated conditions.
 //!
-//! Loops have a constant number of rounds, one that is the same for all threads, or one of each
-//! thread's own; they test at the top or at the bottom, some are left from the middle, some go
-//! round from the middle, and values from inside are read behind them. Branches often ask what has
-//! been asked before, or what a phi of constants says. Votes are everywhere.
+//! Loops have a constant number of rounds, a uniform one, or a different one for each thread. They
+//! test at the top or at the bottom. Some have an exit or a `continue` in the middle, and values
+//! from inside are read behind them. Branches often repeat an earlier condition, or test a phi of
+//! constants. Votes are everywhere.
 
 use std::fmt::Write as _;
 
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 
-/// Places in memory that a thread mixes what it finds into.
+/// Memory slots into which a thread mixes its results.
 const SLOTS: u32 = 8;
 
 struct Writer<'r> {
@@ -25,7 +25,7 @@ struct Writer<'r> {
     budget: u32,
 }
 
-/// A random kernel `@f` with these arguments: a buffer, and two numbers that all threads are given.
+/// A random kernel `@f` with these arguments: a buffer, and two uniform numbers.
 #[must_use]
 pub fn random(rng: &mut dyn RngCore) -> String {
     let mut text = String::from(
@@ -179,7 +179,7 @@ impl Writer<'_> {
         self.values.push(format!("%phi{n}"));
         if self.rng.random_bool(0.5) {
             self.line(&format!("%p{n} = icmp eq i32 %phi{n}, {}", self.next % 3));
-            // Twice as likely to be asked next.
+            // Listed twice, so that it is chosen twice as often.
             self.conditions.extend([format!("%p{n}"), format!("%p{n}")]);
         }
     }
@@ -202,7 +202,7 @@ impl Writer<'_> {
         if self.rng.random_bool(0.3) {
             self.vote();
         }
-        // What is known here is known behind the loop, which is left from here or below.
+        // Values known here are known behind the loop, whose exits are here or below.
         let (values, conditions) = (self.values.clone(), self.conditions.clone());
         let mut ends: Vec<(String, String)> = Vec::new();
         if at_top {
@@ -218,8 +218,8 @@ impl Writer<'_> {
             self.statements(depth - 1);
         }
         if self.rng.random_bool(0.25) {
-            // Goes on with the next round. That there are not too many is seen to at the top, or
-            // not at all: then the kernel runs out of fuel.
+            // Continues with the next round. A test at the top bounds their number, or nothing
+            // does: then the kernel runs out of fuel.
             let (condition, value) = (self.condition(), self.value());
             let m = self.number();
             self.line(&format!("%skip{m} = add i32 %i{n}, 1"));

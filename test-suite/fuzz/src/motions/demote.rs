@@ -1,12 +1,12 @@
-//! Values that cross blocks go through memory.
+//! Moves values that cross blocks into memory.
 //!
-//! So that blocks can be copied and edges redirected without a thought for phis.
+//! Then blocks can be copied and edges redirected without updating phis.
 
 use phalanx::ir::{
     BlockId, BuildError, InstBuilder as _, InstId, Opcode, Type, Value, edit::Transaction,
 };
 
-/// Lets every phi, and every value outside the entry that another block reads, live in a stack slot
+/// Replaces every phi, and every value outside the entry that another block reads, by a stack slot
 /// of its own.
 ///
 /// # Errors

@@ -1,22 +1,22 @@
-//! Single motions held against execution: each is made, where it is legal and where it is not.
+//! Checks single motions against execution: each motion is made, whether it is legal or not.
 //!
 //! A *probe*, a vote that nothing reads, is put into a block of a random program, and the program
-//! is executed before and after the motion. By each answer of [`Legality`] the groups of the probe
-//! and its copies are in a relation:
+//! is executed before and after the motion. For each answer of [`Legality`], the groups of the
+//! probe and of its copies must have this relation:
 //!
 //! | motion | groups before and after |
 //! |---|---|
 //! | hoist, merge, duplicate, unswitch, unroll, peel, rotate, split a header | the same, equally often |
 //! | hoist out of a cycle | the same |
-//! | hoist or speculate what may be executed where it was not | those before are among those after |
+//! | hoist or speculate what may be executed speculatively | those before are among those after |
 //! | sink | those after are among those before |
 //! | reuse | the later vote gives each thread what the earlier one gave it |
 //!
 //! Groups are those of all models of reconvergence that a motion has to be legal under.
 //!
-//! Of motions that are refused it is counted how often a group really changed in some launch: how
-//! tight the rules are. And it is counted for each [reason](Reason): one that never hides a change
-//! is no rule.
+//! For refused motions, it is counted how often a group really changed in some launch: this
+//! measures how precise the rules are. It is also counted for each [reason](Reason): a reason that
+//! never prevents a change is not needed.
 
 use phalanx::{
     Session,
@@ -39,11 +39,11 @@ use crate::transforms::{MODELS, module_of};
 
 pub use super::tally::{Count, Question, Reason, Tally};
 
-/// What is asked, and where.
+/// A question, and the place that it is about.
 #[derive(Copy, Clone, Debug)]
 struct Case {
     question: Question,
-    /// Where the probe is at first, and another place.
+    /// The block of the probe, and another block.
     from: Node,
     to: Node,
     cycle: Option<CycleId>,
@@ -98,7 +98,7 @@ impl Subject<'_> {
             all
         };
         let plain = |from: Node, to: Node| Some(Case { question, from, to, cycle: None });
-        // Sometimes a place that has nothing to do with it.
+        // Sometimes an unrelated block.
         let is_elsewhere = rng.random_ratio(1, 8);
         let anywhere = *inner.choose(rng)?;
         match question {
@@ -133,7 +133,7 @@ impl Subject<'_> {
             | Question::SplitHeader => {
                 let cycle = *cycles.choose(rng)?;
                 let blocks = self.cycles.blocks(cycle);
-                // What can be unswitched is a branch on what does not change.
+                // Only branches on invariant conditions can be unswitched.
                 let mut branches: Vec<Node> =
                     blocks.iter().copied().filter(|&node| self.is_invariant(node)).collect();
                 // Few are divergent.
@@ -151,7 +151,7 @@ impl Subject<'_> {
                     return None;
                 }
                 let from = match question {
-                    // What it does to others is the question.
+                    // The effect on other blocks is of interest, too.
                     Question::SplitHeader if rng.random() => from,
                     _ => *blocks.choose(rng)?,
                 };
@@ -411,7 +411,7 @@ impl Subject<'_> {
     }
 }
 
-/// Makes motions in a random program, of some questions. `distort` may turn a refusal into
+/// Makes motions in a random program, for some questions. `distort` may turn a refusal into
 /// permission: for tests that the comparison can fail.
 ///
 /// # Panics
@@ -426,7 +426,7 @@ pub fn check_random(
     check_random_under(seed, questions, (machines, machines), distort)
 }
 
-/// As [`check_random`], asked for some machines and executed on others.
+/// As [`check_random`], with legality for some machines and execution on others.
 ///
 /// # Panics
 /// As [`check`].
@@ -446,7 +446,7 @@ pub fn check_random_under(
     check(&text, seed, questions, machines, distort)
 }
 
-/// As [`check_random`], in a program that is given: its kernel `@f` has a line that begins with
+/// As [`check_random`], for a given program: its kernel `@f` has a line that begins with
 /// `%uni.0.n = ` in the entry, and a ballot.
 ///
 /// # Panics

@@ -1,16 +1,16 @@
-//! Transforms that move, merge and copy convergent operations, held against execution.
+//! Checks transforms that move, merge and copy convergent operations against execution.
 //!
-//! All of it under maximal convergence and on a machine that reconverges at post-dominators.
+//! All checks are made under maximal convergence and on a machine that reconverges at
+//! post-dominators.
 //!
-//! Such a transform need not leave an operation where it was, so operations are compared by
-//! *class*: what is called. A random kernel is executed before and after; of each class it is seen
-//! by which sets of threads its operations were executed, at the scope at which they communicate,
-//! and how often by each set.
+//! Such a transform may move an operation, so operations are compared by *class*: the callee. A
+//! random kernel is executed before and after. For each class it is recorded which sets of threads
+//! executed its operations, at the scope at which they communicate, and how often each set did.
 //!
-//! - What a pipeline leaves has to be a part of what was there before, or the same where nothing is
-//!   deleted, and bytes in memory have to be the same: [`check`].
-//! - Of single motions ([`instances`]) the sets are compared with what the answer of
-//!   [`Legality`](phalanx_core::legality::Legality) promises.
+//! - After a pipeline the sets must be a part of those before, or the same if nothing was deleted;
+//!   bytes in memory must be the same: [`check`].
+//! - For single motions ([`instances`]) the sets are compared with the promise of
+//!   [`Legality`](phalanx_core::legality::Legality).
 
 pub mod barriers;
 mod compare;
@@ -47,21 +47,21 @@ pub const PIPELINES: &[(&str, bool)] = &[
     ("combine-ballots", false),
 ];
 
-/// How many instructions a launch may execute before.
+/// How many instructions a launch of the original may execute.
 pub(crate) const FUEL: u64 = 8_000;
 
-/// Which operations are looked at, by number of the class and of the scope.
+/// The operations that are compared, by number of the class and of the scope.
 pub(crate) type Classes = FxHashMap<InstId, (u32, usize)>;
 
-/// How often a class was executed by which threads.
+/// How often each set of threads executed a class.
 pub(crate) type Company = FxHashMap<(u32, Vec<u32>), u32>;
 
-/// Who was together at operations.
+/// Records which threads were together at operations.
 #[derive(Debug)]
 pub(crate) struct Together<'w> {
     function: usize,
     classes: &'w Classes,
-    /// Whether waves are looked at one by one: at post-dominators they do not wait for each other.
+    /// Whether waves are compared separately: at post-dominators they do not wait for each other.
     by_wave: bool,
     groups: FxHashMap<(InstId, Key, u32), Vec<u32>>,
 }
@@ -154,8 +154,8 @@ impl Tally {
     }
 }
 
-/// A text goes through a pipeline and runs before and after. `keeps_all`: every execution of a
-/// convergent operation stays.
+/// Runs a text before and after a pipeline. `keeps_all`: whether every execution of a convergent
+/// operation must stay.
 ///
 /// # Errors
 /// What is not as it has to be.
@@ -227,7 +227,7 @@ pub fn check_under(
                 "{what}: {pipeline}, launch {seed}, {model:?}\n{text}\n; becomes\n{printed}"
             ))
         };
-        // What faults, hangs or has no end may do anything.
+        // A launch that faults, hangs or does not end may change arbitrarily.
         let Some((old_bytes, old)) = run(&before, &classes_before, (seed, model), FUEL) else {
             continue;
         };
@@ -249,7 +249,7 @@ pub fn check_under(
     Ok(tally)
 }
 
-/// How often an operation, by its number, is executed by which threads together.
+/// How often each set of threads executed an operation, by its number.
 pub type Groups = BTreeMap<(u32, Vec<u32>), u32>;
 
 /// The groups of the convergent operations of a kernel `@f` in a launch; none if it does not end
@@ -271,8 +271,8 @@ pub fn groups(text: &str, seed: u64) -> Option<Groups> {
     Some(watch.company().into_iter().collect())
 }
 
-/// A random program with more votes and uniform branches than others have: a vote at the start of
-/// many blocks, whose result goes to memory there or further down.
+/// A random program with more votes and uniform branches than others: many blocks start with a
+/// vote, whose result is stored there or further down.
 #[must_use]
 pub fn voting(rng: &mut dyn RngCore, blocks: usize) -> String {
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };

@@ -1,4 +1,4 @@
-//! What is asked about motions, and what became of those that were made.
+//! Questions about motions, and the counted results.
 
 use phalanx_core::legality::Refusal;
 
@@ -7,10 +7,10 @@ use std::{collections::BTreeMap, fmt};
 /// A question of [`Legality`](phalanx_core::legality::Legality).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Question {
-    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may not be executed where it was
-    /// not.
+    /// [`hoist`](phalanx_core::legality::Legality::hoist) of an operation that may not be executed
+    /// speculatively.
     Hoist,
-    /// [`hoist`](phalanx_core::legality::Legality::hoist) of what may.
+    /// [`hoist`](phalanx_core::legality::Legality::hoist) of an operation that may.
     HoistSpeculatable,
     /// [`sink`](phalanx_core::legality::Legality::sink).
     Sink,
@@ -52,7 +52,7 @@ impl Question {
     ];
 }
 
-/// What became of the motions of one question.
+/// Results for the motions of one question.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Legal motions whose probe was executed.
@@ -61,7 +61,7 @@ pub struct Count {
     pub groups: u64,
     /// Refused motions whose probe was executed.
     pub refused: u64,
-    /// Those of them that changed a group.
+    /// Refused motions that changed a group.
     pub seen: u64,
 }
 
@@ -73,15 +73,14 @@ pub(super) fn name_of(refusal: Refusal) -> String {
     format!("{refusal:?}").split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// What became of all motions.
+/// Results for all motions.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// By place in [`Question::ALL`].
     pub counts: [Count; Question::ALL.len()],
-    /// Motions that were refused, by reason, and those of them that changed a group.
+    /// Refused motions by reason, and how many of them changed a group.
     pub reasons: BTreeMap<Reason, (u64, u64)>,
-    /// Motions that were permitted and changed a group, and the reason that was left out of
-    /// account.
+    /// Permitted motions that changed a group, and the reason that was ignored.
     pub wrong: Vec<(Option<Reason>, String)>,
 }
 

@@ -1,8 +1,8 @@
-//! Watching what is claimed while a module runs.
+//! Watches claims while a module runs.
 //!
-//! [`Claims`] holds all claims about all functions of a module, and sees whatever is run of it:
-//! values, uses in other blocks, ways of branches. What was called uniform at a scope and differs
-//! within a converged group of that scope is unsound.
+//! [`Claims`] contains all claims about all functions of a module, and observes all launches:
+//! values, uses in other blocks, edges of branches. A claim "uniform" at a scope is unsound if
+//! values differ within a converged group of that scope.
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -21,35 +21,36 @@ use super::Tally;
 /// The scopes at which claims are checked.
 const SCOPES: [Scope; 4] = [Scope::Wave, Scope::Workgroup, Scope::Cluster, Scope::Grid];
 
-/// One thing that is watched: at the largest scope at which it is called uniform, since a
-/// difference within a smaller one is a difference within that; in the wave if at none, to know how
-/// often a divergent value is seen to differ. What is uniform in quads alone is watched there, too.
+/// A watched entity. It is watched at the largest scope at which it is claimed uniform, since a
+/// difference within a smaller scope is also one within the larger. If it is claimed uniform at no
+/// scope, it is watched in the wave, to count how often divergent values differ. Entities that are
+/// uniform only in quads are watched there, too.
 #[derive(Copy, Clone, Debug)]
 struct Watched {
     scope: Scope,
-    /// At how many scopes beyond the quad it is called uniform.
+    /// At how many scopes beyond the quad it is claimed uniform.
     claims: u64,
-    /// Whether it is called uniform in quads, and at no other scope.
+    /// Whether it is claimed uniform in quads only.
     in_quads: bool,
     differs: bool,
     differs_in_quad: bool,
     executed: bool,
 }
 
-/// What is watched in a function, and what was seen.
+/// The watched entities of a function, and the observations.
 struct Watch {
     function: usize,
     values: Vec<Watched>,
     branches: Vec<Watched>,
-    /// Uses in other blocks, by user. Within a block an operand is what it was where it was
-    /// computed.
+    /// Uses in other blocks, by user. Within a block an operand is the same as at its definition.
     uses: Vec<Vec<(usize, Watched)>>,
-    /// First values, by what is watched (values first, then uses), execution and group.
+    /// First values, by watched entity (values first, then uses), execution and group.
     first: FxHashMap<(u32, u32, Key, u32), Value>,
     first_way: FxHashMap<(InstId, Key, u32), BlockId>,
-    /// Values that are called truly uniform: whichever thread of a wave computes them, whenever.
+    /// Values that are claimed truly uniform: equal whichever thread of a wave computes them, and
+    /// whenever.
     truly: Vec<Option<Watched>>,
-    /// First values of these, by instruction and wave.
+    /// First values of truly uniform claims, by instruction and wave.
     first_ever: FxHashMap<(InstId, u32), Value>,
 }
 
@@ -67,18 +68,18 @@ impl Watched {
         executed: false,
     };
 
-    /// What is claimed of something with these sources.
+    /// The claims for an entity with these sources.
     fn new(mask: SourceSet, varying: impl Fn(Scope) -> SourceSet) -> Watched {
         let uniform = |scope: Scope| !mask.intersects(varying(scope));
-        // Scopes grow, and what varies within them does.
+        // Larger scopes have more varying sources.
         let claims = SCOPES.iter().take_while(|&&scope| uniform(scope)).count();
         let scope = SCOPES[claims.saturating_sub(1)];
         let in_quads = claims == 0 && uniform(Scope::Quad);
         Watched { scope, claims: claims as u64, in_quads, ..Watched::NOTHING }
     }
 
-    /// Looks at one execution. `is_same` says whether it is like the first one in the group of a
-    /// number.
+    /// Records one execution. `is_same` says whether the value equals the first one in the group
+    /// with a number.
     fn look(&mut self, at: &Moment<'_>, mut is_same: impl FnMut(u32) -> bool) {
         self.executed = true;
         self.differs = self.differs || !is_same(group(at, self.scope));
@@ -89,7 +90,7 @@ impl Watched {
 }
 
 impl Watch {
-    /// What an answer says of a function.
+    /// The claims of an answer about a function.
     fn new(
         code: ir::function::FunctionRef<'_>,
         facts: &Divergence,
@@ -134,7 +135,7 @@ impl Watch {
         watch
     }
 
-    /// Keys of another run mean other executions.
+    /// Keys of another run denote other executions.
     fn next_run(&mut self) {
         self.first.clear();
         self.first_way.clear();
@@ -156,7 +157,7 @@ impl Watch {
         }
     }
 
-    /// Counts what was executed, and names what was wrong.
+    /// Counts executed entities, and lists wrong claims.
     fn judge(
         &self,
         code: ir::function::FunctionRef<'_>,
@@ -195,8 +196,8 @@ impl Watch {
             }
             if value.executed {
                 tally.values += 1;
-                // A value that is uniform in more than the wave is watched there: what differs then
-                // is unsound.
+                // A value that is uniform in more than the wave is watched at that scope; a
+                // difference there is unsound.
                 let differs = value.differs && value.scope == Scope::Wave;
                 match llvm.value(numbering.inst(inst)).is_empty() {
                     true => tally.llvm_unsound += u64::from(differs),
@@ -219,7 +220,7 @@ pub(crate) fn group(at: &Moment<'_>, scope: Scope) -> u32 {
     let place = at.thread;
     let wave = place.workgroup() << 10 | place.wave;
     match scope {
-        // Quads and waves are looked up in one table.
+        // Quads and waves share one table.
         Scope::Quad => 1 << 31 | wave << 4 | (place.lane / 4),
         Scope::Wave => wave,
         Scope::Workgroup => place.workgroup(),
@@ -287,12 +288,12 @@ pub(super) fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionI
     all
 }
 
-/// Values, branches and loads of functions: how many there are, were executed, are called divergent
-/// in a wave, and were seen to differ in one. The last is a bound from below on what any sound
-/// answer calls divergent.
+/// Counts of values, branches and loads of functions: how many there are, were executed, are
+/// claimed divergent in a wave, and were seen to differ in one. The last count is a lower bound for
+/// any sound analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// All.
+    /// All entities.
     pub all: [u64; 3],
     /// Executed at all.
     pub executed: [u64; 3],
@@ -307,7 +308,7 @@ impl Shares {
         self.all[what] += 1;
         self.executed[what] += u64::from(watched.executed);
         self.divergent[what] += u64::from(watched.claims == 0);
-        // What is uniform in more than a wave and differs is an unsound claim.
+        // A difference in a value that is claimed uniform in more than a wave is an unsound claim.
         self.seen[what] += u64::from(watched.differs && watched.claims == 0);
     }
 
@@ -337,7 +338,7 @@ impl Watch {
     }
 }
 
-/// Which sources vary within a scope, in launches of which that is known.
+/// Which sources vary within a scope, for launches with known facts.
 pub(super) type Varies<'a> = &'a dyn Fn(Scope, &LaunchFacts) -> SourceSet;
 
 /// The claims about all functions of a module.
@@ -347,8 +348,8 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Our claims about the functions of a text. `program` is of the same text, which gives the
-    /// same numbers of instructions.
+    /// Phalanx's claims about the functions of a text. `program` must be of the same text, so that
+    /// instruction ids agree.
     ///
     /// None if the text is refused.
     #[must_use]
@@ -360,7 +361,7 @@ impl Claims {
         Self::new(session, functions, &given, program, &varying)
     }
 
-    /// What is claimed of functions, or what is given in its place.
+    /// The claims about functions, or the given answers in their place.
     pub(super) fn new(
         session: Session,
         functions: Vec<(FunctionId, String)>,
@@ -387,7 +388,7 @@ impl Claims {
         Some(Self { session, watches })
     }
 
-    /// Hierarchies under which the functions are to be run: their own and others, by number of the
+    /// Cycle hierarchies under which to run the functions: their own and others, by number of the
     /// function in the program.
     #[must_use]
     pub fn hierarchies(
@@ -402,12 +403,12 @@ impl Claims {
             .collect()
     }
 
-    /// Another run begins: its keys mean other executions.
+    /// Begins another run, whose keys denote other executions.
     pub fn next_run(&mut self) {
         self.watches.iter_mut().for_each(|(_, watch)| watch.next_run());
     }
 
-    /// What was executed, and what was wrong.
+    /// Counts, and wrong claims.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
@@ -420,8 +421,8 @@ impl Claims {
         tally
     }
 
-    /// How much of the functions of these names is called divergent in a wave, and was seen to
-    /// differ in one.
+    /// Shares of the functions with these names: how much is claimed divergent in a wave, and how
+    /// much was seen to differ in one.
     #[must_use]
     pub fn shares(&self, counts: impl Fn(&str) -> bool) -> Shares {
         let mut shares = Shares::default();

@@ -1,18 +1,16 @@
-//! Toy programs as kernels that run.
+//! Makes runnable kernels of toy programs.
 //!
-//! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes
-//! something that is: a generator of numbers in private memory, an atomic counter, a shuffle, a
-//! ballot, a vote. Pure functions become arithmetic, selections, and ways through private and
+//! A toy program has operations "fresh for each thread" and "fresh for each group". The kernel
+//! implements them by a generator of numbers in private memory, an atomic counter, a shuffle, a
+//! ballot, or a vote. Pure functions become arithmetic, selections, and detours through private and
 //! workgroup memory, chosen by the value's number. Private memory holds numbers, structures and an
 //! array, which are written in one place and read in another, by the thread itself and by a
-//! function that it calls; functions of [`out`] write and read it through pointers. Some blocks
-//! have barriers; a launch that hangs there counts as far as it came. There are no data races
-//! between threads of a workgroup that a uniform address could show, since answers at that scope
-//! assume none.
+//! function that it calls; functions of [`out`] access it through pointers. Some blocks have
+//! barriers; a launch that hangs there counts up to that point. Threads of a workgroup have no data
+//! races that a uniform address could show, since answers at that scope assume none.
 //!
-//! Two of three kernels call functions, which are toy programs as well: they return what is there
-//! where they return, one of them a pair, call each other, and come back to themselves as often as
-//! an argument says.
+//! Two of three kernels call functions, which are toy programs as well. They return computed
+//! values, one of them a pair, call each other, and recur up to a depth that an argument limits.
 
 mod operations;
 
@@ -30,7 +28,7 @@ use phalanx_testing::{
 use operations::operation_text;
 use preamble::{AMDGCN, AMDGCN_START, NVPTX, NVPTX_START};
 
-/// For which target.
+/// The target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// AMDGPU.
@@ -39,19 +37,19 @@ pub enum Kind {
     Nvptx,
 }
 
-/// Which function an operation is in, and which there are to call.
+/// The function of an operation, and the functions that it may call.
 #[derive(Copy, Clone)]
 struct Place {
     kind: Kind,
     seed: u64,
     /// How many functions may be called.
     callees: u64,
-    /// It is not the kernel.
+    /// Whether it is a called function, not the kernel.
     is_called: bool,
 }
 
 impl Place {
-    /// A number below `choices`, by what it is for.
+    /// A number below `choices`, which depends on its purpose.
     fn pick(self, what: u64, choices: u64) -> u64 {
         let mixed = self.seed ^ what.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
@@ -64,7 +62,7 @@ pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
     module_text(program, kind, seed, Helpers::any(seed), &stated(kind, seed))
 }
 
-/// As [`runnable`], with two functions of so many blocks that return something; one may call the
+/// As [`runnable`], with two functions of this many blocks that return something; one may call the
 /// other.
 #[must_use]
 pub(crate) fn runnable_with_large(
@@ -88,7 +86,7 @@ pub fn runnable_alone(program: &AbstractProgram, kind: Kind, seed: u64) -> Strin
 #[derive(Clone, Copy)]
 struct Helpers {
     count: u64,
-    /// Whether each may call any; else only those before it.
+    /// Whether each may call any function; otherwise only earlier ones.
     is_recursive: bool,
     blocks: usize,
     shape: Option<Shape>,
@@ -134,7 +132,7 @@ fn module_text(
     format!("{preamble}{functions}{text}{tail}")
 }
 
-/// What some programs say of their launches: on the function, and behind it.
+/// Launch facts that some programs state: on the function, and behind it.
 fn stated(kind: Kind, seed: u64) -> (String, String) {
     let sizes = [[32, 1, 1], [64, 1, 1], [8, 4, 2], [16, 4, 1], [33, 2, 1], [64, 2, 1], [4, 1, 1]];
     let Some([x, y, z]) = sizes.get((seed >> 17) as usize % 10) else { return Default::default() };
@@ -153,7 +151,7 @@ fn stated(kind: Kind, seed: u64) -> (String, String) {
     }
 }
 
-/// The function `@h` with a number. The last parameter says how deep calls may go on.
+/// The function `@h` with a number. The last parameter limits the depth of calls.
 fn helper_text(text: &mut String, program: &AbstractProgram, place: Place, number: u64) {
     let amd = place.kind == Kind::Amdgcn;
     let ty = result_type(number);
@@ -180,7 +178,7 @@ fn helper_text(text: &mut String, program: &AbstractProgram, place: Place, numbe
     let cfg = program.cfg();
     let dom = DomTree::new(&cfg);
     body_text(text, program, place, |text, number| {
-        // Whatever is computed on every way here.
+        // Values that are computed on every path to this place.
         let mut above: Vec<String> = ["%a0", "%a1", "1", "2", "%seed.0"].map(String::from).to_vec();
         let mut at = Some(phalanx_graph::Node::new(number));
         while let Some(node) = at {
@@ -253,7 +251,7 @@ fn body_text(
                     .enumerate()
                     .map(|(i, to)| format!("i32 {i}, label %b{to}"))
                     .collect();
-                // Few different values, so that all ways are taken.
+                // Few different values, so that all edges are taken.
                 let _ = writeln!(text, "  %s{number} = and i32 {condition}, 3");
                 writeln!(text, "  switch i32 %s{number}, label %b{} [ {} ]", to[0], cases.join(" "))
             }

@@ -1,9 +1,9 @@
-//! Making a program small that shows something.
+//! Reduces a program that shows a difference.
 //!
-//! Greedy: as long as some small change leaves a program that still shows it, the change is made.
-//! Changes are: a branch becomes a jump, an operation becomes an argument, an operand becomes a
-//! constant; what nobody reads or reaches goes at once. Each round tries everything that is left,
-//! so the cost is quadratic in the size of the program.
+//! Greedy: as long as some small change leaves a program that still shows it, the change is made. A
+//! branch becomes a jump, an operation becomes an argument, an operand becomes a constant; unread
+//! and unreachable code is removed at once. Each round tries all remaining changes, so the cost is
+//! quadratic in the size of the program.
 
 use phalanx_graph::Node;
 use phalanx_testing::abstract_program::{AbstractProgram, Block, Operand, Operation, Terminator};
@@ -26,7 +26,7 @@ pub fn reduced(
     }
 }
 
-/// What a change has to make less: blocks and ways first, then operations that say something.
+/// What a change has to reduce: blocks and edges first, then operations with an effect.
 fn weight(program: &AbstractProgram) -> (usize, usize, usize) {
     let ways = program.blocks.iter().map(|b| b.terminator.targets().len()).sum::<usize>();
     let operations = program.blocks.iter().flat_map(|b| &b.operations);
@@ -126,7 +126,8 @@ fn drop_unread(program: &mut AbstractProgram) {
         for block in &mut program.blocks {
             let before = block.operations.len();
             block.operations.retain(|(value, op)| {
-                // What shows something may be read by nobody, but an argument shows nothing.
+                // A value that shows a difference may have no reader, but an argument shows
+                // nothing.
                 read[*value as usize] || !matches!(op, Operation::Argument(_))
             });
             dropped |= block.operations.len() != before;

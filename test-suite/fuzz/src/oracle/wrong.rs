@@ -1,4 +1,4 @@
-//! Divergence from wrong facts about calls: what the oracle has to refute.
+//! Divergence with wrong facts about calls, which the oracle has to refute.
 
 use std::borrow::Cow;
 
@@ -19,26 +19,26 @@ use phalanx::{
 
 use super::flow;
 
-/// What is wrong.
+/// The wrong fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Functions bring in no sources.
+    /// Functions introduce no sources.
     Sources,
     /// Results depend on no argument.
     Arguments,
-    /// An operation behind a call that makes another source of one is taken to make none.
+    /// Results do not depend on arguments whose dependence is not `Dependence::PLAIN`.
     Collapse,
-    /// Threads that return apart return the same.
+    /// Threads that return at different places return the same value.
     Parting,
     /// Members of results depend on nothing.
     Members,
-    /// Nothing that differs is passed to functions.
+    /// No divergent value is passed to functions.
     Passed,
-    /// Functions that are called are called from the last kernel only.
+    /// Called functions are called from the last kernel only.
     Launches,
-    /// What functions leave in private memory depends on nothing.
+    /// Private memory that functions have written depends on nothing.
     Left,
-    /// What functions find in private memory does not matter.
+    /// Initial contents of private memory do not matter to functions.
     Content,
     /// What functions load through pointers to other memory does not matter.
     Loaded,
@@ -100,7 +100,7 @@ impl CallFacts for WrongFacts<'_> {
             let postdom = queries::postdom_tree(self.db, input)?;
             let flow = flow(self.db, input)?;
             summary = with_code(self.db, input, self, |code, around| {
-                // One level deep: what these call is known rightly.
+                // One level deep: facts about further callees are correct.
                 let right = Right { db: self.db, function: input };
                 let around = Surroundings { calls: &right, ..around };
                 summarize_without_parting(code, around, flow, postdom)
@@ -126,7 +126,7 @@ impl CallFacts for WrongFacts<'_> {
     }
 }
 
-/// What is right.
+/// Correct facts.
 pub(crate) struct Right<'a> {
     pub(crate) db: &'a Database,
     pub(crate) function: FunctionInput,
@@ -172,7 +172,7 @@ pub(crate) fn with_code<R>(
     run(code, around)
 }
 
-/// What divergence comes out.
+/// The divergence that results.
 pub(super) fn divergence(
     db: &Database,
     function: FunctionInput,
@@ -195,7 +195,7 @@ pub(super) fn divergence(
     Some(solve(flow, &table, Rules::Precise))
 }
 
-/// What divergence comes out without a part of what shapes say.
+/// The divergence that results without a part of the analysis of shapes.
 pub(super) fn without_part(
     db: &Database,
     function: FunctionInput,
@@ -209,7 +209,7 @@ pub(super) fn without_part(
     Some(solve(flow, &table, Rules::Precise))
 }
 
-/// What divergence comes out of a function whose calls use no tokens.
+/// The divergence that results if calls of the function use no tokens.
 pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<Divergence> {
     let flow = flow(db, function)?;
     let mut body = function.body(db).clone();
@@ -225,7 +225,7 @@ pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<D
     Some(solve(flow, &table, Rules::Precise))
 }
 
-/// What divergence comes out without something that loads from private memory depend on.
+/// The divergence that results without a dependency of loads from private memory.
 pub(super) fn without_read(
     db: &Database,
     function: FunctionInput,

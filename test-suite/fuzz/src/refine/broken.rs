@@ -1,10 +1,10 @@
-//! Passes that are wrong about poison, which the refinement law has to see.
+//! Passes that mishandle poison, which the refinement law has to detect.
 //!
-//! Each makes one mistake that passes have been known to make, wherever it can be made, so that a
-//! law that finds nothing of them is no law. For example [`Mistake::Unfrozen`] is `linearize`
-//! without the freezes of conditions.
+//! Each makes one mistake that real passes have made, wherever possible. A law that does not detect
+//! them is useless. For example [`Mistake::Unfrozen`] is `linearize` without the freezes of
+//! conditions.
 //!
-//! Invariant: what comes out is well-formed; only its meaning is wrong.
+//! Invariant: the result is well-formed; only its meaning is wrong.
 
 use phalanx::{
     db::{Database, FunctionInput},
@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// What is wrong with a pass.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mistake {
-    /// `linearize`, and then nothing is frozen.
+    /// Runs `linearize`, and then removes all freezes.
     Unfrozen,
-    /// Sums do not overflow.
+    /// Adds flags that sums do not overflow.
     Promises,
-    /// Divisions are done before the branch to them.
+    /// Moves divisions before the branch that guards them.
     Early,
-    /// The parts of a logical `and` or `or` are looked at in the other order.
+    /// Swaps the operands of a logical `and` or `or`.
     Swapped,
-    /// `undef` is poison.
+    /// Replaces `undef` by poison.
     Poison,
 }
 

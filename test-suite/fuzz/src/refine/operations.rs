@@ -1,11 +1,11 @@
-//! What random kernels of the refinement law compute: operations with promises, vectors, memory,
-//! calls, and what a wave does together.
+//! Operations of random kernels of the refinement law: operations with promises, vectors, memory,
+//! calls, and operations of a wave.
 //!
-//! Each function writes one statement. A result is certain where the operands are and no promise
-//! can be broken; see [`programs`](super::programs).
+//! Each function writes one statement. A result is certain if its operands are and no promise can
+//! be broken; see [`programs`](super::programs).
 //!
-//! For example `or disjoint i32 %a, %b` of certain values is uncertain, `freeze` of it is certain
-//! again.
+//! For example `or disjoint i32 %a, %b` of certain values is uncertain, and `freeze` of it is
+//! certain again.
 
 use rand::{RngCore, seq::IndexedRandom as _};
 
@@ -225,7 +225,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Numbers that are small, so that no result is no number.
+    /// Small numbers, so that no result is NaN.
     fn of_floats(&mut self) {
         let (a, is_sure) = self.operand(Ty::I8, Need::Any);
         let (b, is_sure_too) = self.operand(Ty::I8, Need::Any);
@@ -250,7 +250,7 @@ impl Writer<'_> {
         }
     }
 
-    /// `and` and `or` that look at their second part only where the first says so.
+    /// `and` and `or` that evaluate their second operand only if the first one requires it.
     pub(super) fn logic(&mut self) {
         let (x, _) = self.operand(Ty::I32, Need::Certain);
         let guard = self.value(Ty::I1, true, &format!("icmp ult i32 {x}, 32"));
@@ -275,7 +275,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The address of a slot of the thread, in one of the ways to say it.
+    /// The address of a slot of the thread, spelled in one of several ways.
     fn slot(&mut self) -> (String, &'static str) {
         let private = match self.kind {
             Kind::Amdgcn => "ptr addrspace(5)",
@@ -463,7 +463,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the threads of a wave or of a workgroup do together; or an assumption.
+    /// An operation among the threads of a wave or of a workgroup, or an assumption.
     pub(super) fn talk(&mut self) {
         if self.chance(0.25) {
             let (x, _) = self.operand(Ty::I32, Need::Certain);

@@ -1,9 +1,9 @@
-//! Pairs of a module before and after passes, for a validator of translations such as Alive2.
+//! Pairs of a module before and after passes, for a translation validator such as Alive2.
 //!
-//! A validator proves for all inputs what the law tries on some, of one thread alone. So a pair
-//! names the functions that mean the same for one thread: those without convergent operations,
-//! before and after. Random kernels are written without a target for it ([`plain`]): one address
-//! space, coordinates as parameters, and nothing that a wave does together.
+//! A validator proves for all inputs what the law tests on some, but for one thread only. So a pair
+//! names the functions whose meaning for one thread must be preserved: those without convergent
+//! operations, before and after. Random kernels are converted to functions without a target
+//! ([`plain`]): one address space, coordinates as parameters, and no operations of a wave.
 //!
 //! ```text
 //! %v7 = call i64 @llvm.amdgcn.ballot.i64(i1 %v2)      becomes      %v7 = zext i1 %v2 to i64
@@ -42,7 +42,7 @@ pub struct Pair {
     pub name: String,
     /// The passes between.
     pub pipeline: String,
-    /// Functions that one thread executes alone, and that are not what they were.
+    /// Functions that one thread executes alone, and that the passes changed.
     pub functions: Vec<String>,
     /// Before.
     pub before: String,
@@ -50,7 +50,7 @@ pub struct Pair {
     pub after: String,
 }
 
-/// The kernel of the law as a function of one thread that no target is needed for.
+/// The kernel of the law as a function of one thread, without a target.
 #[must_use]
 pub fn plain(kernel: &str) -> String {
     let mut out = String::new();
@@ -85,7 +85,7 @@ pub fn plain(kernel: &str) -> String {
     out
 }
 
-/// What a wave does together, as one thread does it.
+/// An operation of a wave, replaced by its result for a single thread.
 fn alone(line: &str) -> String {
     let Some((result, call)) = line.split_once(" = call ") else {
         return line.replace(" convergent {", " {");

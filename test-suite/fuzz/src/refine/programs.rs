@@ -1,17 +1,16 @@
-//! Random kernels with `undef`, poison and frozen values in every place where a pass could mistake
-//! them.
+//! Random kernels with `undef`, poison and frozen values in every place where a pass could
+//! mishandle them.
 //!
-//! A kernel is made of statements: operations, loads and stores, branches with an arm or two,
+//! A kernel consists of statements: operations, loads and stores, branches with an arm or two,
 //! switches, loops that end, blocks that several branches share, and code that is never executed.
-//! Each thread writes to an area of its own, so nothing depends on an order.
+//! Each thread writes to an area of its own, so results do not depend on the order of threads.
 //!
-//! Of each value the generator remembers whether it is *certain*, that is neither poison nor
-//! `undef` whatever the launch. Where poison is undefined behaviour (conditions, divisors,
-//! arguments that are `noundef`) it takes a certain value nearly always, or most programs would
-//! mean nothing at all; everywhere else, and in code that is not executed, it takes anything. What
-//! looks uncertain and is not is made on purpose: `select i1 %g, i1 %p, i1 false` where `%p` is
-//! poison only without `%g`, a division behind a test of its divisor, `undef` from an edge that is
-//! never taken.
+//! The generator tracks whether each value is *certain*: neither poison nor `undef` in any launch.
+//! Where poison is undefined behaviour (conditions, divisors, arguments that are `noundef`) it
+//! nearly always takes a certain value, since otherwise most programs would be undefined.
+//! Everywhere else, and in code that is not executed, it takes any value. Some values look
+//! uncertain but are not, on purpose: `select i1 %g, i1 %p, i1 false` where `%p` is poison only
+//! without `%g`, a division behind a test of its divisor, `undef` from an edge that is never taken.
 //!
 //! ```text
 //! %v3 = shl nuw i32 %v1, %v2                        ; often poison
@@ -21,7 +20,7 @@
 //! b3: %v9 = phi i32 [ %v6, %b1 ], [ undef, %b2 ]
 //! ```
 //!
-//! Invariant: a text follows from the choices alone. Statements nest to [`DEPTH`], so recursion
+//! Invariant: the text depends on the choices only. Statements nest up to [`DEPTH`], so recursion
 //! here is bounded.
 
 use std::fmt::Write as _;
@@ -48,22 +47,22 @@ pub(super) struct Known {
     pub(super) is_certain: bool,
 }
 
-/// How sure an operand has to be.
+/// How certain an operand has to be.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Need {
-    /// Anything goes.
+    /// Any value.
     Any,
     /// Poison would be undefined behaviour.
     Certain,
 }
 
-/// A kernel on its way.
+/// A kernel that is being written.
 pub(super) struct Writer<'r> {
     pub(super) rng: &'r mut dyn RngCore,
     pub(super) out: String,
     pub(super) kind: Kind,
     pub(super) scope: Vec<Known>,
-    /// What was computed, to be computed again.
+    /// Operations so far, to be repeated.
     pub(super) history: Vec<Known>,
     /// Conditions of branches, to branch on again.
     pub(super) conditions: Vec<String>,
@@ -71,7 +70,7 @@ pub(super) struct Writer<'r> {
     blocks: u32,
     /// The block that is being written.
     pub(super) block: String,
-    /// What is written is never executed.
+    /// Whether the current code is never executed.
     is_dead: bool,
     /// How many statements may follow.
     budget: u32,
@@ -158,7 +157,7 @@ impl Writer<'_> {
         format!("%v{}", self.values)
     }
 
-    /// Gives what is on the right of an equals sign a name.
+    /// Gives the right-hand side of an assignment a name.
     pub(super) fn value(&mut self, ty: Ty, is_certain: bool, text: &str) -> String {
         let name = self.name();
         self.line(&format!("{name} = {text}"));
@@ -167,7 +166,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Whether all that a text reads is seen here.
+    /// Whether all names in a text are in scope here.
     pub(super) fn is_seen(&self, text: &str) -> bool {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.';
         text.split('%').skip(1).all(|rest| {
@@ -189,7 +188,7 @@ impl Writer<'_> {
         self.value(known.ty, known.is_certain && text == known.text, &text);
     }
 
-    /// The operation with flags that it had not, or without those that it had.
+    /// The operation with flags added or removed.
     pub(super) fn with_other_promises(&mut self, text: &str) -> String {
         const FLAGS: &[(&str, &str)] = &[
             ("add ", "nsw "),
@@ -242,7 +241,7 @@ impl Writer<'_> {
 
     /// An operand of a type, and whether it is certain.
     pub(super) fn operand(&mut self, ty: Ty, need: Need) -> (String, bool) {
-        // Of what is poison everything is, so most of it stays certain.
+        // Operations on poison are poison, so most operands stay certain.
         let is_loose = need == Need::Any && self.chance(0.7) || self.is_dead || self.chance(0.006);
         if is_loose && self.chance(0.1) {
             return (self.one_of(&["undef", "poison"]).to_owned(), false);
@@ -252,7 +251,7 @@ impl Writer<'_> {
         }
         let fits = |known: &&Known| known.ty == ty && (is_loose || known.is_certain);
         let all: Vec<&Known> = self.scope.iter().filter(fits).collect();
-        // What is new is read more often.
+        // New values are read more often.
         let recent = &all[all.len().saturating_sub(6)..];
         let chosen = if self.rng.random_bool(0.6) { recent } else { &all[..] };
         match chosen.choose(self.rng) {
@@ -408,7 +407,7 @@ impl Writer<'_> {
         self.out.push_str(HELPERS);
     }
 
-    /// Some statements, whose values are not seen behind them.
+    /// Some statements, whose values are not visible behind them.
     pub(super) fn arm(&mut self, is_dead: bool) {
         let (depth, was_dead) = (self.depth, self.is_dead);
         self.depth += 1;
@@ -479,7 +478,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether what is written may be executed by some threads alone, or never.
+    /// Whether the current code may be executed by only some threads, or never.
     pub(super) fn is_inside(&self) -> bool {
         self.depth > 0
     }

@@ -1,13 +1,13 @@
-//! Making the text of a finding small.
+//! Reduces the text of a finding.
 //!
-//! Greedy: a line goes, an operand becomes a constant, a branch becomes a jump, as long as the text
-//! reads and still shows the finding. Every round tries all changes of all lines, from the end, so
-//! the cost is quadratic in the size of the text.
+//! Greedy: a line is removed, an operand becomes a constant, a branch becomes a jump, as long as
+//! the text parses and still shows the finding. Every round tries all changes of all lines, from
+//! the end, so the cost is quadratic in the size of the text.
 //!
-//! For example `%v3 = add i32 %v1, %v2` becomes `add i32 0, %v2`, and its line goes when nobody
-//! reads `%v3`.
+//! For example `%v3 = add i32 %v1, %v2` becomes `add i32 0, %v2`, and its line is removed when
+//! nothing reads `%v3`.
 //!
-//! Invariant: what is returned shows the finding.
+//! Invariant: the returned text shows the finding.
 
 /// The smallest text found that still shows what `shows` looks for.
 #[must_use]

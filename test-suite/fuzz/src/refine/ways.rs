@@ -1,15 +1,15 @@
 //! Branches, loops and joins of random kernels of the refinement law.
 //!
-//! Each function writes one statement and ends in a block of its own, where what was seen before is
-//! seen again. They are the shapes that passes look for: diamonds that become selections,
-//! conditions that say something about later ones, arms that compute the same, loops with something
-//! to move out of them, and code that is never executed.
+//! Each function writes one statement and ends in a block of its own, where earlier values are
+//! visible again. The shapes are those that passes look for: diamonds that become selections,
+//! conditions that imply later ones, arms that compute the same, loops with invariant operations,
+//! and code that is never executed.
 //!
-//! For example [`Writer::guarded`] writes what is poison unless a test holds, and behind the test
-//! uses it where poison is undefined behaviour; a pass that moves the use before the test makes the
-//! kernel worse.
+//! For example [`Writer::guarded`] writes a value that is poison unless a test holds, and behind
+//! the test uses it where poison is undefined behaviour. A pass that moves the use before the test
+//! makes the kernel worse.
 //!
-//! Invariant: nothing that is written in an arm is named behind it, other than by a phi.
+//! Invariant: a value of an arm is not read behind the arm, except by a phi.
 
 use super::{
     operations::Ty,

@@ -1,5 +1,5 @@
-//! Kinds that are repaired after random edits of pointers, and facts about memory that are kept,
-//! held against those from scratch; and chains, held against the rules.
+//! Compares incrementally updated kinds of pointers and retained facts about memory with those from
+//! scratch, after random edits; and checks chains against the rules.
 
 use phalanx::{
     FunctionId, Session,
@@ -18,20 +18,21 @@ use crate::{
     oracle::{Right, with_code},
 };
 
-/// What edits became of.
+/// Results of the edits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edited {
     /// Transactions that were kept.
     pub committed: u64,
-    /// Answers that were repaired.
+    /// Results that were updated incrementally.
     pub repaired: u64,
-    /// Answers from scratch.
+    /// Results from scratch.
     pub solved: u64,
-    /// Edits that are said to leave private memory as it is although they change what touches it.
+    /// Edits that are claimed to leave private memory unchanged although they change instructions
+    /// that access it.
     pub left: u64,
     /// Edits that changed it.
     pub other: u64,
-    /// How the facts about memory were found.
+    /// How the facts about memory were computed.
     pub memory: queries::MemoryRepairs,
 }
 
@@ -47,8 +48,8 @@ impl Edited {
     }
 }
 
-/// A random program of pointers goes through edits of instructions; after each one the kinds of all
-/// functions, and the facts about their memory, are those of a new database.
+/// Edits instructions of a random program of pointers. After each edit, the kinds of all functions
+/// and the facts about their memory must equal those of a new database.
 ///
 /// # Panics
 /// When they are not.
@@ -61,7 +62,7 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
     let kernel = session.function(module, "f").expect("the kernel is called @f");
     let mut tally = Edited::default();
     ask(&session, kernel);
-    // As whoever keeps it: found again only when an edit is said to concern it.
+    // Recomputed only when an edit is claimed to affect it, as a real user of the fact does.
     let mut kept = private(&session, kernel);
     for _ in 0..rounds {
         let position = kernel.input().body(session.database()).journal().position();
@@ -133,8 +134,8 @@ fn private(session: &Session, function: FunctionId) -> Vec<PrivateMemory> {
     })
 }
 
-/// Whether an edit is said to leave private memory as it is; then it has the same slots, touches
-/// and versions.
+/// Whether an edit is claimed to leave private memory unchanged; then its slots, touches and
+/// versions must be the same.
 fn is_left(
     session: &Session,
     function: FunctionId,
@@ -163,7 +164,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::memory_kinds(session.database(), function.input());
 }
 
-/// What the queries know around a function.
+/// The facts about a function's surroundings, as queries have them.
 struct Asked<'a> {
     db: &'a Database,
     function: FunctionInput,
@@ -185,8 +186,8 @@ impl SpaceFacts for Asked<'_> {
     }
 }
 
-/// Each memory that a pointer of a random program may lead to has a chain, all links of which hold;
-/// no other memory has one. How many chains there were.
+/// Checks that exactly the memories that a pointer may point to have a chain, and that all links
+/// hold. Returns how many chains there were.
 ///
 /// # Panics
 /// When one does not hold, or is missing.

@@ -1,4 +1,4 @@
-//! Two versions of random programs: what differs is reported, what does not is not.
+//! Two versions of random programs: differences must be reported, and equal behaviour must not.
 
 #![allow(clippy::print_stdout, reason = "a test that fails says what it has found")]
 
@@ -8,7 +8,7 @@ use phalanx_fuzz::against::{
 use phalanx_testing::llvm_tools;
 use rand::{SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-/// How many programs: more when a campaign asks.
+/// How many programs to try: more when a campaign asks.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let asked = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
     let first: u64 =
@@ -16,7 +16,7 @@ fn seeds(few: u64) -> std::ops::Range<u64> {
     first..first + asked.unwrap_or(few)
 }
 
-/// All that differs is reported, and hardly anything else.
+/// Checks that every difference is reported, and that there are few false alarms.
 fn judge(what: &str, tally: &Tally) {
     println!("{what}: {}", tally.line());
     for text in tally.missed.iter().take(2) {
@@ -96,8 +96,8 @@ fn passes_of_llvm_that_are_misled() {
     assert!(tally.right > 3 && tally.silent > 10, "{}", tally.line());
 }
 
-/// A barrier keeps accesses of one memory apart: a store to a buffer may pass a barrier between
-/// accesses of workgroup memory, and not one that stands before a load of the buffer.
+/// A barrier orders accesses of one memory. A store to a buffer may move across a barrier between
+/// accesses of workgroup memory, but not across one that stands before a load of the buffer.
 #[test]
 fn memory_of_its_own() {
     let kernel = |first: &str, second: &str, load: &str| {

@@ -1,4 +1,4 @@
-//! The alias query held against LLVM's `aa-eval` and against execution.
+//! Compares the alias query with LLVM's `aa-eval`, and checks it against execution.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use phalanx_simt::{Arg, Launch, Observer, Program, observe::Moment};
 use phalanx_testing::llvm_tools;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
-/// The accesses of the kernel `@f`: the instruction, its address, the bytes, and how LLVM calls the
+/// The accesses of the kernel `@f`: the instruction, its address and size, and LLVM's name for the
 /// pair of type and address.
 struct Kernel {
     session: Session,
@@ -73,12 +73,12 @@ impl Kernel {
         Kernel { session, module, function, accesses }
     }
 
-    /// How each pair of accesses relates, by position.
+    /// The alias relation of each pair of accesses, by position.
     fn pairs(&self) -> Vec<(usize, usize, Alias)> {
         self.pairs_over(&|_| true)
     }
 
-    /// The same, of any instances of both.
+    /// The same, for any instances of both.
     fn pairs_in_whatever_iterations(&self) -> Vec<(usize, usize, Alias)> {
         let (db, input) = (self.session.database(), self.function.input());
         let (body, cycles) = (input.body(db), queries::cycles(db, input).expect("a body"));
@@ -113,7 +113,7 @@ impl Kernel {
         self.session.context().type_kind(ty).address_space()
     }
 
-    /// Whether what an address is made from is the same throughout a run of the kernel.
+    /// Whether the base of an address is constant during a run of the kernel.
     fn is_stable(&self, address: Value) -> bool {
         let (db, input) = (self.session.database(), self.function.input());
         let base =
@@ -209,9 +209,9 @@ fn number(inst: InstId) -> u32 {
     inst.into_raw().into_u32()
 }
 
-/// What is claimed is that two accesses of one thread never touch one byte, of accesses whose
-/// addresses are made from stack slots, variables and arguments: these are the same throughout a
-/// run.
+/// The claim is that two accesses of one thread never access a common byte. It is checked for
+/// accesses whose addresses are based on stack slots, variables and arguments, since these are
+/// constant during a run.
 #[test]
 fn threads_never_touch_a_byte_by_both() {
     let (mut claims, mut touched) = (0, 0);
@@ -231,7 +231,7 @@ fn threads_never_touch_a_byte_by_both() {
             ..Launch::default()
         };
         let mut addresses = Addresses { kernel: &kernel, function, seen: BTreeMap::new() };
-        // What ran before it was out of fuel counts.
+        // Accesses count even if the launch runs out of fuel later.
         let _ = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut addresses);
         let stable: Vec<bool> =
             kernel.accesses.iter().map(|access| kernel.is_stable(access.1.address)).collect();
@@ -259,8 +259,8 @@ fn threads_never_touch_a_byte_by_both() {
 
 const BASES: [(&str, &str); 2] = [("ptr addrspace(1)", "%buffer"), ("ptr addrspace(3)", "%local")];
 
-/// A kernel without branches that computes addresses from numbers of several widths, and shows each
-/// as a number.
+/// A kernel without branches that computes addresses from numbers of several widths, and exposes
+/// each as a number.
 fn indexed(seed: u64) -> String {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut lines: Vec<String> = vec![
@@ -325,7 +325,7 @@ fn indexed(seed: u64) -> String {
     )
 }
 
-/// The addresses that are shown as numbers, by thread. Of one that is poison there is none.
+/// The addresses that are exposed as numbers, by thread; none for poison.
 struct Shown {
     by_thread: BTreeMap<u32, BTreeMap<u32, u128>>,
 }
@@ -343,8 +343,8 @@ impl Observer for Shown {
     }
 }
 
-/// What is said of addresses with indices that are no constants is so in each thread that computes
-/// both.
+/// Claims about addresses with non-constant indices hold in each thread that computes both
+/// addresses.
 #[test]
 fn indices_have_in_common_what_is_said() {
     let mut said: BTreeMap<(Alias, bool), u32> = BTreeMap::new();

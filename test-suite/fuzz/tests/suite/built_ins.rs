@@ -1,5 +1,5 @@
-//! SPIR-V's variables that tell a thread where it is, under addresses that come about in all ways:
-//! what is called uniform of random kernels that load through these is uniform when they run.
+//! SPIR-V's built-in variables, accessed through addresses that are computed in all kinds of ways:
+//! values that are claimed uniform in random kernels are uniform when the kernels run.
 
 use std::fmt::Write as _;
 

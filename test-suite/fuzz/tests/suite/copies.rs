@@ -1,4 +1,4 @@
-//! Copies of rounds and blocks: kernels run alike, and whoever was together stays together.
+//! Transforms that copy rounds and blocks: kernels behave the same, and all groups of threads stay.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ fn kernels_with_loops_and_branches() {
     }
 }
 
-/// The vote is in the outer cycle by an edge alone that is never taken in the last round of the
-/// inner one.
+/// Only one edge puts the vote into the outer cycle, and that edge is never taken in the last round
+/// of the inner one.
 const BY_AN_EDGE: &str = "target triple = \"amdgcn-amd-amdhsa\"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)
@@ -72,12 +72,12 @@ exit:
   ret void
 }";
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn an_edge_too_few_is_found_out() {
     let mut registry = Registry::standard();
-    // Threads meet at the vote of `inner` after different numbers of rounds where they join at
-    // post-dominators, so this is about the other model.
+    // If threads join at post-dominators, they meet at the vote of `inner` after different numbers
+    // of rounds. So this test uses maximal convergence.
     let run = |registry: &Registry, pipeline: &str| {
         let models = [Reconvergence::Maximal];
         check_under(registry, BY_AN_EDGE, (pipeline, true), (5, 6), &models)

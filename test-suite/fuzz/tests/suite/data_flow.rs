@@ -1,4 +1,4 @@
-//! Data flow held against execution, on random programs.
+//! Checks data flow against execution, on random programs.
 
 use phalanx_analysis::data_flow::Edges;
 use phalanx_analysis::spaces::SpaceSet;
@@ -16,11 +16,11 @@ fn random_programs() {
         tally.merge(found);
     }
     assert!(tally.pairs > 100 && tally.changed > 250, "{tally:?}");
-    // Who reaches everything is never wrong.
+    // A result that reaches everything would never be wrong.
     assert!(tally.reached_and_changed * 4 > tally.reached, "{tally:?}");
 }
 
-/// A check that cannot fail is no check: without the edges through memory something is missed.
+/// A negative control: without the edges through memory, changed values are missed.
 #[test]
 fn content_is_needed() {
     let wrong = (0..60).any(|seed| {
@@ -40,15 +40,15 @@ fn random_pointers() {
     }
     println!("{} pairs, {} changed, {} reached", tally.pairs, tally.changed, tally.reached);
     assert!(tally.pairs > 800 && tally.changed > 1_000, "{tally:?}");
-    // What is known beside types is not for nothing.
+    // Facts beyond types make the result more precise.
     let all = |spoilt| (0..100).map(move |seed| pointers::check_random(seed, 1, spoilt).0.reached);
     let (known, types) = (all(None).sum::<u64>(), all(Some(Spoilt::Everything)).sum::<u64>());
     println!("{known} reached, by types alone {types}");
     assert!(known * 10 < types * 9, "{known} {types}");
 }
 
-/// A class that is left out where a pointer may lead there, and functions that are said to write
-/// nothing: each is noticed.
+/// Negative controls: a class is removed where a pointer may point to it, or functions are claimed
+/// to write nothing. Each is detected.
 #[test]
 fn every_class_is_needed() {
     let memories = [SpaceSet::GLOBAL, SpaceSet::SHARED, SpaceSet::PRIVATE].map(Spoilt::Memory);

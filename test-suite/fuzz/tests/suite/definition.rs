@@ -1,4 +1,4 @@
-//! The interpreter's closed form of convergence is the definition, on random executions.
+//! The interpreter's closed form of convergence equals the definition, on random executions.
 
 use phalanx_fuzz::{
     definition::{Converged, Pairs},
@@ -69,7 +69,7 @@ fn a_natural_loop() {
     assert_eq!(pairs, [(0, 0), (1, 1), (3, 2), (4, 3), (5, 5), (6, 9)]);
 }
 
-/// A check that cannot fail is no check: keys of one hierarchy are not the relation of another.
+/// A negative control: keys of one hierarchy are not the relation of another.
 #[test]
 fn keys_of_another_hierarchy_are_noticed() {
     let mut different = 0;

@@ -1,5 +1,5 @@
-//! Random transactions: everything is repaired, taken back or refused, and nothing is left half
-//! done.
+//! Random transactions: facts are updated incrementally, and a transaction that is undone or
+//! refused changes nothing.
 
 use std::path::PathBuf;
 
@@ -33,14 +33,14 @@ fn edits_of_small_functions() {
     }
 }
 
-/// What is kept decides what is read: see [`run_around`].
+/// Retained state determines which inputs a query reads: see [`run_around`].
 #[test]
 fn salsa_is_not_misled() {
     let edits: usize = (0..60).map(run_around).sum();
     assert!(edits > 2000, "{edits}");
 }
 
-/// What is broken off is lost, and found again.
+/// An edit cancels queries of other threads, which succeed later.
 #[test]
 fn edits_while_others_ask() {
     let mut tally = Tally::default();
@@ -100,7 +100,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels")
 }
 
-/// One way to compile each kernel; all ways are the business of `cargo xtask edits --kernels`.
+/// One compilation of each kernel; `cargo xtask edits --kernels` tests all of them.
 #[test]
 fn edits_of_kernels() {
     let manifest = Manifest::read().expect("manifest");
@@ -120,8 +120,8 @@ fn edits_of_kernels() {
     assert!(tally.committed > 100 && tally.flow > 30, "{tally:?}");
 }
 
-/// Kernels that were inlined into one function: real loops, barriers and tiles, and enough of them
-/// that everything is repaired.
+/// Kernels that were inlined into one function: real loops, barriers and tiles, and large enough
+/// that all facts are updated incrementally.
 #[test]
 fn edits_of_a_giant() {
     let manifest = Manifest::read().expect("manifest");

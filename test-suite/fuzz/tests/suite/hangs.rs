@@ -1,5 +1,5 @@
-//! A kernel in which nothing is found about barriers does not hang, on random programs; and the
-//! check of that can fail.
+//! On random programs, a kernel without findings about barriers does not hang; and negative
+//! controls of that check.
 
 use phalanx::analysis::check::Rule;
 use phalanx_fuzz::hangs::{Ignored, Tally, check, check_random};
@@ -18,13 +18,13 @@ fn no_finding_no_hang() {
     let tally = tally(0..400, Ignored::Nothing);
     println!("{tally}");
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n\n"));
-    // A check that looks at nothing finds nothing.
+    // The test must have checked enough.
     assert!(tally.silent > 40 && tally.passed > 40 && tally.exits > 2, "{tally}");
     assert!(tally.found > 40 && tally.hung > 20 && tally.witnesses > 5, "{tally}");
     assert!(tally.numbers > 4 && tally.differing > 0, "{tally}");
 }
 
-/// Each rule is needed: without its findings programs are called right that hang.
+/// A negative control for each rule: without its findings, programs that hang have no finding.
 #[test]
 fn without_a_rule_hangs_are_seen() {
     for rule in [Rule::DivergentBarrier, Rule::BarrierInDivergentLoop] {
@@ -67,7 +67,7 @@ fn without_the_rule_about_two_barriers_hangs_are_seen() {
 }
 
 /// A loop with a barrier whose counter steps by the size of the workgroup, or is shifted like its
-/// bound; or nearly so. Behind the loop threads wait at another barrier.
+/// bound; or a loop that is almost like that. Behind the loop threads wait at another barrier.
 fn counted_loop(rng: &mut SmallRng) -> String {
     let mut of = |all: &[&str]| (*all.choose(rng).expect("there are some")).to_owned();
     let is_by_size = of(&["size", "shift"]) == "size";

@@ -1,9 +1,9 @@
-//! Our kernels, executed: what is in memory afterwards is what a plain computation gives.
+//! Executes our kernels, and compares the contents of memory afterwards with a plain computation.
 //!
 //! Each file of kernels is compiled by clang for each of its targets at -O0, -O1 and -O2, and its
-//! kernels run in three schedules; the results must be the host's every time ([`host`]). Every
-//! kernel there is has to have such a check, and no check may be content with a device that does
-//! nothing or gets a bit wrong.
+//! kernels run in three schedules. The results must equal the host's every time ([`host`]). Every
+//! kernel must have such a check, and each check must fail for a device that does nothing or gets a
+//! bit wrong.
 
 mod device;
 mod host;
@@ -33,7 +33,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels")
 }
 
-/// Whether a file leaves functions to be linked.
+/// Whether a file leaves functions to the linker.
 fn is_linked(variant: &Variant) -> bool {
     variant.file.ends_with("library_calls.cl")
 }
@@ -56,7 +56,7 @@ fn compiled(manifest: &Manifest, compiler: &llvm_tools::Program, variant: &Varia
     parsed.unwrap_or_else(|error| panic!("{}: {error}", variant.name())).module
 }
 
-/// The variants without debug information: for execution that changes nothing.
+/// The variants without debug information, which does not affect execution.
 fn variants(manifest: &Manifest) -> Vec<Variant> {
     manifest.variants().into_iter().filter(|variant| !variant.debug).collect()
 }
@@ -66,7 +66,7 @@ fn file(variant: &Variant) -> String {
     Path::new(&variant.file).with_extension("").display().to_string()
 }
 
-/// What a module is compiled to run on.
+/// The program of a module, for its target.
 fn program<'m>(module: &'m Module) -> Program<'m> {
     let triple = module.triple.map(|t| module.context.text(t).into_owned()).unwrap_or_default();
     Program::new(module, &Target::new(&triple, "")).expect("it is interpreted")
@@ -76,7 +76,7 @@ fn wave(variant: &Variant) -> u32 {
     if variant.target == "amdgcn" { 64 } else { 32 }
 }
 
-/// Runs the checks of a file, in each order; what is wrong.
+/// Runs the checks of a file, in each order of threads; returns what is wrong.
 fn check(module: &Module, variant: &Variant, cases: &[Case]) -> Vec<String> {
     let program = program(module);
     let mut wrong = Vec::new();
@@ -107,8 +107,8 @@ fn results_are_those_of_the_host() {
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Holds what is claimed of the kernels of a file against their execution, under several
-/// hierarchies; what is seen to differ in a wave.
+/// Checks claims about the kernels of a file against their execution, under several hierarchies;
+/// returns what differs within waves.
 fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tally, Shares) {
     let mut program = program(module);
     let mut claims = Claims::of(text, &program).expect("the text was read before");
@@ -120,12 +120,12 @@ fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tall
         for case in cases.iter().filter(|case| case.file == file(variant)) {
             let order = [Order::Random(3), Order::Lockstep][at % 2];
             let mut device = Device::new(&program, wave(variant), order, None).holding(&mut claims);
-            // Results are the host's under the function's own hierarchy; others are as good for
-            // claims.
+            // Results equal the host's under the function's own hierarchy only, but claims must
+            // hold under any hierarchy.
             let _ = (case.check)(&mut device);
         }
     }
-    // Of what is linked to it nothing is said.
+    // Functions that are linked to it are not counted.
     let own = |name: &str| !is_linked(variant) || name.ends_with("library_calls");
     (Tally { functions: kernels_of(module).len() as u64, ..claims.tally() }, claims.shares(own))
 }
@@ -144,9 +144,9 @@ fn write_down(mut seen: Vec<(&Variant, Shares)>) {
     std::fs::write(folder().join("seen_to_differ.txt"), lines).expect("it can be written");
 }
 
-/// The kernel that loads from where another thread writes at the same time: it reads a maximum that
-/// may be out of date, each thread its own. A program with such a race has no defined meaning, and
-/// the claim that the load is uniform takes for granted that it has.
+/// The kernel whose load races with writes of other threads: it reads a maximum that may be out of
+/// date, possibly another one in each thread. A program with such a race has no defined meaning,
+/// and the claim that the load is uniform assumes that there is none.
 const RACING_LOAD: &str = "@reduce_max_atomic.best";
 
 #[test]
@@ -169,7 +169,8 @@ fn claims_about_kernels_hold() {
     let mut seen = Vec::new();
     for (variant, (tally, shares)) in variants.iter().zip(parts) {
         all.merge(tally);
-        // Nothing is seen that is not called divergent: the rest is unsound, see below.
+        // Without unsound claims, only values that are called divergent differ; unsound claims are
+        // handled below.
         assert!((0..3).all(|what| shares.seen[what] <= shares.divergent[what]), "{shares:?}");
         seen.push((variant, shares));
     }
@@ -177,12 +178,12 @@ fn claims_about_kernels_hold() {
     let (racing, wrong): (Vec<String>, Vec<String>) =
         all.unsound.iter().cloned().partition(|unsound| unsound.contains(RACING_LOAD));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Where a claim is wrong it is found wrong.
+    // The check must detect the wrong claim.
     assert!(!racing.is_empty(), "the race is not seen");
     assert!(all.claims > 20_000 && all.observed > 10_000, "{all}");
 }
 
-/// A check that nothing can fail is no check.
+/// A negative control.
 #[test]
 fn defects_are_noticed() {
     let manifest = Manifest::read().expect("manifest");
@@ -215,8 +216,8 @@ fn defects_are_noticed() {
     );
 }
 
-/// What no check can notice: a time that is off by one, and the second launch of kernels whose
-/// groups race.
+/// Defects that no check can detect: a time that is off by one, and the second launch of kernels
+/// whose groups race.
 fn is_open(case: &Case, defect: Defect) -> bool {
     match (case.kernels, defect) {
         (["clocks"], Defect::WrongBit(_)) => true,
@@ -225,7 +226,7 @@ fn is_open(case: &Case, defect: Defect) -> bool {
     }
 }
 
-/// Kernels whose threads race, and why that does no harm to what is checked.
+/// Kernels whose threads race, and why that does not affect the checked results.
 const RACY: &[(&str, &str)] = &[
     ("ballot_loop", "a warp writes its count from every lane"),
     ("bfs_level", "whoever finds a node writes the same level"),

@@ -1,4 +1,4 @@
-//! Legality of motions held against execution, on random programs.
+//! Checks the legality of motions against execution, on random programs.
 
 use phalanx_fuzz::{
     legality::{Tally, check, check_random},
@@ -18,7 +18,7 @@ fn random_programs() {
     assert!(tally.other_seen * 3 > tally.other && tally.edges_seen * 20 > tally.edges, "{tally}");
 }
 
-/// A check that cannot fail is no check: whoever takes dominance for company is found out.
+/// A negative control: dominance alone does not keep groups, and the check detects that.
 #[test]
 fn dominance_is_not_enough() {
     let wrong = (0..60).any(|seed| {

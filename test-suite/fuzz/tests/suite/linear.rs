@@ -1,5 +1,4 @@
-//! Divergent regions that become straight run as they did, on random programs; and the check of
-//! that can fail.
+//! Linearized random programs behave as before; and negative controls of that check.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,8 +17,8 @@ fn random_programs() {
     assert!(all.executed.changed > 40 && all.executed.launches > 50, "{:?}", all.executed);
 }
 
-/// Faults of whoever does not take part: division by zero, an address that is nobody's, a race,
-/// another value in a stack slot.
+/// Faults that idle threads would cause: division by zero, an invalid address, a race, another
+/// value in a stack slot.
 const FAULTS: &str = r#"target triple = "TRIPLE"
 declare i32 @TIDx()
 declare i32 @TIDy()
@@ -102,7 +101,7 @@ fn who_does_not_take_part_does_nothing() {
     }
 }
 
-/// A check that cannot fail is no check: each kind of guard is needed.
+/// A negative control: each kind of guard is needed.
 #[test]
 fn without_a_guard_it_is_seen() {
     for prefix in ["guarded", "mask", "divisor", "kept", "z.sel", "v"] {

@@ -1,4 +1,4 @@
-//! Claims about loads held against execution, on random programs.
+//! Checks claims about loads against execution, on random programs.
 
 use phalanx_analysis::loads::Omitted;
 use phalanx_fuzz::loads::{LoadTally, check, check_random, random_text};
@@ -12,16 +12,15 @@ fn random_programs() {
         assert_eq!(found.wrong, Vec::<String>::new(), "seed {seed}\n{}", random_text(seed));
         tally.merge(found);
     }
-    // A check that looks at nothing finds nothing.
+    // The test must have checked enough.
     assert!(tally.claims.iter().all(|&claims| claims > 500), "{tally:?}");
-    // One that finds everything fit is none either.
+    // The analysis must also refuse some loads.
     let refused = tally.claims.map(|claims| tally.loads - claims);
     assert!(refused.iter().all(|&refused| refused > 500), "{tally:?}");
     assert!(tally.clean > 50, "{tally:?}");
 }
 
-/// A check that cannot fail is no check: for each rule there is a program that refutes the answer
-/// found without it.
+/// A negative control for each rule: a program refutes the answer without that rule.
 #[test]
 fn without_a_rule_execution_finds_the_answer_wrong() {
     for omitted in [

@@ -1,5 +1,5 @@
-//! What is legal under one model of reconvergence only, executed under the other: it is found
-//! wrong.
+//! Transforms that are legal under one model of reconvergence only, executed under the other: the
+//! checks detect that.
 
 use phalanx::transform::Registry;
 use phalanx_core::legality::machines::Machines;
@@ -32,8 +32,8 @@ fn campaign(pipeline: &str, seeds: u64, models: &[Reconvergence]) -> (u64, u64) 
     (changed, wrong)
 }
 
-/// Random programs with a vote behind a block that may be copied show what jump threading does
-/// there.
+/// Random programs with a vote behind a block that may be copied show the effect of jump threading
+/// on groups.
 #[test]
 fn passes_keep_groups_on_stacks_unless_they_are_told_not_to() {
     for (pass, parameters) in
@@ -85,8 +85,8 @@ fn two_branches_become_one_for_maximal_convergence_only() {
     assert_eq!(run("simplifycfg", STACKS).map(|tally| tally.changed), Ok(0));
 }
 
-/// `%i` is one for all that are together in `%low` under maximal convergence. A stack lets threads
-/// wait there for others that make more rounds first, so that they go both ways.
+/// Under maximal convergence `%i` is uniform among threads that are together in `%low`. On a stack
+/// of masks, threads wait there for others that make more rounds first, so they take both edges.
 const MIXED: &str = "target triple = \"amdgcn-amd-amdhsa\"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)
@@ -130,7 +130,7 @@ fn uniform_branches_may_part_threads_on_stacks() {
     assert_eq!(run("move-convergent", STACKS).map(|tally| tally.changed), Ok(0));
 }
 
-/// Stacks know nothing of headers.
+/// A stack of masks does not depend on headers.
 #[test]
 fn a_split_header_is_legal_on_stacks_only() {
     let machines = |model| Machines::Only(model);

@@ -1,4 +1,4 @@
-//! Marks of what is uniform hold under both models of reconvergence.
+//! Marks of uniform branches and addresses hold under both models of reconvergence.
 
 #![allow(clippy::print_stdout, reason = "a law says what it has watched")]
 
@@ -32,7 +32,7 @@ fn marks_hold_on_all_machines() {
     }
 }
 
-/// The law finds marks that are for the other model only.
+/// The check detects marks that hold for the other model only.
 #[test]
 fn marks_for_maximal_convergence_need_not_hold_on_stacks() {
     let only = "annotate-uniform<machines=maximal>";

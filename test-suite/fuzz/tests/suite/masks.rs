@@ -1,7 +1,7 @@
-//! Masks that are functions of the thread, held against execution: an error about a mask is seen in
-//! every launch in which a lane comes to the operation, and where nothing is said no launch has a
-//! lane that is not in its mask, two lanes of one mask with different masks, or a lane that is
-//! named and goes another way.
+//! Checks findings about masks that depend on the thread against execution. An error about a mask
+//! must be observed in every launch in which a lane executes the operation. Without a finding, no
+//! launch may have a lane outside of its own mask, two lanes of one mask with different masks, or a
+//! lane that a mask names and that takes another path.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -15,8 +15,8 @@ use phalanx_simt::{
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-/// A kernel with a vote under a condition, of lanes that each lane computes. The vote may be in a
-/// function that is called.
+/// A kernel with a vote under a condition, with a mask that each lane computes. The vote may be in
+/// a function that is called.
 fn kernel(rng: &mut SmallRng) -> String {
     let width = [1, 2, 4, 8, 16].choose(rng).expect("there are some");
     let few: u32 = (1 << width) - 1;
@@ -43,7 +43,7 @@ fn kernel(rng: &mut SmallRng) -> String {
                 !((1u32 << limit) - 1)
             )
         }
-        // Those below name all, the others themselves.
+        // Lower lanes name all lanes, the others only themselves.
         5 => {
             let limit = [4, 8, 16].choose(rng).expect("there are some");
             let others = !((1u32 << limit) - 1);
@@ -90,7 +90,7 @@ behind:
     text
 }
 
-/// Masks of lanes, and who executes the vote with whom.
+/// Masks of lanes, and the groups that execute the vote.
 struct Masks {
     mask: (usize, InstId),
     vote: (usize, InstId),
@@ -108,7 +108,7 @@ impl Observer for Masks {
     }
 }
 
-/// Which rules a launch is seen to break.
+/// The rules that a launch was seen to break.
 fn broken(seen: &Masks) -> Vec<Rule> {
     let mut broken = Vec::new();
     for &(lane, key) in &seen.come {

@@ -1,4 +1,4 @@
-//! Motions of convergent operations on random programs: whoever was together stays together.
+//! Motions of convergent operations on random programs keep all groups of threads.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -67,7 +67,7 @@ impl Pass for RemovesBarriers {
     }
 }
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn a_pass_that_removes_too_much_is_found_out() {
     let mut registry = Registry::standard();
@@ -114,8 +114,7 @@ fn legal_motions_keep_all_groups() {
     }
 }
 
-/// Rounds that come back by several edges are peeled, unrolled and rotated; so are more than
-/// others.
+/// Peels, unrolls and rotates loops, especially those with several back edges.
 #[test]
 fn copies_of_rounds_keep_all_groups() {
     let questions = [Question::Unroll, Question::Peel, Question::Rotate];
@@ -127,7 +126,7 @@ fn copies_of_rounds_keep_all_groups() {
     assert!(questions.iter().all(|&question| tally.of(question).legal > 50), "{tally}");
 }
 
-/// Why each question is refused. `Header` and `TooFar` are not met with.
+/// The reasons for which each question is refused. `Header` and `TooFar` do not occur.
 const REASONS: &[(Question, &[&str])] = &[
     (
         Question::Hoist,
@@ -147,8 +146,7 @@ const REASONS: &[(Question, &[&str])] = &[
     (Question::SplitHeader, &["HasConvergent"]),
 ];
 
-/// A check that cannot fail is no check: whatever is allowed against a rule is found out, rule by
-/// rule.
+/// A negative control for each rule: motions that are permitted against the rule are detected.
 #[test]
 fn motions_that_are_not_legal_are_found_out() {
     let mut missing: BTreeSet<Reason> = BTreeSet::new();
@@ -157,7 +155,7 @@ fn motions_that_are_not_legal_are_found_out() {
     }
     let all = missing.len();
     for seed in 0..400 {
-        // Of what has been found out nothing more is asked.
+        // A question that has been detected is not asked again.
         let questions = Question::ALL.iter().copied();
         let questions: Vec<Question> =
             questions.filter(|q| missing.iter().any(|(of, _)| of == q)).collect();
@@ -174,7 +172,7 @@ fn motions_that_are_not_legal_are_found_out() {
     panic!("never found out: {missing:#?}");
 }
 
-/// A cycle with two entries, by which threads come that part before it.
+/// A cycle with two entries, which threads enter after they separated.
 const TWO_ENTRIES: &str = "target triple = \"amdgcn-amd-amdhsa\"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)
@@ -199,7 +197,7 @@ exit:
   ret void
 }";
 
-/// Who meets in such a cycle follows from which of its entries is called its header, and in a copy
+/// Which threads meet in such a cycle depends on which of its entries is its header, and in a copy
 /// that may be the other one.
 #[test]
 fn copies_of_rounds_with_two_entries_are_found_out() {
@@ -215,7 +213,7 @@ fn copies_of_rounds_with_two_entries_are_found_out() {
     }
 }
 
-/// A vote in as many rounds as are asked for, as they are or two at a time with one left over.
+/// A vote in the requested number of rounds, one at a time or two at a time with a remainder.
 fn rounds(is_uniform: bool, two_at_a_time: bool) -> String {
     let asked = if is_uniform { "%a1" } else { "%x" };
     let body = match two_at_a_time {
@@ -263,7 +261,7 @@ exit:
     )
 }
 
-/// Threads with different numbers of rounds part before the one that is left over.
+/// Threads with different numbers of rounds separate before the remainder.
 #[test]
 fn a_remainder_is_for_rounds_that_all_make() {
     for is_uniform in [true, false] {

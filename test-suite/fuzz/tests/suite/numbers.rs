@@ -1,6 +1,6 @@
-//! Barriers with numbers and counts that depend on the thread, held against execution: where
-//! nothing is found nothing hangs, threads that are named come with the numbers that are said, and
-//! a barrier that is said to wait for too many threads is passed by nobody.
+//! Checks findings about barriers with thread-dependent numbers and counts against execution.
+//! Without a finding nothing hangs; named threads use the numbers of the finding; and no thread
+//! passes a barrier that is reported to wait for too many threads.
 
 use std::fmt::Write as _;
 
@@ -175,7 +175,7 @@ fn who_waits_for_too_many_hangs() {
         let text = counted(rng);
         let (is_few, [hung, ended]) =
             waits_for_too_many(&text, rng).unwrap_or_else(|| panic!("it is refused:\n{text}"));
-        // That nobody comes depends on an argument only.
+        // Whether any thread comes depends on an argument only.
         let is_certain = !text.contains("eq i32 %a1");
         assert!(!is_few || !is_certain || ended == 0, "it was passed:\n{text}");
         few += u32::from(is_few && hung > 0);

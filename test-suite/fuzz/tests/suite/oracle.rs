@@ -1,5 +1,5 @@
-//! Claims of uniformity held against execution, on random programs and on those that once refuted
-//! one.
+//! Checks claims of uniformity against execution, on random programs and on programs that once
+//! refuted a claim.
 
 use std::fs;
 
@@ -28,12 +28,12 @@ fn random_programs() {
         );
         tally.merge(found);
     }
-    // A check that looks at nothing finds nothing.
+    // The test must have checked enough.
     assert!(tally.claims > 10_000 && tally.observed > 1_000, "{tally}");
     assert!(tally.irreducible > 20 && tally.of_quads > 300, "{tally}");
 }
 
-/// Programs that refuted a claim, made small.
+/// Reduced programs that refuted a claim.
 #[test]
 fn programs_that_once_refuted_a_claim() {
     let folder = workspace_root().join("test-suite/regressions");
@@ -48,7 +48,7 @@ fn programs_that_once_refuted_a_claim() {
     }
 }
 
-/// Whether running a program of the folder of controls shows that an answer is wrong.
+/// Whether a program of the folder of controls shows that an answer is wrong.
 fn is_refuted(name: &str, check: impl Fn(&str, u64) -> Option<Tally>) -> bool {
     let path = workspace_root().join(format!("test-suite/controls/{name}.ll"));
     let text = files::text(&path);
@@ -58,9 +58,9 @@ fn is_refuted(name: &str, check: impl Fn(&str, u64) -> Option<Tally>) -> bool {
     })
 }
 
-/// A check that cannot fail is no check: for each rule there is a program that refutes the answer
-/// found without it. Of [`Omitted::ReadApart`] none is known since branches in assumed-divergent
-/// regions draw their consequences: what the rule says may follow from them.
+/// A negative control for each rule: a program refutes the answer without that rule. For
+/// [`Omitted::ReadApart`] no such program is known: since branches in assumed-divergent regions
+/// draw their consequences, these may imply the rule.
 #[test]
 fn without_a_rule_the_oracle_finds_the_answer_wrong() {
     for omitted in [

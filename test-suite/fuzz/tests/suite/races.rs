@@ -1,4 +1,4 @@
-//! Races in workgroup memory: what is called an error is seen in execution.
+//! Races in workgroup memory: every reported error is observed in execution.
 
 use phalanx_fuzz::races::{Executed, Tally, check_random};
 
@@ -20,7 +20,7 @@ fn errors_about_races_are_seen() {
     assert!(tally.found * 100 >= tally.racy * 70, "{tally}");
 }
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn races_that_barriers_prevent_are_not_seen() {
     let tally = tally(0..200, Executed::WithBarriers);

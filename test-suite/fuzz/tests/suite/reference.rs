@@ -15,7 +15,8 @@ use phalanx_testing::{
 };
 use rayon::prelude::*;
 
-/// The model, where `PHALANX_REFERENCE` says; when it does not, or there is no Python, says so.
+/// The model in the folder that `PHALANX_REFERENCE` names; reports if it is not set, or if there is
+/// no Python.
 fn model() -> Option<(Program, PathBuf)> {
     let Some(folder) = std::env::var_os("PHALANX_REFERENCE").map(PathBuf::from) else {
         llvm_tools::skipped("PHALANX_REFERENCE not set");
@@ -30,7 +31,7 @@ fn model() -> Option<(Program, PathBuf)> {
     Some((python, folder))
 }
 
-/// A question to the model, and what the interpreter says.
+/// A question to the model, and the interpreter's answer.
 struct Question {
     text: String,
     expected: String,
@@ -45,7 +46,7 @@ struct Batch {
     instances: usize,
 }
 
-/// Programs of these seeds; the model is told the hierarchy that is so many further in the list.
+/// Programs of these seeds; the model gets the hierarchy that is `shift` further in the list.
 fn batch(seeds: std::ops::Range<u64>, shift: usize) -> Batch {
     let mut batch = Batch::default();
     for seed in seeds {
@@ -81,7 +82,7 @@ fn batch(seeds: std::ops::Range<u64>, shift: usize) -> Batch {
     batch
 }
 
-/// What the model answers to all questions of a batch; how the answers differ.
+/// Asks the model all questions of a batch; returns how the answers differ.
 fn ask(python: &Program, folder: &Path, batch: &Batch) -> Vec<String> {
     let driver = llvm_tools::workspace_root().join("test-suite/fuzz/tests/reference.py");
     let input: String = batch.questions.iter().map(|question| question.text.as_str()).collect();
@@ -133,7 +134,7 @@ fn values_and_groups_are_those_of_the_reference_model() {
     assert!(programs >= 3000 && irreducible >= 300 && instances > 100_000);
 }
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn a_model_that_is_told_another_hierarchy_is_noticed() {
     let Some((python, folder)) = model() else { return };

@@ -1,5 +1,5 @@
 //! Every pass and every pair of passes refines random programs with `undef`, poison and freezes;
-//! and the law can fail.
+//! and negative controls of that law.
 
 use phalanx_fuzz::refine::{Law, Tally, broken::Mistake};
 
@@ -17,7 +17,7 @@ fn every_pass_and_every_pair_refines() {
     assert!(all.open > 500 && all.undefined < 4, "{all}");
 }
 
-/// A law that cannot fail is no law.
+/// A negative control.
 #[test]
 fn wrong_passes_are_found_out() {
     for &mistake in Mistake::ALL {

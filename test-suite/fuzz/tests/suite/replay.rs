@@ -1,4 +1,4 @@
-//! Every input that is kept, and some random ones, through the fuzz targets.
+//! Runs the fuzz targets on every stored input, and on some random ones.
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::{
@@ -18,7 +18,7 @@ fn inputs(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a target and says which input it was when it fails.
+/// Runs a target; if it fails, says which input it was.
 fn run(target: &Target, name: &str, data: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err() {
         panic!("target `{}` fails on {name}", target.name);
@@ -37,7 +37,7 @@ fn inputs_that_are_kept() {
     }
 }
 
-/// So that every kept input is replayed: a folder whose name is no target would be forgotten.
+/// A folder whose name is no target would never be replayed.
 #[test]
 fn folders_are_named_like_targets() {
     let root = workspace_root().join("test-suite/fuzz");
@@ -47,7 +47,7 @@ fn folders_are_named_like_targets() {
     }
 }
 
-/// The targets by themselves, without a fuzzer that learns.
+/// Runs the targets on random bytes, without a fuzzer that learns.
 #[test]
 fn random_inputs() {
     let mut rng = SmallRng::seed_from_u64(1);

@@ -1,5 +1,5 @@
-//! Loops over the elements of a workgroup, held against execution: which comparisons of their
-//! counters are one for all threads of a round.
+//! Checks loops over the elements of a workgroup against execution: which comparisons of their
+//! counters are uniform among the threads of a round.
 
 use phalanx::{Session, ir::Value, target::SourceSet};
 use phalanx_fuzz::oracle::{Effort, check};

@@ -70,7 +70,7 @@ fn accesses_of_another_space_do_the_same() {
     assert!(changed > 90 && launches > 100, "{changed} {launches}");
 }
 
-/// Lines of a program with one rule less: what claims would be if the rule forgot something.
+/// The program with one rule broken: claims about it are as if the rule were missing.
 fn spoilt(text: &str, how: &str) -> String {
     let spoil = |line: &str| -> String {
         match how {
@@ -141,11 +141,11 @@ fn is_access(base: &str) -> bool {
     base.starts_with("mem") || base.starts_with("masked.") || base == "load.to.lds"
 }
 
-/// Where LLVM 22 takes an address in device memory, by number, for one of the workgroup.
+/// Kernels in which LLVM 22 treats a constant address in device memory as one in workgroup memory.
 const NOT_FOLLOWED: &[&str] = &["store_select_group_flat_inttoptr_flat"];
 
-/// The space of every access in LLVM's own tests of the transform, next to LLVM 22's answer: never
-/// a wider one.
+/// Compares the address space of every access in LLVM's own tests of the transform with LLVM 22's
+/// answer: Phalanx's is never wider.
 #[test]
 fn no_access_of_llvms_tests_stays_wider_than_llvm_leaves_it() {
     let Some(corpus) = llvm_tools::require_corpus() else { return };

@@ -1,4 +1,4 @@
-//! The keys of machines that reconverge at post-dominators are what a stack of masks does.
+//! The keys of machines that reconverge at post-dominators agree with a stack of masks.
 
 use phalanx_fuzz::stack::{Pairs, groups, run};
 use phalanx_graph::{Cfg, Joins, Node};
@@ -31,14 +31,14 @@ fn keys_are_what_the_stack_does() {
     assert!(all.together > 10_000 && all.apart > 10_000, "{all:?}");
 }
 
-/// A check that cannot fail is no check: maximal convergence is something else.
+/// A negative control: maximal convergence differs from the stack.
 #[test]
 fn maximal_convergence_is_not_what_the_stack_does() {
     let (_, wrong) = campaign(Reconvergence::Maximal, 300);
     assert!(wrong > 20, "{wrong} executions");
 }
 
-/// Worked by hand: `3` is reached from both sides before the join `5`.
+/// Worked out by hand: `3` is reached from both sides before the join `5`.
 #[test]
 fn a_block_that_both_sides_come_to() {
     let n = Node::new;

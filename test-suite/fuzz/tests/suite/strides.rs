@@ -1,4 +1,4 @@
-//! What the lanes of a wave touch, in kernels that are edited.
+//! Memory accesses of a wave, in kernels that are edited.
 
 use phalanx_fuzz::strides::{Tally, edited};
 use rand::{SeedableRng as _, rngs::SmallRng};

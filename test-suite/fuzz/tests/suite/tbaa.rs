@@ -1,4 +1,4 @@
-//! Aliasing by types held against LLVM's, on random type trees.
+//! Compares type-based aliasing with LLVM's, on random type trees.
 
 use std::collections::BTreeMap;
 
@@ -117,8 +117,8 @@ fn as_llvm_says() {
     assert!(compared > 5000 && apart > 1000 && apart < compared - 1000, "{apart} of {compared}");
 }
 
-/// Tags that the verifier refuses, in code that is looked at anyway: an access in the middle of a
-/// scalar may be of that scalar.
+/// Tags that the verifier refuses, in code that is analysed anyway: an access in the middle of a
+/// scalar may alias that scalar.
 #[test]
 fn the_middle_of_a_scalar_is_of_it() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! Random programs run alike with and without convergence control tokens, and claims about them
-//! hold.
+//! Random programs behave the same with and without convergence control tokens, and claims about
+//! them hold.
 
 use phalanx_fuzz::oracle::{self, Effort};
 use phalanx_fuzz::tokens::{Tally, check, check_distorted, inferred, random};
@@ -59,7 +59,7 @@ fn examples_keep_their_groups() {
     }
 }
 
-/// A check that cannot fail is no check: tokens of the wrong loop are seen.
+/// A negative control: tokens of the wrong loop are detected.
 #[test]
 fn tokens_of_another_loop_are_found_out() {
     let tally = campaign(0..100, 14, true);
@@ -67,7 +67,7 @@ fn tokens_of_another_loop_are_found_out() {
     assert!(tally.programs > 15 && tally.different > 0, "{tally:?}");
 }
 
-/// Operations behind a loop with its token: what they give is not uniform behind the region.
+/// Operations behind a loop that use its token: their results are not uniform behind the region.
 #[test]
 fn claims_hold_where_tokens_are_used_outside_of_their_cycle() {
     let (mut programs, mut claims) = (0, 0);
@@ -81,7 +81,7 @@ fn claims_hold_where_tokens_are_used_outside_of_their_cycle() {
     assert!(programs > 5 && claims > 500, "{programs} programs, {claims} claims");
 }
 
-/// There is a program that refutes the answer that is found without a look at tokens.
+/// A negative control: a program refutes the answer that ignores tokens.
 #[test]
 fn without_tokens_the_oracle_finds_the_answer_wrong() {
     let path = workspace_root().join("test-suite/controls/tokens.ll");

@@ -1,4 +1,4 @@
-//! Random programs run alike before and after transforms.
+//! Random programs behave the same before and after transforms.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -93,7 +93,8 @@ exit:
   ret void
 }";
 
-/// What `simplifycfg` leaves alone for the sake of votes: without its rules these run differently.
+/// Code that `simplifycfg` must leave alone because of votes: without its rules these programs
+/// behave differently.
 #[test]
 fn cycles_around_votes() {
     let mut tally = Tally::default();
@@ -138,7 +139,7 @@ impl Pass for MovesVotes {
     }
 }
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn a_wrong_pass_is_found_out() {
     let mut registry = Registry::standard();

@@ -1,5 +1,5 @@
-//! Arrivals at barriers and waits for them: who is told to be out of turn breaks something in
-//! execution, and others do not.
+//! Split barriers: a thread that is reported to be out of turn breaks something in execution, and
+//! other threads do not.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn who_is_silent_takes_turns() {
     assert!(tally.out_of_turn > 40 && tally.early > 5 && tally.hung > 5, "{tally}");
 }
 
-/// A check that cannot fail is no check.
+/// A negative control.
 #[test]
 fn without_the_rule_threads_are_seen_out_of_turn() {
     for distortion in [Distortion::Silent, Distortion::Strict] {
@@ -36,11 +36,11 @@ fn without_the_rule_threads_are_seen_out_of_turn() {
     }
 }
 
-/// Stands for the address of a buffer.
+/// A placeholder for the address of a buffer.
 const BUFFER: u64 = u64::MAX;
 
-/// What came of launches in several orders: `hangs`, `opens early`, `races` if any does, in this
-/// order.
+/// The result of launches in several orders: `hangs`, `opens early`, `races` if any of them does,
+/// in this order.
 fn outcome(text: &str, kernel: &str, launch: &Launch) -> String {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("the text is well-formed");
@@ -165,7 +165,7 @@ const SIGNAL: &str = "  call void @llvm.amdgcn.s.barrier.signal(i32 -1)\n";
 const WAIT: &str = "  call void @llvm.amdgcn.s.barrier.wait(i16 -1)\n";
 const WHOLE: &str = "  call void @llvm.amdgcn.s.barrier()\n";
 
-/// What goes wrong is data that is read before it is written.
+/// The fault shows as data that is read before it is written.
 #[test]
 fn data_goes_astray_where_arrivals_are_counted_twice() {
     let first = "  %first = call i1 @llvm.amdgcn.s.barrier.signal.isfirst(i32 -1)\n";
@@ -204,8 +204,8 @@ define ptx_kernel void @f() \"nvvm.reqntid\"=\"{size}\" {{
     )
 }
 
-/// A number of threads that is reported is one for which those that come wait for ever; that of
-/// all, in whole waves, is not reported.
+/// If a number of threads is reported, the threads that come wait for ever. The number of all
+/// threads, in whole waves, is not reported.
 #[test]
 fn counts_that_are_reported_are_waited_for_in_vain() {
     let mut reported = 0;

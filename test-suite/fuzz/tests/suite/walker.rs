@@ -1,4 +1,5 @@
-//! The walker of MemorySSA held against LLVM's (`print<memoryssa-walker>`) and against execution.
+//! Compares the walker of MemorySSA with LLVM's (`print<memoryssa-walker>`), and checks it against
+//! execution.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -16,13 +17,13 @@ use phalanx_testing::{
     llvm_tools::{self, require},
 };
 
-/// One access as LLVM's walker has it: how a definition is numbered, and what clobbers it.
+/// An access in the output of LLVM's walker: the number of its definition, and its clobber.
 struct Line {
     number: Option<u32>,
     clobber: String,
 }
 
-/// What LLVM says of each function: accesses in order, and the numbers of phis in order.
+/// LLVM's output for each function: accesses in order, and the numbers of phis in order.
 fn listing(text: &str) -> BTreeMap<String, (Vec<Line>, Vec<u32>)> {
     let mut functions: BTreeMap<String, (Vec<Line>, Vec<u32>)> = BTreeMap::new();
     let mut current = String::new();
@@ -58,8 +59,8 @@ struct Compared {
     less_precise: usize,
 }
 
-/// What our walker and LLVM's say of the loads of a function. Nothing where the accesses are not
-/// the same.
+/// Compares Phalanx's walker with LLVM's for the loads of a function. Nothing is compared if the
+/// accesses differ.
 fn compare(
     session: &Session,
     function: FunctionId,
@@ -160,7 +161,7 @@ struct Watch<'a> {
     entered: BTreeMap<(u32, u32), u64>,
     sizes: BTreeMap<u32, (u64, u32)>,
     clobbers: BTreeMap<u32, Clobber>,
-    /// Nothing is written before any load: to see that this is noticed.
+    /// Claims that nothing is written before any load: a negative control.
     is_wrong: bool,
     checked: u64,
     wrong: Vec<String>,
@@ -222,7 +223,7 @@ impl Observer for Watch<'_> {
                     }
                 };
                 self.checked += 1;
-                // What a phi stands for was written before its block was entered.
+                // A phi's memory was written before its block was entered.
                 if bytes.into_iter().any(|byte| {
                     self.written.get(&(thread, space, byte)).is_some_and(|&when| when > at_least)
                 }) {
@@ -234,8 +235,8 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What is claimed is that a thread writes nothing of what a load reads behind the definition that
-/// is named.
+/// The claim is that behind the named definition, the thread does not write the memory that a load
+/// reads.
 fn executed(is_wrong: bool) -> (u64, Vec<String>) {
     let (mut checked, mut wrong) = (0, Vec::new());
     for seed in (0..180).filter(|seed| seed % 3 == 1) {

@@ -44,7 +44,8 @@ fn check((name, text): (&str, &str), command: &str, expected: Expect) {
     expected.assert_eq(&(all.join("\n") + "\n"));
 }
 
-/// A line is drawn once, what has none has that of the IR; the second chain ends as the first.
+/// A line is drawn once, and a step without a source line shows its IR line; the second chain ends
+/// like the first.
 #[test]
 fn everything_on_a_line_with_the_lines_of_the_program() {
     check(
@@ -184,7 +185,7 @@ fn names_that_are_no_variable() {
     );
 }
 
-/// A file that is another than the compiled one is not shown.
+/// A file that differs from the compiled one is not shown.
 #[test]
 fn a_variable_of_a_module_without_its_source() {
     let module = r#"

@@ -1,18 +1,19 @@
-//! Which way threads go at a branch whose condition is not known.
+//! Decides where threads go at a branch whose condition is not known.
 //!
-//! A condition may depend on arguments of the kernel, or on which workgroup it is. Then each way is
-//! tried: a *script* says which of two ways is taken at the first such branch, the second, and so
-//! on. What was decided once stays so, for all threads and in later conditions:
+//! A condition may depend on arguments of the kernel, or on the number of the workgroup. Then both
+//! sides are tried: a *script* says which side is taken at the first such branch, at the second,
+//! and so on. A decision stays in force for all threads and for later conditions:
 //!
 //! | condition | assumed |
 //! |---|---|
-//! | `n == 0`, one for the workgroup | it holds, or it does not |
-//! | `group * 64 + tid < n`, other for each thread | it holds for all threads, or for none |
+//! | `n == 0`, the same in the workgroup | it holds, or it does not |
+//! | `group * 64 + tid < n`, different in each thread | it holds for all threads, or for none |
 //! | `n < 4` after `n >= 8` | nothing: it does not hold |
 //!
-//! A comparison is one of two bases and a number: `a - b < number`. Known is an interval for each
-//! difference `a - b`. For a condition that differs between threads the difference is taken to be
-//! far from what they compare with: no thread is at the edge of the data.
+//! A comparison is one of two bases and a number: `a - b < number`. The module knows an interval
+//! for each difference `a - b`. For a condition that differs between threads, the difference is
+//! assumed to be far from everything that threads compare it with: no thread is at the edge of the
+//! data.
 //!
 //! O(1) for each decision.
 
@@ -21,11 +22,11 @@ use rustc_hash::FxHashMap;
 
 use super::terms::{Base, Term, Terms, Val};
 
-/// A difference that is larger than all that threads compare with.
+/// A distance larger than all numbers that threads compare a difference with.
 const FAR: i64 = 1 << 40;
 /// Larger than any difference.
 const ALL: i64 = i64::MAX / 4;
-/// So deep are conditions taken apart that are made of others.
+/// The depth to which conditions that are made of others are taken apart.
 const PARTS: u32 = 8;
 
 /// What is assumed on one path through a kernel.
@@ -33,18 +34,19 @@ const PARTS: u32 = 8;
 pub(super) struct Assumptions {
     /// Conditions that were decided as a whole.
     decided: FxHashMap<Base, bool>,
-    /// Between which numbers a difference is.
+    /// The interval that a difference is in.
     between: FxHashMap<(Base, Base), (i64, i64)>,
     script: Vec<bool>,
-    /// What was taken at each choice.
+    /// The side that was taken at each choice.
     taken: Vec<bool>,
-    /// What decisions are about: the bases of the first, and whether one is derived from it.
+    /// The arguments that decisions are about: the bases of the first decision, and whether one of
+    /// them is derived from the argument.
     about: FxHashMap<Base, ([Base; 2], bool)>,
-    /// A number of rounds was chosen for some loop.
+    /// The number of rounds of some loop was chosen.
     pub(super) has_rounds: bool,
     /// Decisions may contradict each other.
     pub(super) is_doubtful: bool,
-    /// Choices about conditions of which no more is known than that they are conditions.
+    /// The number of choices about conditions of which nothing else is known.
     opaque: u32,
 }
 
@@ -53,7 +55,7 @@ impl Assumptions {
         Assumptions { script, ..Assumptions::default() }
     }
 
-    /// Scripts for the ways that were not taken behind the end of the script.
+    /// Scripts for the sides that were not taken, at choices behind the end of this script.
     pub(super) fn others(&self) -> impl Iterator<Item = Vec<bool>> + '_ {
         (self.script.len()..self.taken.len()).map(|at| {
             let mut other = self.taken[..=at].to_vec();
@@ -62,7 +64,7 @@ impl Assumptions {
         })
     }
 
-    /// Whether a launch is sure to exist that takes this path, if the kernel is ever executed.
+    /// Whether some launch certainly takes this path, if the kernel is ever executed.
     pub(super) fn is_likely(&self) -> bool {
         self.opaque <= 1
     }
@@ -78,8 +80,8 @@ impl Assumptions {
         choice
     }
 
-    /// Whether a condition holds; `is_one` if it is the same for all threads of the workgroup.
-    /// None if threads may decide it differently.
+    /// Whether a condition holds; `is_one` says that it is the same in all threads of the
+    /// workgroup. None if threads may decide it differently.
     pub(super) fn decide(&mut self, terms: &Terms, condition: Val, is_one: bool) -> Option<bool> {
         self.decide_part(terms, condition, is_one, PARTS)
     }
@@ -127,8 +129,8 @@ impl Assumptions {
         Some(holds != is_negated)
     }
 
-    /// Whether a round of a loop is followed by another, by a condition that is one for the
-    /// workgroup: what is known, or else what is wanted.
+    /// Whether another round of a loop follows, by a condition that is the same in the workgroup:
+    /// as far as known, otherwise as wanted.
     pub(super) fn go_round(
         &mut self,
         terms: &Terms,
@@ -150,13 +152,13 @@ impl Assumptions {
                 self.keep(part.pair, part.sign, interval);
                 Round::Chosen(true)
             }
-            // That it ends here is not kept: how many rounds there are is not known.
+            // The end of the loop is not recorded: the number of its rounds is not known.
             _ => Round::Chosen(wanted),
         }
     }
 
-    /// Remembers what a decision is about. Two decisions about one argument may contradict each
-    /// other where one of them is about a quotient, remainder or the like of it.
+    /// Records what a decision is about. Two decisions about one argument may contradict each other
+    /// if one of them is about a quotient, a remainder or the like of the argument.
     fn doubt(&mut self, terms: &Terms, bases: [Base; 2]) {
         for (leaf, is_derived) in bases.iter().flat_map(|&base| terms.leaves(base)) {
             let before = self.about.entry(leaf).or_insert((bases, is_derived));
@@ -189,7 +191,7 @@ impl Assumptions {
         let (low, high) = if holds { part.holds? } else { part.fails? };
         let (low, high) = match is_one {
             true => (low, high),
-            // Far away on the side where there is room.
+            // Far away, on the side where the interval has room.
             false if high > FAR => (low.max(FAR), high),
             false if low < -FAR => (low, high.min(-FAR)),
             false => return None,
@@ -202,13 +204,14 @@ impl Assumptions {
         Some(holds)
     }
 
-    /// What is known of the difference of two bases, by whether a comparison holds.
+    /// The intervals of the difference of two bases in which a comparison holds, and in which it
+    /// does not.
     fn part(&self, predicate: IntPredicate, a: Val, b: Val) -> Option<Part> {
         let (pair, sign) = match a.base <= b.base {
             true => ((a.base, b.base), 1),
             false => ((b.base, a.base), -1),
         };
-        // The offset of a number is the number. The difference is compared with this.
+        // A comparison of bases with offsets is one of their difference with this number.
         let limit = b.offset.checked_sub(a.offset)?;
         let known = self.between.get(&pair).copied().unwrap_or((-ALL, ALL));
         let (low, high) = if sign == 1 { known } else { (-known.1, -known.0) };
@@ -222,16 +225,16 @@ impl Assumptions {
     }
 }
 
-/// Whether a loop goes on.
+/// Whether another round of a loop follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Round {
-    /// By what is known.
+    /// Known from earlier decisions.
     Known(bool),
-    /// By choice.
+    /// Chosen.
     Chosen(bool),
 }
 
-/// Where a difference is if a comparison holds, and if it does not.
+/// The intervals of a difference in which a comparison holds, and in which it does not.
 struct Part {
     pair: (Base, Base),
     sign: i64,
@@ -241,8 +244,8 @@ struct Part {
 
 type Interval = Option<(i64, i64)>;
 
-/// The parts of an interval in which a comparison with a number holds, and does not. Comparisons
-/// without a sign are taken for those with one: sizes are not negative.
+/// The parts of an interval in which a comparison with a number holds, and in which it does not.
+/// Unsigned comparisons are treated as signed ones: sizes are not negative.
 fn split(predicate: IntPredicate, limit: i64, (low, high): (i64, i64)) -> (Interval, Interval) {
     let part = |low: i64, high: i64| (low <= high).then_some((low, high));
     let below = part(low, high.min(limit - 1));
@@ -250,7 +253,7 @@ fn split(predicate: IntPredicate, limit: i64, (low, high): (i64, i64)) -> (Inter
     let up_to = part(low, high.min(limit));
     let from = part(low.max(limit), high);
     let at = part(low.max(limit), high.min(limit));
-    // What is left out of the middle is remembered by the condition itself.
+    // An interval cannot leave out its middle; the condition itself is recorded as decided.
     let other = match limit {
         _ if limit == low => above,
         _ if limit == high => below,

@@ -1,26 +1,27 @@
 //! Which accesses between two barriers race.
 //!
 //! Two accesses of different threads that overlap race if one of them writes, and they are not both
-//! atomic. What threads of one wave do in turns is told apart:
+//! atomic. For threads of one wave, the verdict depends on how the wave executes:
 //!
 //! | threads | instructions | verdict |
 //! |---|---|---|
 //! | of different waves | any | a race |
 //! | of one wave, in lockstep | one store, of different values | a race |
 //! | | others | ordered |
-//! | of one wave, scheduled one by one | one store | a race |
+//! | of one wave, scheduled independently | one store | a race |
 //! | | others, without a meeting of the lanes in between | a race that lockstep hides |
 //!
-//! Two threads that write one value do no harm, and neither does a read by one of them.
+//! If two threads write the same value, that is no race, and neither is a read by one of them.
 //!
 //! ```text
 //! thread 0:  tile[0] = a;   x = tile[1];      tile[1]: written by thread 1 and read by thread 0
 //! thread 1:  tile[1] = b;   x = tile[2];
 //! ```
 //!
-//! Accesses of many threads to one address by one instruction are one entry, with three of the
-//! threads: two of one wave and one of another, as far as there are such. That is enough to find
-//! threads of different waves for any two entries, and different threads of one wave.
+//! Accesses of many threads to one address by one instruction are merged into one entry. The entry
+//! has three of the threads, as far as there are such: two of one wave and one of another. That is
+//! enough to find threads of different waves for any two entries, and different threads of one
+//! wave.
 //!
 //! O(n log n) for n accesses, and O(1) for each two entries that overlap; these are bounded.
 
@@ -30,17 +31,17 @@ use smallvec::SmallVec;
 
 use super::{objects::Access, terms::Val};
 
-/// So many pairs of overlapping entries are looked at between two barriers.
+/// How many pairs of overlapping entries are looked at between two barriers.
 const PAIRS: usize = 1 << 18;
 
 /// How two accesses race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Verdict {
-    /// Lanes of a wave do, unless they execute in lockstep.
+    /// Lanes of a wave race, unless they execute in lockstep.
     WithinWave,
-    /// They do unless they write the same.
+    /// The accesses race unless they write the same value.
     Possible,
-    /// They do.
+    /// The accesses race.
     Certain,
 }
 
@@ -54,16 +55,16 @@ pub(super) struct Pair {
 /// Pairs by the places of their accesses.
 pub(super) type Pairs = FxHashMap<([(usize, InstId); 2], bool), Pair>;
 
-/// How waves are made, and how they execute.
+/// How waves are formed, and how they execute.
 #[derive(Clone, Copy)]
 pub(super) struct Waves<'a> {
     pub(super) width: u32,
     pub(super) lockstep: bool,
-    /// Whether all threads store the same by an instruction.
+    /// Whether all threads store the same value by an instruction.
     pub(super) stores_one: &'a dyn Fn(&Access) -> bool,
 }
 
-/// What threads write: the thread, where, and which value.
+/// Writes: the thread, the address, and the value.
 type Written = FxHashSet<(u32, Val, Val)>;
 
 /// Accesses of one instruction to one address, by some of the threads.
@@ -71,7 +72,7 @@ struct Entry {
     accesses: SmallVec<[Access; 3]>,
 }
 
-/// Puts the pairs of accesses down that race. False if not all were looked at.
+/// Adds the pairs of accesses that race. Returns false if not all pairs were looked at.
 pub(super) fn pairs(mut accesses: Vec<Access>, waves: Waves<'_>, found: &mut Pairs) -> bool {
     let key = |access: &Access| {
         let Access { at, size, inst, writes, value, meetings, .. } = *access;
@@ -103,7 +104,8 @@ pub(super) fn pairs(mut accesses: Vec<Access>, waves: Waves<'_>, found: &mut Pai
     true
 }
 
-/// The first thread, another of its wave, and one of another wave.
+/// The entry of accesses by one instruction: the first thread, another one of its wave, and one of
+/// another wave.
 fn entry(group: &[Access], width: u32) -> Entry {
     let first = group[0];
     let mut accesses: SmallVec<[Access; 3]> = SmallVec::new();
@@ -134,7 +136,7 @@ fn look(one: &Entry, other: &Entry, (waves, written): (Waves<'_>, &Written), fou
     }
 }
 
-/// Whether a thread reads what another one writes, and has written the same itself.
+/// Whether a thread reads what another thread writes, and has written the same value itself.
 fn finds_its_own(read: &Access, write: &Access, written: &Written) -> bool {
     let is_read = !read.writes && write.writes && read.at == write.at;
     is_read && write.value.is_some_and(|value| written.contains(&(read.thread, read.at, value)))
@@ -168,7 +170,7 @@ fn verdict(a: &Access, b: &Access, waves: Waves<'_>) -> Option<Verdict> {
     }
 }
 
-/// What two stores of different threads do to each other; nothing if they write the same.
+/// The verdict about two stores of different threads; none if they write the same value.
 fn difference(a: &Access, b: &Access, waves: Waves<'_>) -> Option<Verdict> {
     let is_same_place = a.at == b.at && a.size == b.size;
     if !is_same_place {

@@ -1,15 +1,16 @@
-//! What instructions do to a thread: arithmetic on terms, private memory, and accesses.
+//! Executes instructions in a thread: arithmetic on terms, private memory, and accesses.
 //!
-//! Private memory is followed byte range by byte range: unoptimized code keeps all its variables
-//! there.
+//! The content of private memory is tracked by ranges of bytes: unoptimized code keeps all its
+//! variables there.
 //!
 //! ```text
 //! store i32 %tid, ptr %i.addr
 //! %i = load i32, ptr %i.addr       ; the index of the thread
 //! ```
 //!
-//! What is loaded from other memory is a term made from the load, its address and how often the
-//! thread has executed it: two threads that load from one address read one value.
+//! A value that is loaded from other memory is a term. It is made from the load, its address and
+//! how often the thread has executed the load before: two threads that load from one address read
+//! one value.
 //!
 //! O(operands) for each instruction, and O(16) for what a store overlaps.
 
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::code::TypeSizes;
 
-/// No scalar or vector that is followed has more bytes.
+/// The largest size, in bytes, of scalars and vectors that are tracked.
 const WIDEST: i64 = 16;
 
 impl<'a> Machine<'a, '_> {
@@ -115,7 +116,7 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// What an execution of an instruction gives.
+    /// The term for one execution of an instruction.
     fn placed(&mut self, number: usize, inst: InstId, count: u32, operands: Vals) -> Val {
         Val::of(self.terms.intern(Term::Placed { unit: number as u32, inst, count, operands }))
     }
@@ -191,7 +192,7 @@ impl<'a> Machine<'a, '_> {
                 self.size_at(name, at.offset, size)
             }
             _ => {
-                // What does not change is one whenever it is read.
+                // Memory that does not change gives the same value at any time.
                 let count = match self.is_constant(number, pointer) {
                     true => 0,
                     false => thread.count(number, inst),
@@ -202,11 +203,12 @@ impl<'a> Machine<'a, '_> {
         thread.set(inst, value);
     }
 
-    /// The size of the workgroup, where AMD's packets have it: a number of 16 bits for each
-    /// dimension, of which optimized code reads two at once.
+    /// The size of the workgroup, if a load reads it from AMD's dispatch packet or implicit
+    /// arguments. It is a number of 16 bits for each dimension, of which optimized code reads two
+    /// at once.
     ///
-    /// Only such a number is taken from the implicit arguments: up to version 4 of code objects
-    /// wider ones are there, at the same place.
+    /// From the implicit arguments, only a number of this width is taken: up to version 4 of code
+    /// objects, other, wider numbers are at the same place.
     fn size_at(&self, name: &str, offset: i64, bytes: u32) -> Option<Val> {
         let half = |offset: i64| match (name, offset) {
             ("dispatch.ptr", 4) | ("implicitarg.ptr", 12) => Some(u64::from(self.size[0])),
@@ -217,7 +219,7 @@ impl<'a> Machine<'a, '_> {
         match bytes {
             2 => half(offset).map(Val::number),
             4 if name == "dispatch.ptr" => {
-                // Behind the third nothing is said; it is 0.
+                // The half behind the third dimension is not specified; it is 0.
                 let high = if offset == 8 { Some(0) } else { half(offset + 2) };
                 Some(Val::number(half(offset)? | high? << 16))
             }
@@ -253,7 +255,7 @@ impl<'a> Machine<'a, '_> {
         self.write_private(thread, (at, size), value);
     }
 
-    /// What private memory holds after a write.
+    /// Updates private memory after a write.
     fn write_private(&mut self, thread: &mut Thread, (at, size): (Val, u32), value: Option<Val>) {
         let root = self.root(at.base);
         if !matches!(self.terms.get(root), Some(Term::Slot { .. })) {
@@ -294,11 +296,11 @@ impl<'a> Machine<'a, '_> {
         access.is_atomic = true;
         self.access(thread, inst, access);
         self.write_private(thread, (at, size), None);
-        // What it gives depends on when it is executed.
+        // The result depends on when the instruction is executed.
         thread.set(inst, None);
     }
 
-    /// Executes a call that leads to no code.
+    /// Executes a call that leads to no code of the module.
     pub(super) fn execute_call(&mut self, thread: &mut Thread, inst: InstId, called: Called) {
         let number = self.function(thread).0;
         let code = self.functions.all[number].unit.code;
@@ -344,7 +346,8 @@ impl<'a> Machine<'a, '_> {
             Register::Width => self.functions.program.launch.wave_width?,
             Register::Lane => linear % self.functions.program.launch.wave_width?,
             Register::Global(axis) => {
-                // The place of the workgroup, times its size: one for all of its threads.
+                // The number of the workgroup times its size, which is the same for all of its
+                // threads.
                 let operands = [Val::number(axis as u64)].into_iter().collect();
                 let base = self.terms.intern(Term::Register("get_global_id", operands));
                 return Some(Val { base, offset: i64::from(thread.index[axis]) });
@@ -392,7 +395,7 @@ impl<'a> Machine<'a, '_> {
         thread.private.retain(|&(base, _), _| base != root);
     }
 
-    /// Hands addresses to code that is not known.
+    /// Passes addresses to code that is not known, which may write there.
     fn give_away(&mut self, thread: &mut Thread, values: &[Option<Val>]) {
         for &value in values {
             let Some(value) = value else { continue };

@@ -1,8 +1,8 @@
-//! In which workgroups a kernel is executed to look for races.
+//! Chooses the sizes of workgroups in which a kernel is executed to look for races.
 //!
-//! Where the size of workgroups is known, in one of that size. Where it is not, in several that
-//! people launch, and only what goes wrong in all of them counts: an index such as
-//! `tid.y * 16 + tid.x` is right for rows of 16 threads, and for no others.
+//! If the size of workgroups is known, only that size is used. Otherwise several usual sizes are
+//! used, and only faults in all of them count: an index such as `tid.y * 16 + tid.x` is right for
+//! rows of 16 threads, and for no others.
 //!
 //! ```text
 //! @tile = internal addrspace(3) global [16 x [16 x float]] undef    ; 16 x 16 threads are tried
@@ -19,28 +19,28 @@ use super::{
     program::{Called, Functions, Register},
 };
 
-/// No larger workgroup is tried.
+/// The largest size that is tried.
 const MOST: u64 = 1024;
-/// So many sizes are tried.
+/// How many sizes are tried.
 const SIZES: usize = 4;
 
-/// The sizes of workgroups that are tried, and whether it is the only one.
+/// The sizes of workgroups that are tried, and whether there is only one possible size.
 pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>, bool) {
     let launch = functions.program.launch;
-    // Smaller workgroups at the edge of the grid are not the only ones.
+    // Smaller workgroups at the edge of the grid do not count: others have the full size.
     let full = LaunchFacts { uniform_work_group_size: true, ..launch.clone() };
     if let Some(size) = exact_size(&full) {
         return (vec![size], true);
     }
     let axes = axes(functions);
-    // Sizes that arrays are made for. Smaller ones than a warp are those of tables.
+    // Sizes that fit the arrays. Arrays smaller than a warp are more likely to be tables.
     let mut sizes: Vec<[u32; 3]> = Vec::new();
     for &tile in tiles {
         let extents = extents(functions, tile);
         match (axes, &extents[..]) {
             ([_, false, false], &[length]) => sizes.push([length, 1, 1]),
             ([_, true, false], &[rows, columns]) => {
-                // A row may be longer than it has to be, so that columns go through all banks.
+                // A row may have one more element than needed, so that columns use all banks.
                 let columns = columns & !1;
                 sizes.push([columns, rows, 1]);
             }
@@ -69,7 +69,7 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
             kept.push(size);
         }
     }
-    // A kernel for small workgroups is launched in as large ones as it allows.
+    // A kernel for small workgroups is tried with the largest size that it allows.
     if let (true, Some(most)) = (kept.is_empty(), launch.max_threads()) {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let largest = match axes {
@@ -81,7 +81,7 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     (kept, false)
 }
 
-/// Along which dimensions threads ask for their indices.
+/// The dimensions along which threads read their indices.
 fn axes(functions: &Functions<'_>) -> [bool; 3] {
     let mut axes = [false; 3];
     for function in &functions.all {

@@ -1,23 +1,23 @@
-//! Accesses of workgroup memory that are not compared with others, and why.
+//! Accesses of workgroup memory that are not compared with others, and the reasons.
 //!
-//! A report without findings says something only about what was looked at:
+//! If a report has no findings, that is about the accesses that were compared. Others are left out:
 //!
 //! ```text
 //! store float %x, ptr addrspace(3) tile[%key]     ; %key is loaded: which threads meet is not known
-//! br i1 %data, label %then, label %join           ; what stands in %then may be executed or not
+//! br i1 %data, label %then, label %join           ; instructions of %then may be executed or not
 //! ```
 //!
 //! | why | which accesses |
 //! |---|---|
-//! | [`Why::Index`] | the address is computed from loaded data, or from what an operation of the wave gives |
-//! | [`Why::Argument`] | the address depends on arguments, and other accesses of the object do not in the same way |
-//! | [`Why::Condition`] | threads decide by data whether they execute it |
+//! | [`Why::Index`] | the address is computed from loaded data, or from the result of an operation of the wave |
+//! | [`Why::Argument`] | the address depends on arguments, and addresses of other accesses of the object do not in the same way |
+//! | [`Why::Condition`] | data decides whether a thread executes it |
 //! | [`Why::Wait`] | it follows a loop that waits for other threads |
-//! | [`Why::Call`] | a call accesses memory in a way that is not followed, such as a copy in the background |
-//! | [`Why::Unreached`] | execution ended before it: at a call that is not followed, or after too many paths |
+//! | [`Why::Call`] | a call accesses memory in a way that is not tracked, such as a copy in the background |
+//! | [`Why::Unreached`] | execution ended before it: at a call that cannot be executed, or after too many paths |
 //!
-//! An access that is compared in one execution and left out in another counts as left out. One that
-//! no thread of the launch executes does not.
+//! An access that is compared in one execution and left out in another counts as left out. An
+//! access that no thread of the launch executes does not.
 //!
 //! O(instructions), and O(accesses) between two barriers.
 
@@ -35,7 +35,7 @@ use super::{
 };
 use crate::code::Code;
 
-/// So many steps are made from an address to its variable.
+/// How many steps from an address to its variable are looked at.
 const STEPS: usize = 16;
 
 /// Why an access is not compared.
@@ -49,25 +49,26 @@ pub enum Why {
     Condition,
     /// It follows a loop that waits for other threads.
     Wait,
-    /// It is a call that is not followed.
+    /// It is a call that is not executed.
     Call,
     /// Execution ended before it.
     Unreached,
 }
 
-/// What is left out, as execution goes on.
+/// Collects the accesses that are left out during execution.
 #[derive(Default)]
 pub(super) struct LeftOut {
-    /// What may access workgroup memory, by the types of addresses, and where the kernel calls it.
+    /// All instructions that may access workgroup memory, by the types of addresses, with the calls
+    /// in the kernel that lead to them.
     all: FxHashMap<Place, InstId>,
     executed: FxHashSet<Place>,
     left_out: BTreeMap<Place, Why>,
-    /// Something was not executed that some launch executes.
+    /// Whether something was not executed that some launch executes.
     pub(super) is_cut: bool,
 }
 
 impl LeftOut {
-    /// Nothing is executed yet.
+    /// The state before execution.
     pub(super) fn new(functions: &Functions<'_>) -> LeftOut {
         let mut all = FxHashMap::default();
         let calls = first_calls(functions);
@@ -82,14 +83,14 @@ impl LeftOut {
         LeftOut { all, ..LeftOut::default() }
     }
 
-    /// An access is left out, if it is one of workgroup memory by its type.
+    /// Records that an access is left out, if it is one of workgroup memory by its type.
     pub(super) fn leave(&mut self, at: Place, why: Why) {
         if self.all.contains_key(&at) {
             self.left_out.entry(at).or_insert(why);
         }
     }
 
-    /// An access of workgroup memory is executed.
+    /// Records that an access of workgroup memory is executed.
     pub(super) fn execute(&mut self, access: &Access, compared: Result<(), Why>) {
         self.all.entry(access.inst).or_insert(access.place);
         match compared {
@@ -98,7 +99,8 @@ impl LeftOut {
         }
     }
 
-    /// What is left out: where the kernel accesses it or calls the function that does, and why.
+    /// The accesses that are left out, each as the instruction of the kernel that accesses or
+    /// calls, with the reason.
     pub(super) fn places(mut self) -> Vec<(InstId, Why)> {
         if self.is_cut {
             let never = self.all.keys().filter(|at| !self.executed.contains(at));
@@ -110,10 +112,10 @@ impl LeftOut {
     }
 }
 
-/// Leaves accesses out whose objects are accessed at addresses that nothing is known to part.
+/// Leaves out accesses of objects that have addresses which cannot be compared.
 ///
-/// Two addresses with one base are compared. Of two with different bases it is not known whether
-/// they meet, which matters if one is written to and they are not both atomic.
+/// Two addresses with one base can be compared. Two addresses with different bases may meet or not,
+/// which matters if one access writes and they are not both atomic.
 pub(super) fn leave_unsettled(machine: &mut Machine<'_, '_>, accesses: &[Access]) {
     #[derive(Clone, Copy)]
     struct Object {
@@ -146,7 +148,7 @@ pub(super) fn leave_unsettled(machine: &mut Machine<'_, '_>, accesses: &[Access]
     }
 }
 
-/// By function, the first call in the kernel that leads there.
+/// By function, the first call in the kernel that leads to it.
 fn first_calls(functions: &Functions<'_>) -> FxHashMap<usize, InstId> {
     let mut calls: FxHashMap<usize, InstId> = FxHashMap::default();
     // Functions are numbered in the order in which calls of them are found.
@@ -184,7 +186,7 @@ fn accesses(functions: &Functions<'_>, number: usize, inst: InstId) -> bool {
     }
 }
 
-/// Whether an address is in workgroup memory, by its type or by the variable it is computed from.
+/// Whether an address is in workgroup memory, by its type or by its variable.
 fn is_shared(functions: &Functions<'_>, code: Code<'_>, address: Value) -> bool {
     let program = functions.program;
     let mut at = address;
@@ -218,20 +220,21 @@ fn is_shared(functions: &Functions<'_>, code: Code<'_>, address: Value) -> bool 
     false
 }
 
-/// Addresses that are written, byte by byte, and objects that are written at places that are not
-/// known.
+/// Addresses that have been written, byte by byte, and objects that have been written at unknown
+/// places.
 #[derive(Default)]
 pub(super) struct Written {
     bytes: FxHashSet<(Base, i64)>,
-    /// By object, whether some write of it was at a place that is not known.
+    /// By object, whether some write of it was at an unknown place.
     objects: FxHashMap<Base, bool>,
 }
 
 impl Written {
-    /// Adds what is written, and gives back reads of what nobody has written up to now.
+    /// Adds the writes among these accesses, and returns the reads of bytes that no thread has
+    /// written so far.
     ///
-    /// A write at a place that is not known may have written any. A read at such a place may find
-    /// what any write has written.
+    /// A write at an unknown place may have written any byte of its object. A read at such a place
+    /// may read what any write has written.
     pub(super) fn unwritten(
         &mut self,
         machine: &mut Machine<'_, '_>,

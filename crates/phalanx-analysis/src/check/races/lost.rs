@@ -6,17 +6,16 @@
 //! if (tid == 0) out[0] = n;   one thread writes
 //! ```
 //!
-//! Looked at are plain stores with an address that is one for the workgroup and a value that is
-//! not, by divergence ([`stores`]).
-//! The kernel is executed for each thread, so guards such as `tid == 0`
-//! are seen, and what is under a condition on data is left out. Of two threads that write one
+//! The analysis looks at plain stores whose address is the same in the workgroup and whose value is
+//! not, by divergence ([`stores`]). The kernel is executed for each thread. So it sees guards such
+//! as `tid == 0`, and leaves out stores under a condition on data. For two threads that write one
 //! address between two barriers
 //!
 //! | what they write | verdict |
 //! |---|---|
 //! | numbers that differ | they write different values |
-//! | made of what they load from memory at their own indices | they may |
-//! | anything else: what lanes exchange, or read from workgroup memory | nothing is said |
+//! | values made of what they load from memory at their own indices | they may write different values |
+//! | anything else: what lanes exchange, or read from workgroup memory | no finding |
 //!
 //! A sum that all threads have after a reduction is of the last kind.
 //!
@@ -29,10 +28,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{objects::Access, program::Unit, terms::Val};
 use crate::code::{Code, Numbering};
 
-/// So many instructions are looked at behind a stored value.
+/// How many instructions behind a stored value are looked at.
 const STEPS: usize = 32;
 
-/// What a thread is by its place in the workgroup.
+/// The sources that depend on the place of a thread in its workgroup.
 const INDICES: SourceSet = SourceSet::X
     .union(SourceSet::Y)
     .union(SourceSet::Z)
@@ -40,11 +39,11 @@ const INDICES: SourceSet = SourceSet::X
     .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
-/// Stores of a function that are looked at, and whether the value is made of what threads load at
-/// their own indices.
+/// The stores of a function that are looked at, and whether the value is made of what threads load
+/// at their own indices.
 pub(super) type Stores = FxHashMap<InstId, bool>;
 
-/// The stores of a function whose address is one for the workgroup and whose value is not.
+/// The stores of a function whose address is the same in the workgroup and whose value is not.
 pub(super) fn stores(unit: Unit<'_>, launch: &LaunchFacts, architecture: Architecture) -> Stores {
     let code = unit.code;
     let varying = phalanx_target::varying(Scope::Workgroup, launch);
@@ -69,8 +68,7 @@ pub(super) fn stores(unit: Unit<'_>, launch: &LaunchFacts, architecture: Archite
     insts.filter_map(of).collect()
 }
 
-/// Whether a pointer is to memory of the thread or of the workgroup, by its type or where it
-/// begins.
+/// Whether a pointer is to private or workgroup memory, by its type or its base.
 fn is_own(code: Code<'_>, pointer: Value, architecture: Architecture) -> bool {
     let ty = match (pointer.as_inst(), pointer.as_arg()) {
         (Some(inst), _) => Some(code.body.inst(inst).ty),
@@ -87,8 +85,8 @@ fn opcode(code: Code<'_>, inst: InstId) -> Opcode {
     code.body.inst(inst).opcode
 }
 
-/// Whether a value is computed from what each thread loads at an index of its own, through
-/// arguments of the kernel.
+/// Whether a value is computed from what each thread loads at an index of its own, through an
+/// argument of the kernel.
 fn is_loaded(
     code: Code<'_>,
     value: Value,
@@ -121,7 +119,7 @@ fn is_loaded(
     false
 }
 
-/// Whether an address begins at an argument, which may have been kept in a stack slot.
+/// Whether the base of an address is an argument, possibly by way of a stack slot.
 fn is_of_argument(code: Code<'_>, pointer: Value, architecture: Architecture) -> bool {
     let mut at = pointer;
     for _ in 0..STEPS {
@@ -138,8 +136,8 @@ fn is_of_argument(code: Code<'_>, pointer: Value, architecture: Architecture) ->
     false
 }
 
-/// Two threads that write one address by one of these stores, and whether they write different
-/// numbers; none where they may write the same.
+/// Pairs of threads that write one address by one of these stores, and whether they write different
+/// numbers; without pairs that may write the same.
 pub(super) fn pairs(mut stored: Vec<(Access, bool)>) -> Vec<([Access; 2], bool)> {
     let key = |access: &Access| (access.inst, access.at.base, access.at.offset, access.size);
     stored.sort_by_key(|(access, _)| (key(access), access.thread, access.count));

@@ -11,30 +11,35 @@
 //!
 //! | rule | what is found |
 //! |---|---|
-//! | [`Rule::WorkgroupRace`] | two threads access one address, no barrier is between, one writes |
-//! | [`Rule::WaveSynchronous`] | the same of two lanes of a wave, which lockstep would order |
-//! | [`Rule::ReadBeforeWritten`] | a read of what no thread has written |
+//! | [`Rule::WorkgroupRace`] | two threads access one address, one of them writes, and no barrier is in between |
+//! | [`Rule::WaveSynchronous`] | the same for two lanes of a wave, which lockstep would order |
+//! | [`Rule::ReadBeforeWritten`] | a read of memory that no thread has written |
 //! | [`Rule::OutOfBounds`] | an access outside of its variable |
 //! | [`Rule::LostIndex`] | threads that write different values to one address of global memory |
 //!
 //! # How
 //!
-//! The kernel is executed for each thread of a workgroup as far as its indices and conditions are
-//! known ([`thread`]), from barrier to barrier. Between two barriers the accesses of all threads
-//! are compared ([`conflicts`]). What depends on arguments is a term ([`terms`]), addresses with
-//! one are known where they can be only one place of their object ([`settle`]), those with data are
-//! held against others of the whole array ([`scattered`]), stores to global memory with one address
-//! for all threads are compared with themselves ([`lost`]), and where a branch does, both ways are
-//! tried ([`assume`]). Data is not followed: where a condition depends on it, what is executed
-//! under it is left out. So each access that is looked at is executed.
+//! The kernel is executed for each thread of a workgroup, from barrier to barrier, as far as its
+//! indices and conditions are known ([`thread`]). Between two barriers the accesses of all threads
+//! are compared ([`conflicts`]).
 //!
-//! An *error* is about a workgroup of the only size that launches can have. Where sizes are not
-//! known, several are tried, and what goes wrong in all of them is a *warning* ([`launches`]).
+//! - A value that depends on arguments is a term ([`terms`]).
+//! - An address with such a term is known if it can be only one place of its object ([`settle`]).
+//! - An access whose index is data is compared with accesses of the whole array ([`scattered`]).
+//! - A store to global memory with one address for all threads is compared with itself ([`lost`]).
+//! - At a branch that depends on arguments, both sides are tried ([`assume`]).
+//! - Data is not tracked: what is executed under a condition on data is left out ([`left_out`]).
+//!
+//! So each access that is compared is executed.
+//!
+//! An *error* is about a workgroup of the only size that launches can have. If sizes are not known,
+//! several are tried, and what goes wrong in all of them is a *warning* ([`launches`]).
 //!
 //! # Cost
 //!
 //! O(threads × instructions that indices and conditions are computed from × paths), at most
-//! [`FUEL`]; nothing for a kernel without workgroup memory and without arrays of its own.
+//! [`FUEL`]. The driver skips a kernel that has no workgroup memory, no arrays of its own
+//! ([`has_arrays`]) and no stores whose index may be lost ([`may_lose_index`]).
 
 mod assume;
 mod conflicts;
@@ -68,26 +73,27 @@ use thread::{Machine, Stop, Thread};
 pub use left_out::Why;
 pub use program::{Program, Unit, Variable};
 
-/// So many instructions are executed for a kernel.
+/// How many instructions are executed for a kernel.
 const FUEL: usize = 4_000_000;
-/// So many paths are tried for a size of workgroups.
+/// How many paths are tried for a size of workgroups.
 const PATHS: usize = 24;
 
-/// What there is to say about workgroup memory.
+/// The result of the check of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
-    /// Findings, by their rules and places.
+    /// The findings, in order.
     pub findings: Vec<Finding>,
     /// Whether the kernel is too large to be executed to its end.
     pub gave_up: bool,
-    /// Accesses that are not compared with others, or calls of functions with such, and why.
+    /// Accesses that are not compared with others, or calls of functions with such accesses, and
+    /// the reasons.
     pub left_out: Vec<(InstId, Why)>,
 }
 
 /// Findings by rule and places.
 type ByPlace = FxHashMap<(Rule, Place, Place), Finding>;
 
-/// Everything that is found about accesses of workgroup memory by a kernel.
+/// Finds races in workgroup memory, and wrong accesses of it, in a kernel.
 #[must_use]
 pub fn findings(program: Program<'_>) -> Found {
     let functions = Functions::new(program);
@@ -97,7 +103,7 @@ pub fn findings(program: Program<'_>) -> Found {
     let mut fuel = FUEL;
     let mut gave_up = false;
     let mut left_out = LeftOut::new(&functions);
-    // Where no size of workgroups is tried, nothing is executed.
+    // If no size of workgroups is tried, nothing is executed.
     left_out.is_cut = sizes.is_empty();
     let is_alone = sizes == [[1; 3]];
     for size in sizes {
@@ -107,20 +113,21 @@ pub fn findings(program: Program<'_>) -> Found {
         fuel = search.fuel;
         left_out = search.left_out;
         gave_up |= search.gave_up;
-        // Nobody launches a kernel in a size for which it leaves its arrays.
+        // A kernel is not launched in a size for which it leaves its arrays.
         if is_exact || !search.leaves_by_size {
             all.push(search.found);
         }
     }
     let findings = in_order(&functions, in_all(all));
     let mut left_out = left_out.places();
-    // A thread that is alone meets nobody; that a limit was reached is said of all that follows.
+    // A single thread has no races. If the limit was reached, `gave_up` stands for all accesses
+    // that follow.
     left_out.retain(|(_, why)| !is_alone && (!gave_up || *why != Why::Unreached));
     Found { findings, gave_up, left_out }
 }
 
-/// What goes wrong in all sizes of workgroups for which arrays are written in full before they are
-/// read, if there are such.
+/// The findings that all sizes of workgroups have. If there are sizes for which no array is left,
+/// or read before it is written, only these count.
 fn in_all(mut all: Vec<ByPlace>) -> ByPlace {
     let is_made_for = |found: &ByPlace| {
         !found.keys().any(|&(rule, ..)| matches!(rule, Rule::ReadBeforeWritten | Rule::OutOfBounds))
@@ -136,7 +143,7 @@ fn in_all(mut all: Vec<ByPlace>) -> ByPlace {
     found
 }
 
-/// Whether a function has plain stores of what is no constant, to other than stack slots.
+/// Whether a function has plain stores, other than of constants or to stack slots.
 /// O(instructions).
 #[must_use]
 pub fn has_plain_stores(code: Code<'_>) -> bool {
@@ -174,7 +181,7 @@ pub fn has_arrays(code: Code<'_>, architecture: Architecture) -> bool {
     })
 }
 
-/// Types of the workgroup variables that are named in the code.
+/// The types of the workgroup variables that the code names.
 fn tiles(functions: &Functions<'_>) -> Vec<Type> {
     let program = functions.program;
     let mut names: Vec<GlobalName> = Vec::new();
@@ -199,9 +206,9 @@ struct Search<'a, 'f> {
     is_exact: bool,
     fuel: usize,
     gave_up: bool,
-    /// Some threads leave an array, and the first does not.
+    /// Whether some threads leave an array, and the first thread does not.
     leaves_by_size: bool,
-    /// Threads meet at a barrier somewhere.
+    /// Whether threads meet at a barrier somewhere.
     has_barrier: bool,
     found: ByPlace,
     left_out: LeftOut,
@@ -243,7 +250,7 @@ impl<'a, 'f> Search<'a, 'f> {
         self.left_out.is_cut |= !scripts.is_empty();
     }
 
-    /// Executes all threads from barrier to barrier.
+    /// Executes all threads on one path, from barrier to barrier.
     fn path(&mut self, machine: &mut Machine<'a, 'f>) {
         let indices = threads(self.size);
         let numbered = (0..).zip(indices.iter().copied());
@@ -258,7 +265,7 @@ impl<'a, 'f> Search<'a, 'f> {
             live.retain(|_| is_live());
             let mut barriers = stops.iter().filter(|stop| **stop != Stop::End);
             let Some(first) = barriers.next() else { return };
-            // Where threads wait at different barriers something else is wrong.
+            // If threads wait at different barriers, that is another fault.
             if *first == Stop::Lost || barriers.any(|stop| stop != first) {
                 machine.left_out.is_cut = true;
                 return;
@@ -267,7 +274,7 @@ impl<'a, 'f> Search<'a, 'f> {
         }
     }
 
-    /// What goes wrong between two barriers.
+    /// Reports what goes wrong between two barriers.
     fn interval(
         &mut self,
         machine: &mut Machine<'a, 'f>,
@@ -280,7 +287,7 @@ impl<'a, 'f> Search<'a, 'f> {
             self.report(machine, indices, Rule::OutOfBounds, [access; 2], true);
         }
         let mut stored = std::mem::take(&mut machine.lost);
-        // Where the size is not stated, nobody knows whether there is more than a row of threads.
+        // If the size is not stated, there may be no more than one row of threads.
         stored.retain(|(access, _)| self.is_exact || access.thread < self.size[0]);
         for (pair, is_certain) in lost::pairs(stored) {
             self.report(machine, indices, Rule::LostIndex, pair, is_certain);
@@ -289,7 +296,8 @@ impl<'a, 'f> Search<'a, 'f> {
         settled.settle(machine, &mut accesses);
         left_out::leave_unsettled(machine, &accesses);
         let unwritten = written.unwritten(machine, &accesses);
-        // It takes to know what is executed: what was assumed may contradict itself.
+        // Only if everything was executed and nothing was assumed: assumptions may contradict each
+        // other.
         if !machine.is_incomplete && machine.assumed.is_empty() {
             for access in unwritten {
                 let root = machine.root(access.at.base);
@@ -320,7 +328,7 @@ impl<'a, 'f> Search<'a, 'f> {
         }
     }
 
-    /// Whether an object is a variable that nobody has given a value to.
+    /// Whether an object is a variable without an initial value.
     fn is_undefined(&self, machine: &Machine<'_, '_>, base: Base) -> bool {
         match machine.terms.get(base) {
             Some(Term::Variable(name)) => {
@@ -359,7 +367,7 @@ impl<'a, 'f> Search<'a, 'f> {
             Some(&Term::Slot { unit, inst, .. }) => Object::Private((unit == 0).then_some(inst)),
             _ => return,
         };
-        // Where the two begin apart, the byte that both have.
+        // If the accesses begin at different bytes, the first byte that both have.
         let offset = first.at.offset.max(second.at.offset);
         let offset = (root == first.at.base).then_some(offset);
         let at = |access: &Access| indices[access.thread as usize];
@@ -389,7 +397,7 @@ impl<'a, 'f> Search<'a, 'f> {
     }
 }
 
-/// Whether all threads store one value by an instruction, for all that is known of divergence.
+/// Whether all threads store one value by an instruction, as far as divergence tells.
 fn stores_one(functions: &Functions<'_>, access: &Access) -> bool {
     let (function, inst) = access.inst;
     let unit = functions.all[function].unit;
@@ -400,7 +408,7 @@ fn stores_one(functions: &Functions<'_>, access: &Access) -> bool {
     number.is_none_or(|number| !unit.divergence.value(number).intersects(varying))
 }
 
-/// Which element of an object has a byte, dimension by dimension.
+/// The element of an object that has a byte, dimension by dimension.
 fn element(functions: &Functions<'_>, object: Object, offset: i64, size: u32) -> Vec<i64> {
     let program = functions.program;
     let code = program.kernel.code;
@@ -416,7 +424,7 @@ fn element(functions: &Functions<'_>, object: Object, offset: i64, size: u32) ->
         if stride == 0 {
             break;
         }
-        // The first index takes all that the others leave.
+        // The first index is not limited: it takes what the others leave.
         indices.push(left.div_euclid(stride));
         left = left.rem_euclid(stride);
         at = Some(*elem);
@@ -427,7 +435,8 @@ fn element(functions: &Functions<'_>, object: Object, offset: i64, size: u32) ->
     indices
 }
 
-/// In the order of the text, and of two findings about one variable that share an access the first.
+/// Findings in the order of the text. Of two findings about one variable that share an access, only
+/// the first is kept.
 fn in_order(functions: &Functions<'_>, found: ByPlace) -> Vec<Finding> {
     let code = functions.program.kernel.code;
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
@@ -443,7 +452,7 @@ fn in_order(functions: &Functions<'_>, found: ByPlace) -> Vec<Finding> {
         let object = |of: &Finding| of.clash.as_ref().map(|clash| clash.object);
         let (rule, first, second) = key;
         let shares = |(known, of): &((Rule, Place, Place), Finding)| {
-            // What is a race in any case is no matter of lockstep.
+            // A certain race makes a finding about lockstep superfluous.
             let is_of_rule = known.0 == rule || rule == Rule::WaveSynchronous;
             let has = |at: Place| [known.1, known.2].contains(&at);
             is_of_rule && object(of) == object(&finding) && (has(first) || has(second))
@@ -451,7 +460,7 @@ fn in_order(functions: &Functions<'_>, found: ByPlace) -> Vec<Finding> {
         if kept.iter().any(shares) {
             continue;
         }
-        // Places are put down by number: said is the later one in the text.
+        // Pairs are ordered by number; the finding is at the access that is later in the text.
         if let Some(other) = finding.other.filter(|&other| place(other) > place(finding.inst)) {
             finding.other = Some(finding.inst);
             finding.inst = other;

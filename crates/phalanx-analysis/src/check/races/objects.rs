@@ -1,14 +1,14 @@
-//! Accesses, and the objects that they lead to.
+//! Accesses, and the objects that their addresses are in.
 //!
-//! An address is a base and an offset. Its *root* is the variable, argument or stack slot among
-//! what the base is a sum of:
+//! An address is a base and an offset. Its *root* is the variable, argument or stack slot among the
+//! summands of the base:
 //!
 //! ```text
 //! @tile + 28           root @tile, element known
-//! @tile + n * 4 + 28   root @tile, element not known; meets other accesses with the base @tile + n * 4
+//! @tile + n * 4 + 28   root @tile, element not known; comparable with the base @tile + n * 4
 //! ```
 //!
-//! An access is put down if its root is in workgroup memory, and its element lies inside the object
+//! An access is recorded if its root is in workgroup memory, and its element is inside the object
 //! or is not known. O(1) for each access, O(operands) for each base once.
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, ValueKind, constant::ConstKind};
@@ -22,15 +22,15 @@ use super::{
     thread::{Machine, Thread},
 };
 
-/// An instruction of a function, by the function's number.
+/// An instruction of a function; the function is given by number.
 pub(super) type Place = (usize, InstId);
 
 /// An access to workgroup memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// By number in the workgroup.
+    /// The number of the thread in its workgroup.
     pub(super) thread: u32,
-    /// The access, or the call in the kernel in which it is.
+    /// The access, or the call in the kernel that leads to it.
     pub(super) place: InstId,
     /// The access itself, and its function.
     pub(super) inst: (usize, InstId),
@@ -38,16 +38,16 @@ pub(super) struct Access {
     pub(super) size: u32,
     pub(super) writes: bool,
     pub(super) is_atomic: bool,
-    /// What is written, if it is followed.
+    /// The value that is written, if it is tracked.
     pub(super) value: Option<Val>,
-    /// How often the lanes of its wave have met before.
+    /// How often the lanes of its wave have met since the last barrier.
     pub(super) meetings: u32,
-    /// How many times the thread had executed the instruction.
+    /// How often the thread had executed the instruction before.
     pub(super) count: u32,
 }
 
 impl Machine<'_, '_> {
-    /// Puts an access down, if it is one of workgroup memory.
+    /// Records an access, if it is one of workgroup memory.
     pub(super) fn access(&mut self, thread: &mut Thread, inst: InstId, access: Access) {
         let root = self.root(access.at.base);
         let (function, _) = self.function(thread);
@@ -68,7 +68,7 @@ impl Machine<'_, '_> {
         if !self.is_workgroup(root) {
             if !matches!(self.terms.get(root), Some(Term::Slot { .. })) {
                 let is_loaded = self.functions.all[function].lost.get(&access.inst.1);
-                // Of a loop the first round is enough.
+                // The first round of a loop is enough.
                 if let (Some(&is_loaded), 0) = (is_loaded, count) {
                     self.lost.push((access, is_loaded));
                 }
@@ -84,7 +84,7 @@ impl Machine<'_, '_> {
         self.accesses.push(access);
     }
 
-    /// How an access is put down.
+    /// The record of an access.
     pub(super) fn of_thread(
         &self,
         thread: &Thread,
@@ -106,7 +106,8 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The object that an address is in, if it says so; or itself.
+    /// The object that the address is in, if its base has one among its summands; otherwise the
+    /// base itself.
     pub(super) fn root(&mut self, base: Base) -> Base {
         if let Some(&known) = self.roots.get(&base) {
             return known;
@@ -156,7 +157,7 @@ impl Machine<'_, '_> {
         space.is_some_and(|space| of(space) == SpaceKind::Workgroup)
     }
 
-    /// How many bytes an object has, where that is known.
+    /// The size of an object in bytes, if known.
     pub(super) fn extent(&mut self, root: Base) -> Option<u64> {
         if let Some(&known) = self.extents.get(&root) {
             return known;
@@ -176,13 +177,13 @@ impl Machine<'_, '_> {
             }
             _ => None,
         };
-        // One whose size is said elsewhere has none here.
+        // A variable whose size is stated elsewhere has size 0 here.
         let extent = extent.filter(|extent| *extent > 0);
         self.extents.insert(root, extent);
         extent
     }
 
-    /// What a value is to a thread.
+    /// The value of an operand in a thread.
     pub(super) fn value(&mut self, thread: &Thread, value: Value) -> Option<Val> {
         let frame = thread.frames.last()?;
         match value.kind() {
@@ -199,7 +200,7 @@ impl Machine<'_, '_> {
     fn constant(&mut self, function: usize, value: Value) -> Option<Val> {
         let code = self.functions.all[function].unit.code;
         let (mut at, mut offset) = (value.as_const()?, 0i64);
-        // Constant addresses are a few steps from their variables.
+        // Constant addresses are only a few steps from their variables.
         for _ in 0..8 {
             let data = code.context.const_data(at);
             match &data.kind {

@@ -1,7 +1,7 @@
-//! What is executed: a kernel and the functions that it calls, as the check of races sees them.
+//! The program that the check of races executes: a kernel and the functions that it calls.
 //!
-//! Of a function only those instructions are executed that addresses and conditions are computed
-//! from: its *slice*. Arithmetic on data is left out, so a kernel costs what its indices do:
+//! Only the *slice* of a function is executed: the instructions from which addresses and conditions
+//! are computed. Arithmetic on data is left out, so the cost of a kernel is that of its indices:
 //!
 //! ```text
 //! %i = add i32 %tid, %s                                       ; in the slice
@@ -31,36 +31,36 @@ use super::{
 };
 use crate::code::{Code, TypeLayout, TypeSizes};
 
-/// A function, and what is known of it.
+/// A function, with the facts about it.
 #[derive(Clone, Copy)]
 pub struct Unit<'a> {
     /// Its code.
     pub code: Code<'a>,
     /// Its graph.
     pub cfg: &'a Cfg,
-    /// Post-dominators of that.
+    /// Its post-dominators.
     pub postdom: &'a PostDomTree,
-    /// Cycles of that.
+    /// Its cycles.
     pub cycles: &'a Cycles,
-    /// What diverges in it.
+    /// Its divergence.
     pub divergence: &'a Divergence,
 }
 
 /// A variable of workgroup memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// The type of what it holds.
+    /// The type of its content.
     pub ty: Type,
-    /// Whether it holds nothing at first, by what the module says.
+    /// Whether the module gives it no initial value.
     pub is_undefined: bool,
 }
 
-/// What the check of races reads.
+/// The input of the check of races.
 #[derive(Clone, Copy)]
 pub struct Program<'a> {
     /// The kernel.
     pub kernel: Unit<'a>,
-    /// A function that is called, if it is defined.
+    /// A function of the module by name; none if it is not defined.
     pub function: &'a dyn Fn(GlobalName) -> Option<Unit<'a>>,
     /// Variables of workgroup memory.
     pub variables: &'a FxHashMap<GlobalName, Variable>,
@@ -68,7 +68,7 @@ pub struct Program<'a> {
     pub calls: Calls<'a>,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
-    /// What it runs on.
+    /// The target.
     pub target: &'a Target,
     /// Sizes of types.
     pub layout: &'a TypeLayout,
@@ -76,7 +76,7 @@ pub struct Program<'a> {
     pub lockstep: bool,
 }
 
-/// A number that a thread reads of itself or of the launch.
+/// A number of the thread or the launch that a thread can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Register {
     Thread(usize),
@@ -88,46 +88,46 @@ pub(super) enum Register {
     Linear,
 }
 
-/// What a call is to a thread.
+/// The effect of a call on a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Called {
     Register(Register),
-    /// Reads something that is one for the workgroup: the rest of its name says what.
+    /// Reads something that is the same in the workgroup; the string is the rest of its name.
     Constant(&'static str),
-    /// Arithmetic of LLVM.
+    /// An arithmetic intrinsic of LLVM.
     Arithmetic,
-    /// All threads of the workgroup meet.
+    /// A barrier of all threads of the workgroup.
     Barrier,
-    /// Lanes of the wave meet.
+    /// An operation at which lanes of the wave meet.
     Meeting,
-    /// Nothing that matters.
+    /// No effect that matters.
     Nothing,
-    /// The code of a function.
+    /// A call of a function of the program, by number.
     Function(usize),
-    /// `memcpy` and the like: writes the first operand, and may read the second.
+    /// `memcpy` and the like: writes to the first operand, and may read from the second.
     Copy {
         reads: bool,
     },
-    /// Something that gives what nobody knows, and touches memory that it is given.
+    /// An unknown result, and accesses of memory that it is given.
     Other,
-    /// Nobody knows who waits for whom.
+    /// An unknown wait: execution cannot continue.
     Lost,
 }
 
-/// Where an index leads to, times how many bytes.
+/// The distance that the indices of an address add: a constant, and values with factors, in bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     pub(super) constant: i64,
     pub(super) scaled: Vec<(Value, i64)>,
 }
 
-/// A function that is executed.
+/// A function of the program.
 pub(super) struct Function<'a> {
     pub(super) unit: Unit<'a>,
     slice: Vec<bool>,
     /// Stores whose index may have lost the thread.
     pub(super) lost: Stores,
-    /// It may wait for others in a loop that reads memory.
+    /// Whether it may wait for others in a loop that reads memory.
     pub(super) spins: bool,
     calls: FxHashMap<InstId, Called>,
     steps: FxHashMap<InstId, Option<Steps>>,
@@ -146,7 +146,7 @@ impl<'a> Function<'a> {
         self.calls.values().any(|called| *called == Called::Barrier)
     }
 
-    /// The same of an instruction that may be something else than a call.
+    /// The same for an instruction that may not be a call.
     pub(super) fn called_if_call(&self, inst: InstId) -> Option<Called> {
         self.calls.get(&inst).copied()
     }
@@ -156,14 +156,14 @@ impl<'a> Function<'a> {
     }
 }
 
-/// All functions that are executed; the kernel is the first.
+/// All functions of the program; the kernel is the first.
 pub(super) struct Functions<'a> {
     pub(super) program: Program<'a>,
     pub(super) all: Vec<Function<'a>>,
 }
 
 impl<'a> Functions<'a> {
-    /// Those that can be called from a kernel. O(instructions).
+    /// The functions that a kernel can call. O(instructions).
     pub(super) fn new(program: Program<'a>) -> Functions<'a> {
         let mut numbers: FxHashMap<GlobalName, usize> = FxHashMap::default();
         let mut units = vec![program.kernel];
@@ -187,7 +187,7 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// The variables that a constant has the address of.
+/// The variable that a constant is the address of.
 pub(super) fn variables_in(code: Code<'_>, constant: Const) -> Option<GlobalName> {
     let mut at = constant;
     for _ in 0..8 {
@@ -208,7 +208,7 @@ fn insts<'a>(code: Code<'a>) -> impl Iterator<Item = InstId> + 'a {
     code.flow.order().iter().flat_map(move |&block| code.body.block_insts(block))
 }
 
-/// Which instructions addresses and conditions are computed from.
+/// The slice of a function: the instructions that addresses and conditions are computed from.
 fn slice(code: Code<'_>) -> Vec<bool> {
     let body = code.body;
     let mut is_in = vec![false; body.id_count()];
@@ -250,7 +250,7 @@ fn slice(code: Code<'_>) -> Vec<bool> {
     is_in
 }
 
-/// Whether there is a loop in which memory is read that others may change.
+/// Whether a function has a loop that reads memory which others may change.
 fn spins(unit: Unit<'_>) -> bool {
     let body = unit.code.body;
     let reads = |inst: InstId| {
@@ -267,7 +267,7 @@ fn spins(unit: Unit<'_>) -> bool {
     in_cycles.into_iter().any(|&block| body.block_insts(block).any(reads))
 }
 
-/// What each call is.
+/// The effect of each call.
 fn calls(
     program: Program<'_>,
     code: Code<'_>,
@@ -311,7 +311,7 @@ fn call(
             _ => Called::Arithmetic,
         };
     }
-    // A fence orders what one thread does.
+    // A fence only orders accesses of one thread.
     if base.contains("membar") || base.contains("fence") {
         return Called::Nothing;
     }
@@ -331,7 +331,7 @@ fn program_varying(program: Program<'_>) -> phalanx_target::SourceSet {
     phalanx_target::varying(Scope::Workgroup, program.launch)
 }
 
-/// Inline assembly, and calls through pointers.
+/// The effect of inline assembly, or of a call through a pointer.
 fn unnamed(program: Program<'_>, code: Code<'_>, inst: InstId) -> Called {
     if sites::inline_assembly(code, inst).is_none() {
         return Called::Lost;
@@ -389,7 +389,7 @@ fn register(
     }
 }
 
-/// Where each `getelementptr` leads.
+/// The distance that each `getelementptr` adds.
 fn all_steps(program: Program<'_>, code: Code<'_>) -> FxHashMap<InstId, Option<Steps>> {
     let mut sizes = TypeSizes::new(code.context, program.layout);
     let geps = insts(code).filter(|&inst| code.body.inst(inst).opcode == Opcode::GetElementPtr);
@@ -400,7 +400,7 @@ fn all_steps(program: Program<'_>, code: Code<'_>) -> FxHashMap<InstId, Option<S
     geps.map(|inst| (inst, steps_of(inst))).collect()
 }
 
-/// How far indices into a type lead.
+/// The distance that indices into a type add.
 pub(super) fn steps(
     code: Code<'_>,
     layout: &TypeLayout,

@@ -1,4 +1,4 @@
-//! Accesses at indices from data that meet accesses of whole arrays.
+//! Accesses at indices that are data, compared with accesses of whole arrays.
 //!
 //! ```text
 //! bins[t] = 0;                       thread t writes its element
@@ -6,14 +6,14 @@
 //! atomicAdd(&bins[in[i]], 1);        any thread accesses any element
 //! ```
 //!
-//! Which element a thread accesses is up to the data, so nothing is certain here, and all findings
-//! are warnings. They are made where the program shows that threads share the array:
+//! Data decides which element a thread accesses, so nothing is certain here, and all findings are
+//! warnings. There is a finding if the program shows that threads share the array:
 //!
-//! - the index consists of data alone. What differs from thread to thread in a known way, as in
-//!   `bins[t][in[i]]`, keeps threads in rows of their own;
-//! - threads of other waves access elements of the array that are known, at least two;
-//! - one of the two writes, and they are not both atomic;
-//! - the kernel has a barrier somewhere: it is meant for several waves.
+//! - the index consists of data alone. A part that differs from thread to thread in a known way, as
+//!   in `bins[t][in[i]]`, keeps threads in rows of their own;
+//! - threads of other waves access at least two known elements of the array;
+//! - one of the two accesses writes, and they are not both atomic;
+//! - the kernel has a barrier somewhere, so it is meant for several waves.
 //!
 //! O(accesses), and O(1) for each two instructions that access one object.
 
@@ -28,20 +28,20 @@ use super::{
     thread::Machine,
 };
 
-/// Executions of one instruction between two barriers, on one object.
+/// The executions of one instruction on one object between two barriers.
 struct Executions {
-    /// The first, and the first of another wave.
+    /// The first execution, and the first one in another wave.
     first: Access,
     far: Option<Access>,
-    /// Offsets behind what is not known, at most two.
+    /// Offsets from the unknown base, at most two.
     offsets: FxHashSet<i64>,
-    /// All of them are at places that are not known.
+    /// Whether all of them are at unknown places.
     is_scattered: bool,
-    /// All of them are at places that are known.
+    /// Whether all of them are at known places.
     is_known: bool,
 }
 
-/// Pairs of accesses that may meet, one of them where data says.
+/// Pairs of accesses that may meet, of which one has data as its index.
 pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<Pair> {
     let mut objects: BTreeMap<_, BTreeMap<Place, Executions>> = BTreeMap::new();
     let width = machine.width;
@@ -78,13 +78,13 @@ pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<P
     found
 }
 
-/// An access where data says and one of another wave at a known element, if they race where they
-/// meet.
+/// An access whose index is data, and one of another wave at a known element, if they race where
+/// they meet.
 fn pair(by_data: &Executions, known: &Executions) -> Option<Pair> {
     let (one, other) = (by_data.first, known.far?);
     by_data.far?;
     let is_race = (one.writes || other.writes) && !(one.is_atomic && other.is_atomic);
-    // The element at which they are said to meet is that of the access whose place is known.
+    // The finding names the element of the access whose place is known.
     let one = Access { at: other.at, ..one };
     let accesses = if one.inst <= other.inst { [one, other] } else { [other, one] };
     (is_race && one.thread != other.thread && one.inst != other.inst)

@@ -1,4 +1,4 @@
-//! Addresses that can be only one place of their object.
+//! Finds addresses that can be only one place of their object.
 //!
 //! ```text
 //! @tile = internal addrspace(3) global [256 x float] undef
@@ -6,13 +6,13 @@
 //! load float, ptr addrspace(3) tile[%back - 1]   ; all of @tile, or something outside of it
 //! ```
 //!
-//! What is not known of an address is its base, which is one for all accesses with it. If these
-//! reach as far apart as the object is long, and none of them is outside, then the base is settled:
-//! the lowest of them is at the beginning of the object. A kernel in which it is not so is wrong
-//! anyway.
+//! The unknown part of an address is its base, which is the same for all accesses with that base.
+//! If these accesses span exactly as many bytes as the object has, and none of them is outside,
+//! then the base is *settled*: the lowest access is at the beginning of the object. In a kernel
+//! without that property some access is outside of the object, which is a fault by itself.
 //!
-//! Only what the launch decides is settled: arguments, and which workgroup it is. A value that is
-//! loaded may be another for each thread. What was settled once stays so between later barriers.
+//! Only bases that the launch decides are settled: arguments, and the number of the workgroup. A
+//! loaded value may differ in each thread. A settled base stays settled between later barriers.
 //!
 //! O(accesses).
 
@@ -24,16 +24,16 @@ use super::{
     thread::Machine,
 };
 
-/// Bases that are settled: their object, and where in it they are.
+/// Settled bases, with their objects and their places in these.
 #[derive(Default)]
 pub(super) struct Settled {
     places: FxHashMap<Base, Val>,
 }
 
 impl Settled {
-    /// Settles what can be, and says of accesses with such bases where they are.
+    /// Settles bases, and gives accesses with settled bases their known places.
     pub(super) fn settle(&mut self, machine: &mut Machine<'_, '_>, accesses: &mut [Access]) {
-        // How far the accesses with a base reach.
+        // The range of bytes that the accesses with a base span.
         let mut reaches: FxHashMap<Base, (i64, i64)> = FxHashMap::default();
         for Access { at, size, .. } in accesses.iter() {
             if machine.root(at.base) == at.base || self.places.contains_key(&at.base) {

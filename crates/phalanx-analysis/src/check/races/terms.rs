@@ -1,7 +1,7 @@
-//! Values of threads: numbers where these are known, and terms where they are not.
+//! Values of threads: numbers if they are known, and terms if they are not.
 //!
-//! A [`Val`] is a *base* plus an offset. Without a base it is a number. A base stands for something
-//! that is not known, such as an argument of the kernel or the address of a variable:
+//! A [`Val`] is a *base* plus an offset. A value without a base is a number. A base stands for an
+//! unknown value, such as an argument of the kernel or the address of a variable:
 //!
 //! ```text
 //! %i = mul i32 %n, 4             ; n * 4 + 0        %n is an argument
@@ -9,8 +9,8 @@
 //! %p = getelementptr i32, ptr addrspace(3) @tile, i32 %tid   ; @tile + 28
 //! ```
 //!
-//! Bases are interned by how they are computed, so two values with one base differ by the
-//! difference of their offsets, in whatever threads they were computed. Extensions are taken not to
+//! Bases are interned by how they are computed. So two values with one base differ by the
+//! difference of their offsets, whichever threads computed them. Extensions are assumed not to
 //! wrap: an index that wraps leads out of its object.
 //!
 //! O(operands) for each operation.
@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::super::evaluate::{evaluate, ones, signed};
 use crate::code::Code;
 
-/// A term that is not a number; none is number 0.
+/// A term that is not a number; [`Base::NONE`] is number 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Base(u32);
 
@@ -33,9 +33,9 @@ impl Base {
     pub(super) const NONE: Base = Base(0);
 }
 
-/// A value: what is not known of it, and what is added to that.
+/// A value: an unknown base, and an offset from it.
 ///
-/// A number is the bits of its type, and has no base. The offset of another value has a sign.
+/// A number has no base, and is the bits of its type. The offset of other values is signed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Val {
     pub(super) base: Base,
@@ -65,15 +65,15 @@ pub(super) enum Term {
     Argument(u32),
     /// The address of a variable.
     Variable(GlobalName),
-    /// The address of private memory: an `alloca` of a function, so many calls deep.
+    /// The address of private memory: an `alloca` of a function, at this depth of calls.
     Slot { unit: u32, inst: InstId, depth: u32 },
     /// A constant that is no integer.
     Constant(Const),
-    /// What a call gives that depends on its operands alone, and is one for the workgroup.
+    /// The result of a call that depends on its operands alone, and is the same in the workgroup.
     Register(&'static str, Vals),
     /// A pure operation. Its number, predicate and type are those of the instruction.
     Pure { opcode: Opcode, sub: u8, ty: Type, operands: Vals },
-    /// Something else: that execution of an instruction.
+    /// Anything else: one execution of an instruction.
     Placed { unit: u32, inst: InstId, count: u32, operands: Vals },
 }
 
@@ -81,7 +81,8 @@ pub(super) enum Term {
 #[derive(Default)]
 pub(super) struct Terms {
     known: FxHashMap<Term, u32>,
-    /// By number, and whether a term is made from arguments and the place of the workgroup alone.
+    /// The terms by number, and whether each is made from arguments and the number of the workgroup
+    /// alone.
     all: Vec<(Term, bool)>,
 }
 
@@ -108,7 +109,8 @@ impl Terms {
         self.all.get(at).map(|(term, _)| term)
     }
 
-    /// Whether a value depends on nothing but the launch: arguments, and which workgroup it is.
+    /// Whether a value depends on the launch alone: on arguments, and on the number of the
+    /// workgroup.
     pub(super) fn is_of_launch(&self, value: Val) -> bool {
         match (value.base.0 as usize).checked_sub(1) {
             None => true,
@@ -116,8 +118,8 @@ impl Terms {
         }
     }
 
-    /// Whether an address is an object and what depends on nothing but the launch. False for a sum
-    /// of many parts.
+    /// Whether an address is the sum of an object and of what depends on the launch alone. False
+    /// for a sum of too many parts.
     pub(super) fn is_of_launch_behind(&self, object: Base, address: Base) -> bool {
         let mut work = vec![address];
         for _ in 0..64 {
@@ -137,7 +139,7 @@ impl Terms {
 
     /// The result of an instruction with integers or addresses as operands.
     ///
-    /// None where it is poison, undefined, or not followed.
+    /// None if it is poison, undefined, or not tracked.
     pub(super) fn compute(
         &mut self,
         code: Code<'_>,
@@ -200,7 +202,7 @@ impl Terms {
                 Some(Val::number(u64::from(holds.holds(order, order))))
             }
             (Opcode::ICmp, _) => {
-                // The order of values is that of numbers with a sign.
+                // The order of values is that of signed numbers.
                 let number = |value: &Val| Val { offset: with_sign(*value), ..*value };
                 let operands: Vals = operands.iter().map(number).collect();
                 Some(Val::of(self.intern(pure(&operands, data.sub))))
@@ -219,7 +221,7 @@ impl Terms {
         self.intern(Term::Pure { opcode: Opcode::Add, sub: 0, ty, operands })
     }
 
-    /// A value so many times.
+    /// A value times a number.
     pub(super) fn product(&mut self, value: Val, by: i64, (ty, bits): (Type, u32)) -> Option<Val> {
         if let Some(number) = value.as_number() {
             return Some(Val::number((number as i64).wrapping_mul(by) as u64 & ones(bits)));
@@ -234,7 +236,8 @@ impl Terms {
         Some(Val { base, offset: cut(value.offset.checked_mul(by)?, bits) })
     }
 
-    /// What a base is made from, and whether that is by more than sums, products and extensions.
+    /// The terms that a base is made from, and whether each is combined by more than sums, products
+    /// and extensions.
     pub(super) fn leaves(&self, base: Base) -> Vec<(Base, bool)> {
         let mut leaves = Vec::new();
         let mut work = vec![(base, false)];
@@ -261,7 +264,7 @@ impl Terms {
         leaves
     }
 
-    /// The comparison that a base is: two values, and how they are compared.
+    /// The comparison that a base stands for: the predicate and two values.
     pub(super) fn comparison(&self, base: Base) -> Option<(IntPredicate, Val, Val)> {
         match self.get(base)? {
             Term::Pure { opcode: Opcode::ICmp, sub, operands, .. } => {
@@ -273,7 +276,7 @@ impl Terms {
     }
 }
 
-/// An offset in so many bits, with its sign.
+/// The low bits of an offset as a signed number.
 fn cut(offset: i64, bits: u32) -> i64 {
     signed(offset as u64 & ones(bits), bits)
 }

@@ -1,24 +1,24 @@
-//! A thread on its way from one barrier to the next.
+//! Executes a thread from one barrier to the next.
 //!
-//! A [`Machine`] executes one thread after the other up to the next barrier of the workgroup. A
-//! branch whose condition is known is followed. One that is not known is
+//! A [`Machine`] executes one thread after the other, up to the next barrier of the workgroup. At a
+//! branch whose condition is known, it takes that side. At other branches:
 //!
 //! | branch | what is done |
 //! |---|---|
-//! | the exit of a loop, one for the workgroup or dependent on sizes only | some rounds are made |
-//! | another that is one for the workgroup, or dependent on sizes only | both ways are tried: [`assume`](super::assume) |
-//! | one that threads decide by data | nothing is known up to where its ways meet |
+//! | an exit of a loop, with a condition that is the same in the workgroup or depends only on the launch | some rounds are executed |
+//! | another branch with such a condition | both sides are tried: [`assume`](super::assume) |
+//! | one that threads decide by data | nothing is known up to where its sides meet |
 //!
 //! ```text
-//! br i1 %known, label %a, label %b          ; one way
-//! br i1 %data, label %c, label %join        ; goes on at %join: accesses in %c may happen or not
+//! br i1 %known, label %a, label %b          ; one side
+//! br i1 %data, label %c, label %join        ; continues at %join: accesses in %c may happen or not
 //! ```
 //!
-//! So each access that is put down is executed, if the workgroup takes the path that is assumed.
-//! Threads may wait for others in a loop that reads memory: what such a thread does behind the loop
-//! is ordered by that, and is not put down before the next barrier.
+//! So each access that is recorded is executed, if the workgroup takes the assumed path. Threads
+//! may wait for others in a loop that reads memory. Accesses of a thread behind such a loop are
+//! ordered by it, and are not recorded before the next barrier.
 //!
-//! O(1) for each instruction that is executed; [`Machine::fuel`] bounds all of them.
+//! O(1) for each executed instruction; [`Machine::fuel`] bounds their number.
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -39,14 +39,14 @@ use super::{
 };
 use crate::code::TypeSizes;
 
-/// So many rounds are made of a loop of which the number of rounds is not known.
+/// How many rounds of a loop are executed if their number is not known.
 const ROUNDS: u32 = 2;
-/// So many are made at most where it is known that the loop goes on.
+/// How many are executed at most if the loop is known to go on.
 const MOST_ROUNDS: u32 = 8;
-/// So deep are calls followed.
+/// The depth to which calls are executed.
 const DEPTH: usize = 16;
 
-/// A function that a thread executes.
+/// An activation of a function in a thread.
 pub(super) struct Frame {
     pub(super) function: usize,
     block: BlockId,
@@ -62,15 +62,15 @@ pub(super) struct Thread {
     pub(super) index: [u32; 3],
     pub(super) number: u32,
     pub(super) frames: Vec<Frame>,
-    /// What private memory holds, and in how many bytes.
+    /// The content of private memory, and how many bytes each value has.
     pub(super) private: FxHashMap<(Base, i64), (Val, u32)>,
     counts: FxHashMap<(usize, InstId), u32>,
     pub(super) meetings: u32,
-    /// It has waited for others in a loop since the last barrier.
+    /// Whether the thread has waited for others in a loop since the last barrier.
     pub(super) has_waited: bool,
 }
 
-/// Where a branch leads, and the loop that is left after some rounds.
+/// The successor that a branch leads to, and the loop that it leaves after some rounds.
 #[derive(Clone, Copy)]
 struct Choice {
     to: BlockId,
@@ -80,33 +80,33 @@ struct Choice {
 /// Why a thread stops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stop {
-    /// It is at a barrier: the calls that lead there.
+    /// The thread is at a barrier; these are the calls that lead there.
     Barrier(Vec<InstId>),
     End,
-    /// Nobody knows how it goes on.
+    /// It is not known how the thread goes on.
     Lost,
 }
 
-/// What executes threads.
+/// Executes the threads of a workgroup.
 pub(super) struct Machine<'a, 'f> {
     pub(super) functions: &'f Functions<'a>,
     pub(super) terms: Terms,
     pub(super) assumed: Assumptions,
     pub(super) size: [u32; 3],
     pub(super) width: u32,
-    /// How many more instructions are executed.
+    /// How many more instructions may be executed.
     pub(super) fuel: usize,
-    /// Since the last barrier.
+    /// Accesses since the last barrier.
     pub(super) accesses: Vec<Access>,
     /// Accesses outside of their objects.
     pub(super) outside: Vec<Access>,
-    /// Stores to global memory whose index may have lost the thread, and whether they write what
-    /// was loaded.
+    /// Stores to global memory whose index may have lost the thread, and whether they store loaded
+    /// values.
     pub(super) lost: Vec<(Access, bool)>,
-    /// Somebody may have written workgroup memory in a way that is not put down.
+    /// Whether a thread may have written workgroup memory without a record.
     pub(super) is_incomplete: bool,
     pub(super) left_out: LeftOut,
-    /// By function, branch, and how often it was executed: where all threads go.
+    /// By function, branch, and how often it was executed: the successor to which all threads go.
     choices: FxHashMap<((usize, InstId), u32), Choice>,
     pub(super) sizes: TypeSizes<'a>,
     pub(super) roots: FxHashMap<Base, Base>,
@@ -135,7 +135,7 @@ impl Thread {
         }
     }
 
-    /// It goes on behind a barrier.
+    /// Continues behind a barrier.
     pub(super) fn pass(&mut self) {
         self.has_waited = false;
         self.meetings = 0;
@@ -152,12 +152,12 @@ impl Thread {
         }
     }
 
-    /// The instruction of the kernel that it executes, which may be a call.
+    /// The instruction of the kernel that the thread executes, which may be a call.
     pub(super) fn place(&self, inst: InstId) -> InstId {
         self.frames.get(1).and_then(|frame| frame.call).unwrap_or(inst)
     }
 
-    /// How many times it has executed an instruction before.
+    /// How many times the thread has executed an instruction before; counts this time.
     pub(super) fn count(&mut self, function: usize, inst: InstId) -> u32 {
         let count = self.counts.entry((function, inst)).or_default();
         *count += 1;
@@ -251,7 +251,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         }
     }
 
-    /// Executes a terminator; false if nobody knows where it leads.
+    /// Executes a terminator; false if it is not known where it leads.
     fn terminate(&mut self, thread: &mut Thread, inst: InstId) -> bool {
         let (_, function) = self.function(thread);
         let (code, unit) = (function.unit.code, function.unit);
@@ -288,7 +288,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         let node = node_of(block);
         let varying = phalanx_target::varying(Scope::Workgroup, self.functions.program.launch);
         let is_one = !unit.divergence.terminator(node).intersects(varying);
-        // What is one for the workgroup is decided by the first thread that comes.
+        // If the condition is the same in the workgroup, the first thread that comes decides.
         let key = (thread.frame().function, inst);
         let key = is_one.then(|| (key, thread.count(key.0, inst)));
         let known = key.and_then(|key| self.choices.get(&key).copied());
@@ -358,7 +358,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         Some(0)
     }
 
-    /// Where an exit of a loop leads after so many rounds; none if the branch is not an exit.
+    /// Where an exit of a loop leads after so many rounds; none if the branch is no exit.
     fn round(&mut self, thread: &mut Thread, node: Node, condition: Option<Val>) -> Option<Choice> {
         let unit = self.function(thread).1.unit;
         let innermost = unit.cycles.innermost(node)?;
@@ -383,7 +383,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         Some(Choice { to, left: (!stays).then_some(cycle) })
     }
 
-    /// What a loop computes is not known behind it where the number of its rounds is not.
+    /// Forgets what a loop computes: its results are not known if the number of rounds is not.
     fn forget_rounds(&mut self, thread: &mut Thread, cycle: CycleId) {
         let unit = self.function(thread).1.unit;
         let body = unit.code.body;
@@ -409,7 +409,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         }
     }
 
-    /// Goes to a block, from one if it is known from which.
+    /// Goes to a block; `from` is the block before, if known.
     fn enter(&mut self, thread: &mut Thread, from: Option<BlockId>, to: BlockId) {
         let (_, function) = self.function(thread);
         let unit = function.unit;
@@ -443,7 +443,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         (frame.block, frame.next) = (to, next);
     }
 
-    /// Goes on where the ways from a branch meet; false if others may be waited for in between.
+    /// Continues where the sides of a branch meet; false if a side may wait for other threads.
     fn skip(&mut self, thread: &mut Thread, branch: Node) -> bool {
         let (_, function) = self.function(thread);
         let unit = function.unit;
@@ -475,7 +475,8 @@ impl<'a, 'f> Machine<'a, 'f> {
         true
     }
 
-    /// What an instruction may have done that is executed or not.
+    /// Forgets what an instruction may have changed, which is executed or not. Returns false if it
+    /// may wait for other threads.
     fn forget(&mut self, thread: &mut Thread, inst: InstId, is_loop: bool) -> bool {
         let (_, function) = self.function(thread);
         let (code, body) = (function.unit.code, function.unit.code.body);
@@ -525,16 +526,16 @@ impl<'a, 'f> Machine<'a, 'f> {
         true
     }
 
-    /// Something that is not executed may access workgroup memory.
+    /// Records that an instruction which is not executed may access workgroup memory.
     fn leave(&mut self, thread: &Thread, inst: InstId) {
         let (number, function) = self.function(thread);
-        // What the functions do that are called there is not looked at.
+        // The accesses of functions that it calls are not looked at.
         self.left_out.is_cut |= matches!(function.called_if_call(inst), Some(Called::Function(_)));
         self.left_out.leave((number, inst), Why::Condition);
     }
 }
 
-/// The barrier that a thread is at: the calls that it is in, and the barrier.
+/// The barrier that a thread is at: the calls that lead there, and the barrier.
 fn calls_to(thread: &Thread, inst: InstId) -> Vec<InstId> {
     let calls = thread.frames.iter().filter_map(|frame| frame.call);
     calls.chain([inst]).collect()
@@ -545,7 +546,7 @@ fn is_unknown(called: Called) -> bool {
     matches!(called, Called::Function(_) | Called::Copy { .. } | Called::Other)
 }
 
-/// Which way a switch takes for a number.
+/// The position of the successor that a switch selects for a number.
 fn position_of(function: &Function<'_>, inst: InstId, number: u64) -> usize {
     let code = function.unit.code;
     let cases = &code.body.operands(inst)[1..];

@@ -1,4 +1,4 @@
-//! What a call asks of the function that it calls.
+//! What is known of the function that a call names.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use phalanx_target::{address_space::AddressSpace, calling_convention::Entry};
 use super::{CallFacts, Summary, is_copied};
 use crate::code::{Code, Surroundings};
 
-/// What is known of the function that an instruction calls by its name, with its own type.
+/// The summary of the function that an instruction calls, if the call has the function's own type.
 pub(crate) fn of_call<'a>(
     code: Code<'_>,
     facts: &'a dyn CallFacts,
@@ -16,12 +16,11 @@ pub(crate) fn of_call<'a>(
 ) -> Option<Cow<'a, Summary>> {
     let callee = code.body.const_callee(call)?;
     let ConstKind::Global(name) = code.context.const_data(callee).kind else { return None };
-    // Called as something else, a function may do anything.
+    // A function that is called with another type may do anything.
     facts.summary(name).filter(|known| known.ty == Some(code.body.call_info(call).function_type))
 }
 
-/// Whether an argument of a function that is called is a pointer that may be the address of private
-/// memory.
+/// Whether an argument of the function is a pointer that may be the address of private memory.
 pub(crate) fn may_be_private_argument(
     code: Code<'_>,
     around: Surroundings<'_>,

@@ -8,7 +8,7 @@ use phalanx_target::address_space::SpaceKind;
 pub struct Spaces(u16);
 
 impl Spaces {
-    /// None.
+    /// The empty set.
     pub const NONE: Spaces = Spaces(0);
     /// Every kind.
     pub const ALL: Spaces = Spaces(u16::MAX);
@@ -22,7 +22,7 @@ impl Spaces {
         }
     }
 
-    /// Either.
+    /// The union.
     #[must_use]
     pub const fn union(self, other: Spaces) -> Spaces {
         Spaces(self.0 | other.0)
@@ -40,21 +40,21 @@ impl Spaces {
         self.0 & !other.0 == 0
     }
 
-    /// Whether it has none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
 
-/// What a call does.
+/// What a call does besides computing its result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Effects {
     /// It executes an operation that communicates among the threads that execute it together.
     pub convergent: bool,
-    /// Among these is an execution barrier.
+    /// One of these operations is an execution barrier.
     pub barrier: bool,
-    /// Memory, as seen from the caller.
+    /// Accesses of memory, as seen from the caller.
     pub memory: MemoryEffects,
     /// Kinds of address spaces that are read, as seen from the caller.
     pub reads: Spaces,
@@ -68,7 +68,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// It computes.
+    /// No effects: the function only computes.
     pub const NONE: Effects = Effects {
         convergent: false,
         barrier: false,
@@ -79,7 +79,7 @@ impl Effects {
         acquires: false,
     };
 
-    /// Anything.
+    /// Any effect.
     pub const UNKNOWN: Effects = Effects {
         convergent: true,
         barrier: true,
@@ -90,7 +90,7 @@ impl Effects {
         acquires: true,
     };
 
-    /// Of a function, or of a call, of which these attributes are known.
+    /// The effects of a function or a call with these attributes.
     #[must_use]
     pub fn of_attributes(attributes: &AttrSetData) -> Effects {
         let convergent = attributes.has(AttrKind::Convergent);
@@ -103,7 +103,7 @@ impl Effects {
             .within(attributes.memory().unwrap_or(MemoryEffects::UNKNOWN))
     }
 
-    /// With what is promised of memory.
+    /// The effects, restricted to what is promised of memory.
     pub(crate) fn within(mut self, promised: MemoryEffects) -> Effects {
         self.memory = self.memory.intersect(promised);
         if self.memory.only_writes() {
@@ -115,7 +115,7 @@ impl Effects {
         self
     }
 
-    /// What either does.
+    /// The effects of either.
     #[must_use]
     pub const fn union(self, other: Effects) -> Effects {
         Effects {

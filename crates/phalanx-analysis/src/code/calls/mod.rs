@@ -1,8 +1,9 @@
-//! What a function knows of others: of those that it calls, and of those that call it.
+//! What an analysis knows of other functions: of callees, and of callers.
 //!
-//! [`CallFacts`] is how an analysis asks; a driver answers with a [`Summary`] of each function that
-//! is called. A summary says what the result depends on ([`Outcome`]), what the call does besides
-//! ([`Effects`]), and what it does with what its pointers point to ([`Through`]).
+//! An analysis asks through the trait [`CallFacts`]; a driver answers with a [`Summary`] of each
+//! function that is called. A summary says what the result depends on ([`Outcome`]), what else the
+//! call does ([`Effects`]), and what the call does to the memory that its pointer arguments point
+//! to ([`Through`]).
 //!
 //! ```text
 //! define i32 @twice(i32 %a) {        ; result: %a, as an operand of ordinary operations
@@ -11,7 +12,7 @@
 //! }
 //! ```
 //!
-//! Here is the data alone. [`summary`](crate::summary) finds it.
+//! This module holds the data alone. [`summary`](crate::summary) computes it.
 
 mod at_call;
 mod effects;

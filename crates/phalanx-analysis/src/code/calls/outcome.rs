@@ -1,8 +1,12 @@
 //! The sources of a result as a function of the sources of the arguments.
+//!
+//! ```text
+//! %r = add i32 %a, %ctaid           ; sources: block x; of %a: PLAIN
+//! ```
 
 use phalanx_target::SourceSet;
 
-/// What becomes of the sources of one argument: a set of the four things below.
+/// How the sources of one argument reach the result: a set of the four kinds below.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dependence(pub(crate) u8);
 
@@ -13,11 +17,12 @@ impl Dependence {
     pub const REST: Dependence = Dependence(1);
     /// Sources that vary within a wave reach the result.
     pub const VARYING: Dependence = Dependence(2);
-    /// Where one of them varies within a wave, the result is unknown, but equal within the wave.
+    /// If a source of the argument varies within a wave, the result is unknown, but equal within
+    /// the wave.
     pub const WAVE: Dependence = Dependence(4);
-    /// Where one of them varies within a wave, the result is unknown.
+    /// If a source of the argument varies within a wave, the result is unknown.
     pub const THREAD: Dependence = Dependence(8);
-    /// As an operand of ordinary operations.
+    /// The argument is an operand of ordinary operations: all of its sources reach the result.
     pub const PLAIN: Dependence = Dependence(3);
 
     /// Whether the result does not depend on the argument.
@@ -26,7 +31,7 @@ impl Dependence {
         self.0 == 0
     }
 
-    /// What either does.
+    /// The union of two dependences.
     #[must_use]
     pub const fn union(self, other: Dependence) -> Dependence {
         Dependence(self.0 | other.0)
@@ -36,7 +41,8 @@ impl Dependence {
         self.0 & part.0 != 0
     }
 
-    /// Sources of the result for these of the argument; `wave` are those that vary within a wave.
+    /// Sources of the result, if the argument has `sources`; `wave` are those that vary within a
+    /// wave.
     #[must_use]
     pub fn apply(self, sources: SourceSet, wave: SourceSet) -> SourceSet {
         let mut result = SourceSet::EMPTY;
@@ -77,36 +83,36 @@ impl std::fmt::Debug for Dependence {
 /// Sources of a result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// What the function brings in by itself.
+    /// Sources that the function brings in by itself.
     pub sources: SourceSet,
-    /// What varies within a wave, as far as the function knows.
+    /// The sources that vary within a wave, as far as the function knows.
     pub wave: SourceSet,
-    /// What becomes of the sources of each argument. Arguments beyond the end do not matter.
+    /// How the sources of each argument reach the result. Arguments beyond the end do not matter.
     pub arguments: Box<[Dependence]>,
 }
 
 impl Outcome {
-    /// Of a function that does not return.
+    /// The outcome of a function that does not return.
     #[must_use]
     pub fn new(wave: SourceSet, arguments: usize) -> Outcome {
         let arguments = vec![Dependence::NONE; arguments].into();
         Outcome { sources: SourceSet::EMPTY, wave, arguments }
     }
 
-    /// Anything.
+    /// The outcome of an unknown function.
     #[must_use]
     pub fn unknown() -> Outcome {
         Outcome { sources: SourceSet::OPAQUE_THREAD, ..Outcome::default() }
     }
 
-    /// One for the wave if all arguments are, else anything.
+    /// Equal within the wave if all arguments are; otherwise unknown.
     #[must_use]
     pub fn of_uniform_arguments(wave: SourceSet, arguments: usize) -> Outcome {
         let each = Dependence::REST.union(Dependence::WAVE).union(Dependence::THREAD);
         Outcome { sources: SourceSet::OPAQUE_WAVE, wave, arguments: vec![each; arguments].into() }
     }
 
-    /// With the promise that the result is one for the wave when the arguments are.
+    /// Adds the promise that the result is equal within the wave if the arguments are.
     pub(crate) fn promise_no_source(&mut self) {
         if self.sources.intersects(self.wave) {
             let promised = Outcome::of_uniform_arguments(self.wave, self.arguments.len());

@@ -1,4 +1,4 @@
-//! What a function knows of others, as plain data.
+//! Summaries of functions, as plain data.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, varying};
 
 use super::{Effects, Outcome, Through};
 
-/// What a function knows of others: of those that it calls, and of those that call it.
+/// What an analysis knows of other functions: of callees, and of callers.
 pub trait CallFacts {
-    /// What a call of a function of the module does; none when it is not known.
+    /// What a call of a function of the module does; none if that is not known.
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>>;
-    /// The sources of an argument; none when not all callers are known. Of a structure that is
-    /// passed by value or by reference ([`is_known_by_content`]) those of its content.
+    /// The sources of an argument; none if not all callers are known. For a structure that is
+    /// passed by value or by reference ([`is_known_by_content`]), the sources of its content.
     fn argument(&self, position: u32) -> Option<SourceSet>;
 }
 
-/// Nothing is known of calls.
+/// Call facts of which nothing is known.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCallFacts;
 
@@ -30,29 +30,28 @@ impl CallFacts for NoCallFacts {
     }
 }
 
-/// What a call of a function does. The page of [`summary`](crate::summary) says
-/// how it is found.
+/// What a call of a function does. The page of [`summary`](crate::summary) says how it is found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// The type that it must be called with.
+    /// The type that the function must be called with for the summary to hold.
     pub ty: Option<Type>,
-    /// Whether it was found from the code; else it is what attributes say.
+    /// Whether the summary was found from the code; otherwise it is what attributes say.
     pub is_from_code: bool,
-    /// Of the result as a whole.
+    /// The outcome of the result as a whole.
     pub result: Outcome,
-    /// Of each member of a structure; empty when they are not told apart.
+    /// The outcome of each member of a structure; empty if members are not told apart.
     pub members: Box<[Outcome]>,
-    /// Whether it gives a thread the same result whenever it is called with the same arguments, and
-    /// does nothing else.
+    /// Whether the function gives a thread the same result whenever it is called with the same
+    /// arguments, and does nothing else.
     pub is_timeless: bool,
-    /// What it does besides.
+    /// What the function does besides.
     pub effects: Effects,
-    /// What it does with what its arguments point to, if some are followed.
+    /// What the function does to the memory that its arguments point to, if some of it is tracked.
     pub through: Option<Box<Through>>,
 }
 
 impl Summary {
-    /// Nothing returns: where a fixpoint begins.
+    /// The summary of a function that never returns: the start of the fixpoint.
     #[must_use]
     pub fn bottom(header: &FunctionHeader) -> Summary {
         Summary {
@@ -66,10 +65,10 @@ impl Summary {
         }
     }
 
-    /// What its attributes say of a function whose code is not known.
+    /// What the attributes of a function say whose code is not known.
     ///
-    /// A result that is no source of divergence is one for the wave when the arguments are; from
-    /// others it may be anything.
+    /// If the function is no source of divergence, its result is equal within the wave when the
+    /// arguments are, and unknown otherwise.
     #[must_use]
     pub fn of_attributes(
         context: &Context,
@@ -102,7 +101,7 @@ impl Summary {
     }
 }
 
-/// Whether a pointer parameter is to a copy that the call makes.
+/// Whether a pointer parameter points to a copy that the call makes.
 #[must_use]
 pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) -> bool {
     let attributes = context.param_attrs(header.attributes, position);
@@ -111,7 +110,7 @@ pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) ->
         .any(|kind| attributes.has(kind))
 }
 
-/// Whether what is known of a pointer parameter is known of what it points to: a copy that the
+/// Whether facts about a pointer parameter are about the memory that it points to: a copy that the
 /// call makes, or a structure that is passed by reference.
 #[must_use]
 pub fn is_known_by_content(context: &Context, header: &FunctionHeader, position: usize) -> bool {

@@ -1,8 +1,13 @@
-//! What a function does through its arguments, as plain data.
+//! What a function does to the memory that its arguments point to, as plain data.
+//!
+//! ```text
+//! define void @f(ptr %p, i32 %v) {  ; part: bytes 0 to 4 of %p, content: %v, is_certain
+//!   store i32 %v, ptr %p
+//! ```
 
 use super::Outcome;
 
-/// So many parts are told apart in a function.
+/// The number of parts that are told apart in a function.
 pub const PARTS: usize = 32;
 
 /// What an [`Outcome`] of [`Through`] may depend on.
@@ -10,57 +15,57 @@ pub const PARTS: usize = 32;
 pub enum Input {
     /// An argument.
     Argument(u32),
-    /// Whatever is loaded through an argument.
+    /// Anything that is loaded through an argument.
     Loaded(u32),
-    /// What is in a part when the function is called, by number of the part.
+    /// What a part holds when the function is called, by number of the part.
     Content(u32),
 }
 
-/// Some bytes of what an argument points to.
+/// A range of bytes of the memory that an argument points to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The argument.
     pub parameter: u32,
-    /// The bytes, counted from the pointer; any, if that is not known.
+    /// The bytes, counted from the pointer; `None` means any bytes.
     pub range: Option<(i64, i64)>,
-    /// Whether what is there when the function is called matters for a result or for what it
-    /// leaves.
+    /// Whether what the part holds at the call matters for the result, or for what parts hold
+    /// afterwards.
     pub is_read: bool,
-    /// What is there afterwards, of the inputs of [`Through::inputs`]; none if it is not written.
+    /// What the part holds afterwards, as an outcome over [`Through::inputs`]; none if it is not
+    /// written.
     pub content: Option<Outcome>,
-    /// Whether all of it is surely replaced.
+    /// Whether the call replaces the whole part on every path.
     pub is_certain: bool,
 }
 
-/// What a function does with what its arguments point to. See the page of
+/// What a function does to the memory that its arguments point to. See the page of
 /// [`summary::through`](crate::summary::through).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Through {
-    /// What outcomes depend on: what each of [`Outcome::arguments`] stands for.
+    /// The inputs of the outcomes, in the order of [`Outcome::arguments`].
     pub inputs: Box<[Input]>,
-    /// By argument and range.
+    /// The parts, in order of argument and range.
     pub parts: Box<[Part]>,
-    /// The result, where arguments that are followed are addresses of private objects, of a
-    /// structure all of it; none where that is told by [`Summary::result`](crate::Summary::result)
-    /// as well.
+    /// The result, if tracked arguments are addresses of private objects; of a structure, the
+    /// result as a whole. None if [`Summary::result`](crate::Summary::result) says the same.
     pub result: Option<Outcome>,
     pub(crate) followed: Box<[bool]>,
 }
 
 impl Through {
-    /// Whether it is known what the function does through an argument.
+    /// Whether what the function does through an argument is known.
     #[must_use]
     pub fn is_followed(&self, position: usize) -> bool {
         self.followed.get(position) == Some(&true)
     }
 
-    /// The parts of what an argument points to.
+    /// The parts of the memory that an argument points to.
     pub fn parts_of(&self, position: u32) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(move |part| part.parameter == position)
     }
 }
 
-/// Whether two ranges have a byte in common; one that is not known has with all.
+/// Whether two ranges have a byte in common; a range that is not known meets all.
 pub(crate) fn meet(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> bool {
     a.zip(b).is_none_or(|((first, end), (at, last))| at < end && first < last)
 }

@@ -1,4 +1,4 @@
-//! How [`PointerFlow`] is made: sets of values and of versions of private memory, then what is done
+//! Builds [`PointerFlow`]: the sets of values and of versions of private memory, then what is done
 //! with them.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// That of a function, and what it is repaired from if that is wanted.
+/// The flow of a function and, if `is_kept`, the tables that it is repaired from.
 pub(super) fn flow(
     code: Code<'_>,
     private: &PrivateMemory,
@@ -45,7 +45,7 @@ pub(super) fn flow(
     (build.flow, tables)
 }
 
-/// The blocks that are listed.
+/// The set of blocks that are listed.
 pub(super) fn listed(code: Code<'_>) -> BitSet {
     let mut is_listed = BitSet::new(code.flow.id_count());
     for &block in code.flow.order() {
@@ -54,7 +54,7 @@ pub(super) fn listed(code: Code<'_>) -> BitSet {
     is_listed
 }
 
-/// The instructions of blocks that are listed and that have to do with pointers, by number.
+/// The instructions of listed blocks that concern pointers, by number.
 fn mattering(code: Code<'_>, is_listed: &BitSet) -> Vec<InstId> {
     let body = code.body;
     let is_there = |inst: &InstId| is_there(code, is_listed, *inst);
@@ -92,7 +92,7 @@ impl Build<'_> {
         self.flow.roots = Arc::new(roots);
     }
 
-    /// Where chains of steps end.
+    /// Finds where chains of steps end.
     fn ends(&mut self, pointers: &[InstId]) {
         let (code, count) = (self.code, self.code.body.id_count());
         let is_load = |inst: &&InstId| code.body.inst(**inst).opcode == Opcode::Load;
@@ -108,7 +108,7 @@ impl Build<'_> {
                 let Some(step) = at.as_inst() else { break Some(at) };
                 if !is_done.insert(number(step)) {
                     break match ends[number(step)] {
-                        // It is in the chain itself.
+                        // The step is in the chain itself.
                         End::NotTold if chain.contains(&step) => None,
                         End::NotTold => Some(at),
                         End::At(end) => Some(end),
@@ -130,7 +130,7 @@ impl Build<'_> {
         self.flow.ends = Pages::new(&ends);
     }
 
-    /// Finds the sets of what is made from several, and of what private memory holds.
+    /// Finds the sets of pointers that are made from several, and of versions of private memory.
     fn propagate(&mut self, pointers: &[InstId], is_listed: &BitSet) -> Sets {
         let (code, private) = (self.code, self.private);
         let values = pointers.iter().map(|&inst| Place::Value(inst));
@@ -160,7 +160,8 @@ impl Build<'_> {
         sets
     }
 
-    /// What is done first with which objects, and who does what if that is to be kept.
+    /// Finds the first instruction with each use of each object and, if wanted, all instructions
+    /// with each use.
     fn sinks(
         &mut self,
         insts: &[InstId],
@@ -190,7 +191,8 @@ impl Build<'_> {
     }
 }
 
-/// What an instruction does with pointers, its own operands and what it reads of private memory.
+/// The uses that an instruction makes of pointers: of its operands, and of pointers in private
+/// memory that it reads.
 pub(super) fn done_by(
     code: Code<'_>,
     private: &PrivateMemory,
@@ -206,8 +208,7 @@ pub(super) fn done_by(
     merged(read.into_iter().chain(sinks_of(code, flow, private, inst)))
 }
 
-/// Pointers in private memory that an instruction reads otherwise than as the pointers that they
-/// are.
+/// Pointers in private memory that an instruction reads other than as the pointers that they are.
 fn read_otherwise(
     code: Code<'_>,
     private: &PrivateMemory,
@@ -241,13 +242,13 @@ fn read_otherwise(
 }
 
 impl PointerFlow {
-    /// That of a function; `private` is the memory that only it reaches.
+    /// The flow of a function; `private` is the memory that only the function reaches.
     #[must_use]
     pub fn new(code: Code<'_>, private: &PrivateMemory) -> Self {
         flow(code, private, None, false).0
     }
 
-    /// The same without a rule: a negative control.
+    /// The same without a rule. Tests use it to see that they find the error.
     #[must_use]
     pub fn new_without(code: Code<'_>, private: &PrivateMemory, omitted: Option<Omitted>) -> Self {
         flow(code, private, omitted, false).0

@@ -1,9 +1,9 @@
-//! Who does what with which objects, of a function that is edited.
+//! All instructions with each use of each object, for a function that is edited.
 //!
-//! A [`PointerFlow`](super::PointerFlow) tells of each thing that is done with an object only who
-//! is the first to do it, by number. Here are all, so that the next is found when the first has
-//! gone. O(log of instructions) for what an instruction does, and O(instructions that do the same
-//! to others) where a first has gone.
+//! A [`PointerFlow`](super::PointerFlow) has only the first instruction, by number, for each kind
+//! of use of an object. These tables have all of them, so that the next one is found when the first
+//! has gone. O(log of instructions) for the uses of one instruction; O(instructions with the same
+//! use of other objects) when a first one has gone.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,10 +16,10 @@ use smallvec::SmallVec;
 use super::flow::{First, Objects, Sink};
 use crate::memory::origins::number;
 
-/// What one instruction does: each thing once, in order.
+/// The uses that one instruction makes: each kind once, in order.
 pub(super) type Done = SmallVec<[(Objects, Sink); 2]>;
 
-/// What an instruction does, with what is said of one thing in one place.
+/// The uses of an instruction, with the objects of each kind of use merged.
 pub(super) fn merged(all: impl IntoIterator<Item = (Objects, Sink)>) -> Done {
     let mut merged = Done::new();
     for (objects, sink) in all {
@@ -32,16 +32,16 @@ pub(super) fn merged(all: impl IntoIterator<Item = (Objects, Sink)>) -> Done {
     merged
 }
 
-/// See the [module documentation](self).
+/// All uses by instruction. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(super) struct Doers {
-    /// By what is done, and by number of the instruction.
+    /// By kind of use, and by number of the instruction.
     by_sink: FxHashMap<Sink, BTreeMap<usize, (InstId, Objects)>>,
     by_inst: FxHashMap<InstId, SmallVec<[Sink; 2]>>,
 }
 
 impl Doers {
-    /// Notes what an instruction does of which nothing was noted.
+    /// Records the uses of an instruction that has no records.
     pub(super) fn note(&mut self, inst: InstId, done: &[(Objects, Sink)]) {
         for &(objects, sink) in done {
             self.by_sink.entry(sink).or_default().insert(number(inst), (inst, objects));
@@ -51,7 +51,7 @@ impl Doers {
         }
     }
 
-    /// Forgets an instruction that was not the first to do anything.
+    /// Removes an instruction that was not the first with any use.
     pub(super) fn forget(&mut self, inst: InstId) {
         for sink in self.by_inst.remove(&inst).unwrap_or_default() {
             if let Some(all) = self.by_sink.get_mut(&sink) {
@@ -60,8 +60,8 @@ impl Doers {
         }
     }
 
-    /// Notes what an instruction does now, and brings up to date who is the first. Whether somebody
-    /// else is, of something.
+    /// Replaces the uses of an instruction, and updates the first ones. Returns whether some first
+    /// one has changed.
     pub(super) fn set(
         &mut self,
         inst: InstId,
@@ -85,7 +85,8 @@ impl Doers {
     }
 }
 
-/// Gives what an instruction was the first to do to the next one that does it. Whether it was.
+/// Passes the objects of which an instruction was the first user on to the next user. Returns
+/// whether it was the first for any.
 fn leave(
     inst: InstId,
     gone: Objects,
@@ -116,13 +117,13 @@ fn leave(
     true
 }
 
-/// Makes an instruction the first to do something with those objects with which none before it
-/// does. Whether there are any of which it was not.
+/// Makes an instruction the first user of those objects that no earlier instruction uses so.
+/// Returns whether it was not yet the first for some of them.
 fn take(inst: InstId, objects: Objects, sink: Sink, firsts: &mut Vec<First>) -> bool {
     let mut own = objects;
     for (by, of, _) in firsts.iter_mut().filter(|(_, _, other)| *other == sink) {
         match number(*by) <= number(inst) {
-            // Those before it, and what it has already.
+            // Objects of earlier instructions, and those that it is the first for already.
             true => own = own.minus(*of),
             false => *of = of.minus(own),
         }
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use rand::{Rng, SeedableRng, rngs::SmallRng};
 
-    /// Against all that is done, gone through from the first instruction on.
+    /// Compares with a search through all uses, from the first instruction on.
     #[test]
     fn firsts_follow_what_is_done() {
         let mut rng = SmallRng::seed_from_u64(5);

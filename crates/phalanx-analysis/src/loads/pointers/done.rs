@@ -1,4 +1,4 @@
-//! What one instruction does with pointers, and which variables it mentions.
+//! The uses that one instruction makes of pointers, and the variables that it mentions.
 //!
 //! O(operands).
 
@@ -16,7 +16,7 @@ use crate::{
     memory::{PrivateMemory, private::Effect},
 };
 
-/// The variables that an instruction mentions where pointers may be.
+/// The variables that an instruction mentions in places where pointers may be.
 pub(super) fn mentions(code: Code<'_>, inst: InstId) -> SmallVec<[GlobalName; 2]> {
     let body = code.body;
     let mut names = SmallVec::new();
@@ -28,7 +28,7 @@ pub(super) fn mentions(code: Code<'_>, inst: InstId) -> SmallVec<[GlobalName; 2]
         }
     };
     match body.inst(inst).opcode.is_call() {
-        // Who is called is no pointer that something is done with.
+        // The callee of a direct call is not a use of a pointer.
         true => {
             visit(body.call_args(inst));
             body.bundles(inst).for_each(|(_, operands)| visit(operands));
@@ -41,12 +41,12 @@ pub(super) fn mentions(code: Code<'_>, inst: InstId) -> SmallVec<[GlobalName; 2]
     names
 }
 
-/// Whether a callee is another constant than a name.
+/// Whether a callee is a constant other than a name.
 fn is_computed(code: Code<'_>, callee: Const) -> bool {
     !matches!(code.context.const_data(callee).kind, ConstKind::Global(_))
 }
 
-/// What an instruction does with pointers.
+/// The uses that an instruction makes of pointers.
 pub(super) fn sinks_of(
     code: Code<'_>,
     flow: &PointerFlow,
@@ -58,7 +58,7 @@ pub(super) fn sinks_of(
     done.found
 }
 
-/// Finds what an instruction does with pointers.
+/// Collects the uses that an instruction makes of pointers.
 struct Done<'a> {
     code: Code<'a>,
     flow: &'a PointerFlow,
@@ -71,7 +71,7 @@ impl Done<'_> {
         let (body, code) = (self.code.body, self.code);
         let operands = body.operands(inst);
         match body.inst(inst).opcode {
-            // A read is nothing that is done.
+            // A read counts as no use.
             Opcode::Load | Opcode::ICmp => {}
             Opcode::Store => {
                 let touches = self.private.of(inst);
@@ -86,7 +86,7 @@ impl Done<'_> {
             }
             opcode if opcode.is_call() => self.call(inst),
             _ => {
-                // Indices of a step are no pointers, and what a step is made of is followed.
+                // Indices of a step are no pointers; the sets track the base of a step.
                 let from;
                 let followed = match self.flow.made(code, inst) {
                     Some(Made::Step(value)) => {
@@ -103,7 +103,7 @@ impl Done<'_> {
         }
     }
 
-    /// Notes what is done with an operand, if it is a pointer or made of pointers.
+    /// Records a use of an operand, if it is a pointer or is made of pointers.
     fn sink(&mut self, operand: Value, sink: Sink) {
         let objects = match operand.kind() {
             ValueKind::Const(_) | ValueKind::Inst(_) | ValueKind::Arg(_) => {
@@ -120,7 +120,7 @@ impl Done<'_> {
         name.symbol().map(|symbol| self.code.context.bytes(symbol))
     }
 
-    /// What an intrinsic does with an argument; none if it is no intrinsic.
+    /// What an intrinsic does with an argument; none if the name is of no intrinsic.
     fn intrinsic(&self, name: GlobalName, position: usize) -> Option<PassedUse> {
         let text = self.text(name)?;
         let info = lookup(text)?.info;
@@ -136,7 +136,7 @@ impl Done<'_> {
                 1 => writes,
                 _ => PassedUse::UNKNOWN,
             },
-            // What only reads what it is given gives that.
+            // An intrinsic that only reads its argument.
             (true, false) if info.memory.location == Location::Argument => PassedUse::default(),
             _ if !info.has_result && !info.memory.writes_memory() => PassedUse::default(),
             _ => PassedUse::UNKNOWN,
@@ -176,7 +176,7 @@ impl Done<'_> {
             };
             sinks.iter().for_each(|&sink| self.sink(argument, sink));
         }
-        // What is said of a pointer does nothing with it.
+        // A statement about a pointer is no use of it.
         if name.is_some_and(|name| self.text(name).is_some_and(|text| text == b"llvm.assume")) {
             return;
         }

@@ -1,4 +1,4 @@
-//! The answer: sets of what pointers are based on, and what is done with each root.
+//! The answer: the sets of objects that pointers are based on, and the uses of each root.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::memory::{
     pages::Pages,
 };
 
-/// What pointers are made from, as far as a function can tell.
+/// An object that pointers are based on and that can be told apart in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
     /// An argument, by position.
@@ -25,18 +25,18 @@ pub enum Root {
     Variable(GlobalName),
 }
 
-/// A set of what a pointer may be based on.
+/// A set of objects that a pointer may be based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Objects(pub(super) u64);
 
 impl Objects {
-    /// Nothing: null, poison, what is never computed.
+    /// The empty set: null, poison, or a value that is never computed.
     pub const NONE: Objects = Objects(0);
     pub(super) const UNKNOWN: Objects = Objects(1);
     pub(super) const SLOT: Objects = Objects(2);
-    /// The first bit that is a root's.
+    /// The first bit that stands for a root.
     pub(super) const FIRST: u32 = 2;
-    /// How many roots are told apart.
+    /// The number of roots that are told apart.
     pub(super) const ROOTS: usize = 62;
 
     pub(super) const fn root(number: usize) -> Objects {
@@ -47,25 +47,25 @@ impl Objects {
         }
     }
 
-    /// Whether it may be based on something else than roots and stack slots.
+    /// Whether the pointer may be based on something else than roots and stack slots.
     #[must_use]
     pub const fn has_unknown(self) -> bool {
         self.0 & Self::UNKNOWN.0 != 0
     }
 
-    /// Whether it may be based on a stack slot.
+    /// Whether the pointer may be based on a stack slot.
     #[must_use]
     pub const fn has_slot(self) -> bool {
         self.0 & Self::SLOT.0 != 0
     }
 
-    /// Whether there is nothing that is in both.
+    /// Whether the intersection is empty.
     #[must_use]
     pub const fn is_disjoint(self, other: Objects) -> bool {
         self.0 & other.0 == 0
     }
 
-    /// Whether there is a root in it that is told apart from others.
+    /// Whether a root is in the set that is told apart from others.
     pub(super) const fn has_roots(self) -> bool {
         self.0 >> Self::FIRST != 0
     }
@@ -101,39 +101,39 @@ impl Bits for Objects {
     }
 }
 
-/// What is done with a pointer that is not followed further.
+/// A use of a pointer after which the pointer is not tracked further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Sink {
     Write,
     Escape,
-    /// Passed to a function of the module that is called with this type, as this argument.
+    /// Passed as this argument to a function of the module, which is called with this type.
     Passed(GlobalName, Type, u32),
 }
 
-/// What is done with an argument by those that it is passed to.
+/// What a callee does with an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PassedUse {
-    /// Memory may be written through it.
+    /// It may write memory through the argument.
     pub writes: bool,
-    /// It may be kept.
+    /// It may keep the argument.
     pub escapes: bool,
 }
 
 impl PassedUse {
-    /// Anything.
+    /// Any use.
     pub const UNKNOWN: PassedUse = PassedUse { writes: true, escapes: true };
 }
 
-/// What a function of the module does with an argument; the type is that with which it is called.
+/// What a function of the module does with an argument, when called with this type.
 pub type Passed<'a> = &'a dyn Fn(GlobalName, Type, u32) -> PassedUse;
 
-/// Where memory is written through a root, and where it gets lost. Of each the instruction with the
-/// lowest number.
+/// Where memory is written through a root, and where the root escapes. Each is the instruction with
+/// the lowest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RootUse {
-    /// Something writes.
+    /// The first instruction that writes.
     pub written: Option<InstId>,
-    /// A pointer goes where it is not followed.
+    /// The first instruction at which a pointer escapes.
     pub escapes: Option<InstId>,
 }
 
@@ -144,42 +144,44 @@ pub(super) struct Roots {
     pub(super) all: Vec<Root>,
     /// By variable: the first instruction that mentions it.
     pub(super) mentioned: Vec<InstId>,
-    /// Numbers of roots.
+    /// Numbers of variables among the roots.
     pub(super) variables: FxHashMap<GlobalName, usize>,
-    /// By argument.
+    /// The set of each argument.
     pub(super) arguments: Vec<Objects>,
 }
 
 impl PartialEq for Roots {
     fn eq(&self, other: &Self) -> bool {
-        // Numbers follow from the list.
+        // The numbers follow from the lists.
         (&self.all, &self.mentioned, &self.arguments)
             == (&other.all, &other.mentioned, &other.arguments)
     }
 }
 
-/// An instruction that is the first to do something with some objects.
+/// An instruction that is the first with a use of some objects.
 pub(super) type First = (InstId, Objects, Sink);
 
-/// See the [module documentation](self).
+/// What pointers are based on, and the uses of roots. See the [module documentation](super).
 #[derive(Clone, Debug, Default)]
 pub struct PointerFlow {
     pub(super) roots: Arc<Roots>,
-    /// By instruction, of those that are made from several others or loaded from private memory.
+    /// By instruction, for pointers that are made from several others or loaded from private
+    /// memory.
     pub(super) sets: Pages<Objects>,
     /// Pointers that are loaded from private memory.
     pub(super) held: InstSet,
     /// By instruction: where its chain of steps ends.
     pub(super) ends: Pages<End>,
-    /// By instruction and what it does: that of which it is the first to do it.
+    /// By instruction and use: the objects for which it is the first with that use.
     pub(super) firsts: Vec<First>,
 }
 
 impl PartialEq for PointerFlow {
     fn eq(&self, other: &Self) -> bool {
-        // Ends are looked for where they are not told, and told of what is there no longer.
+        // An end that is not stored is searched for; a stored one may be of an instruction that is
+        // gone.
         let Self { roots, sets, held, ends, firsts } = self;
-        // One that has no end is not found by looking for it.
+        // A chain without an end cannot be found by a search.
         let is_same = |end: &End, other: &End| {
             end == other
                 || [end, other].contains(&&End::NotTold) && ![end, other].contains(&&End::Nowhere)
@@ -192,36 +194,37 @@ impl PartialEq for PointerFlow {
 
 impl Eq for PointerFlow {}
 
-/// What a pointer is made from.
+/// What an instruction makes a pointer from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Made<'a> {
-    /// One other, by a step or cast.
+    /// From one other pointer, by a step or cast.
     Step(Value),
-    /// Some others.
+    /// From several others.
     Join(&'a [Value]),
-    /// What private memory holds.
+    /// From private memory: what it holds.
     Held,
-    /// It is the address of a stack slot.
+    /// The address of a stack slot.
     Slot,
-    /// Anything.
+    /// From anything.
     Unknown,
 }
 
 /// Where the chain of steps of an instruction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum End {
-    /// It is no step, or one that has come since: from there it is looked for.
+    /// Not stored: the instruction is no step, or was added later. The end is searched for from
+    /// there.
     #[default]
     NotTold,
     At(Value),
-    /// Nowhere: in code that is not reached an address may be made from itself.
+    /// No end: in unreachable code an address may be made from itself.
     Nowhere,
 }
 
-/// How many steps that are not told of are looked at.
+/// How many steps whose ends are not stored are walked.
 pub(super) const STEPS: usize = 4096;
 
-/// What a pointer is made from; `is_held` says of a load that it is from private memory.
+/// What an instruction makes a pointer from; `is_held` says whether a load is from private memory.
 pub(super) fn made(code: Code<'_>, inst: InstId, is_held: impl Fn(InstId) -> bool) -> Made<'_> {
     let body = code.body;
     let operands = body.operands(inst);
@@ -248,7 +251,7 @@ pub(super) fn is_address(code: Code<'_>, value: Value) -> bool {
 }
 
 impl PointerFlow {
-    /// Where the chain of steps of a value ends; none if there is no end.
+    /// Where the chain of steps of a value ends; none if it has no end.
     pub(super) fn end(&self, code: Code<'_>, mut value: Value, steps: usize) -> Option<Value> {
         for _ in 0..=steps {
             let Some(inst) = value.as_inst() else { return Some(value) };
@@ -261,17 +264,17 @@ impl PointerFlow {
                 },
             }
         }
-        // A step, of which nothing is known.
+        // A step whose origin is not known.
         Some(value)
     }
 
-    /// What an instruction makes a pointer from, if it gives one.
+    /// What an instruction makes a pointer from; none if its result is no pointer.
     pub(super) fn made<'a>(&self, code: Code<'a>, inst: InstId) -> Option<Made<'a>> {
         let gives_pointer = is_pointer(code, code.body.inst(inst).ty);
         gives_pointer.then(|| made(code, inst, |load| self.held.contains(load)))
     }
 
-    /// What a value may be based on. O(steps of its chain that have come since this was made).
+    /// What a value may be based on. O(steps of its chain that were added since this was made).
     #[must_use]
     pub fn of(&self, code: Code<'_>, value: Value) -> Objects {
         let Some(value) = self.end(code, value, STEPS) else { return Objects::NONE };
@@ -298,8 +301,8 @@ impl PointerFlow {
         }
     }
 
-    /// Whether a value is based on the same as in another one, where roots have the same numbers:
-    /// [`of`](Self::of) says the same in both. O(steps) likewise.
+    /// Whether a value is based on the same objects as in another flow whose roots have the same
+    /// numbers: [`of`](Self::of) gives the same in both. O(steps) as there.
     pub(in crate::loads) fn agrees(&self, other: &Self, code: Code<'_>, value: Value) -> bool {
         let ends = [self, other].map(|flow| flow.end(code, value, STEPS));
         match ends {
@@ -327,13 +330,13 @@ impl PointerFlow {
         &self.roots.all
     }
 
-    /// Whether what is done through each root is what is done through it in another one, as can be
-    /// told without a look at each.
+    /// Whether the uses of all roots are the same as in another flow. May be false although they
+    /// are: each root has to be compared then.
     pub(in crate::loads) fn does_as_much(&self, other: &Self) -> bool {
         self.roots.all == other.roots.all && self.firsts == other.firsts
     }
 
-    /// What is done through a root. `passed` says what a function does with an argument.
+    /// The uses of a root. `passed` says what a callee does with an argument.
     pub fn uses(&self, root: Root, passed: Passed<'_>) -> RootUse {
         let set = self.find(root);
         let mut found = RootUse::default();
@@ -353,7 +356,7 @@ impl PointerFlow {
                 found.escapes = found.escapes.or(Some(inst));
             }
         }
-        // A root without a bit of its own may be used anywhere.
+        // A root that has no bit of its own may be used anywhere.
         if set.has_unknown() {
             let anywhere = self.firsts.first().map(|first| first.0);
             found.written = found.written.or(anywhere);
@@ -363,7 +366,7 @@ impl PointerFlow {
     }
 }
 
-/// Entities that a constant is made of.
+/// The entities that a constant mentions.
 pub(crate) fn entities(code: Code<'_>, constant: Const) -> Vec<GlobalName> {
     let mut names = Vec::new();
     visit(code, constant, |kind| names.extend(kind.entity()));
@@ -372,7 +375,7 @@ pub(crate) fn entities(code: Code<'_>, constant: Const) -> Vec<GlobalName> {
     names
 }
 
-/// Whether an address may be made from a number, or of code.
+/// Whether an address may be made from a number, or is an address of code.
 fn has_number(code: Code<'_>, constant: Const) -> bool {
     let mut is_plain = true;
     visit(code, constant, |kind| {
@@ -390,7 +393,7 @@ fn has_number(code: Code<'_>, constant: Const) -> bool {
 
 fn visit(code: Code<'_>, constant: Const, mut see: impl FnMut(&ConstKind)) {
     let kind = &code.context.const_data(constant).kind;
-    // Most are one thing.
+    // Most constants have no parts.
     if kind.parts().is_empty() {
         return see(kind);
     }
@@ -405,14 +408,14 @@ fn visit(code: Code<'_>, constant: Const, mut see: impl FnMut(&ConstKind)) {
     }
 }
 
-/// Whether what is kept of a pointer lets somebody access what it points to.
+/// Whether what a callee keeps of a pointer allows an access through it.
 #[must_use]
 pub const fn has_provenance(kept: CaptureComponents) -> bool {
     kept.contains(CaptureComponents::READ_PROVENANCE)
 }
 
-/// Whether an instruction has to do with pointers. It gives one, or has an operand that is one or
-/// is made of entities or numbers as an address is.
+/// Whether an instruction concerns pointers: its result is one, or an operand is one, or an operand
+/// is a constant that mentions entities or makes an address of numbers.
 pub(super) fn matters(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;
     let is_address = |&operand: &Value| match operand.kind() {

@@ -1,36 +1,37 @@
-//! Where pointers come from, in a function that is being edited.
+//! Incremental update of what pointers are based on, in a function that is being edited.
 //!
 //! # What
 //!
-//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one
-//! from scratch. With it are kept the [`Tables`] from which it is repaired, but for functions of
+//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit, equal to the one
+//! from scratch. It retains the [`Tables`] from which the flow is repaired, except for functions in
 //! which too much has changed at a time.
 //!
 //! # How
 //!
-//! 1. *Variables* are numbered by who mentions them first. Where that is another, everything is
-//!    made anew.
-//! 2. *Versions* of private memory get the numbers that they have now ([`Renumbered`]), and what
-//!    touches something else than before, or what other versions reach, counts as changed.
-//! 3. *Steps* that have changed may end elsewhere, and so may what is made from them by steps.
+//! 1. *Variables* are numbered by the first instruction that mentions them. If that changes,
+//!    everything is made anew.
+//! 2. *Versions* of private memory get the numbers that they have now ([`Renumbered`]). An
+//!    instruction counts as changed if it touches something else than before, or if other versions
+//!    reach it.
+//! 3. *Steps* that have changed may end elsewhere, and so may steps from them.
 //! 4. *Sets* are the least solution of unions ([`sets`](super::sets)), which [`phalanx_fixpoint`]
-//!    brings up to date without ranks: what a node is given directly is never in doubt, so loops
-//!    through which nothing came are not gone round.
-//! 5. Who has changed, or has a set that has, or reads one, may *do* something else with pointers.
-//!    All that is done is kept, so that the first of those who do something is known when another
-//!    one was it before ([`Doers`]).
+//!    repairs without ranks. What a node is given directly is never in doubt, so the repair does
+//!    not go around loops through which nothing came.
+//! 5. An instruction may *use* pointers in another way if it has changed, if its set has, or if it
+//!    reads such a set. All uses are retained, so that the next instruction with a use is known
+//!    when the first one has gone ([`Doers`]).
 //!
-//! **Why that is all.** What an instruction does, and what comes into a node, follows from
-//! operands, from what these are based on, from what the instruction touches, and from what is held
-//! there. Of the graph nothing matters but which blocks are listed, and instructions of blocks of
-//! which that is otherwise have changed. Users are found from def-use lists, through steps; users
-//! of before that are none now have changed themselves.
+//! **Why that is all.** The uses of an instruction, and the inputs of a node, depend on operands,
+//! on what these are based on, on the slots that the instruction touches, and on the content of
+//! these. Of the graph, only the set of listed blocks matters; instructions of blocks that have
+//! become or ceased to be listed count as changed. Users are found from def-use lists, through
+//! steps. Former users that are no users now have changed themselves.
 //!
 //! An added address computation that is read only by instructions changed in the same edit is not
 //! reported as a change. So adding an address that is only accessed leaves the answer as it is.
 //!
-//! **Complexity.** O(uses of what has changed, and of pointers whose sets may have), up to a bound,
-//! with a copy of what versions hold where private memory is another.
+//! **Complexity.** O(uses of what has changed, and of pointers whose sets may have changed), up to
+//! a bound. If private memory has changed, the sets of its versions are copied.
 
 use std::sync::Arc;
 
@@ -57,21 +58,21 @@ use crate::memory::{
 };
 use crate::policy::{POINTER_STEPS, most_in_blocks};
 
-/// How long a chain of steps may be that are not told of.
+/// The length up to which a chain of steps without stored ends is walked.
 const STEPS: usize = 64;
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is the very one of before.
+    /// The flow is the same as before.
     Kept,
-    /// From the one of before.
+    /// Repaired from the flow before.
     Repaired,
     /// From scratch.
     Made,
 }
 
-/// What a flow is repaired from.
+/// The state from which a flow is repaired.
 #[derive(Debug)]
 pub(super) struct Tables {
     is_listed: BitSet,
@@ -91,7 +92,7 @@ impl Tables {
     }
 }
 
-/// Follows the pointers of one function. See the [module documentation](self).
+/// Updates the pointer flow of one function. See the [module documentation](self).
 #[derive(Debug)]
 pub struct PointerFollower {
     flow: Arc<PointerFlow>,
@@ -100,9 +101,9 @@ pub struct PointerFollower {
 }
 
 impl PointerFollower {
-    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the
-    /// answer it is given again. The function may have been read again since, so that instructions
-    /// have other numbers: what is told of those that are no steps now must not be there.
+    /// A follower without retained tables. `before` is an earlier answer, which is shared if it is
+    /// equal to the new one. The function may have been read again since, so that instructions have
+    /// other numbers. So the stored ends of steps must be equal as well.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -115,13 +116,13 @@ impl PointerFollower {
         PointerFollower { flow, private: Arc::clone(private), tables: tables.map(Box::new) }
     }
 
-    /// The answer.
+    /// The flow.
     #[must_use]
     pub fn flow(&self) -> &Arc<PointerFlow> {
         &self.flow
     }
 
-    /// Brings it up to date. `private` is private memory as it is now.
+    /// Brings the flow up to date. `private` is private memory as it is now.
     pub fn follow(
         &mut self,
         code: Code<'_>,
@@ -140,7 +141,7 @@ impl PointerFollower {
         let matters = |inst: &InstId| self.flow.has_to_do(code, *inst);
         let found = match is_same_memory && !changed.iter().any(matters) {
             true => match &mut self.tables {
-                // Those who do something that others do first may have gone.
+                // Instructions that have a use, but are not the first with it, may have gone.
                 Some(tables) => {
                     changed.iter().for_each(|inst| tables.doers.forget(*inst));
                     Some(Found::Kept)
@@ -153,7 +154,7 @@ impl PointerFollower {
         found.unwrap_or_else(|| self.anew(code, private))
     }
 
-    /// From scratch, with tables.
+    /// Solves from scratch, with tables.
     fn anew(&mut self, code: Code<'_>, private: &Arc<PrivateMemory>) -> Found {
         let (flow, tables) = build::flow(code, private, None, true);
         self.tables = tables.map(Box::new);
@@ -164,7 +165,7 @@ impl PointerFollower {
         Found::Made
     }
 
-    /// None if that cannot be done.
+    /// Repairs the flow. None if that cannot be done.
     fn repair(
         &mut self,
         code: Code<'_>,
@@ -172,7 +173,7 @@ impl PointerFollower {
         is_same_memory: bool,
         changed: &[InstId],
     ) -> Option<Found> {
-        // It is lost if it cannot be brought up to date.
+        // The tables are dropped if they cannot be brought up to date.
         let mut tables = self.tables.take()?;
         let is_listed = &tables.is_listed;
         let is_there = |inst| is_there(code, is_listed, inst);
@@ -214,8 +215,8 @@ impl PointerFollower {
 }
 
 impl PointerFlow {
-    /// Whether an instruction that has changed has to do with pointers, or had: else nothing here
-    /// is otherwise.
+    /// Whether a changed instruction concerns pointers, or did before: otherwise the flow is the
+    /// same.
     fn has_to_do(&self, code: Code<'_>, inst: InstId) -> bool {
         let is_told = |end: &End| *end != End::NotTold;
         let is_set = |set: &Objects| *set != Objects::NONE;
@@ -227,7 +228,8 @@ impl PointerFlow {
             || self.roots.mentioned.contains(&inst)
     }
 
-    /// Whether each variable is mentioned first by whom it was.
+    /// Whether each variable that an instruction mentions, or mentioned, is still mentioned first
+    /// by the same instruction.
     fn mentions_the_same(&self, code: Code<'_>, inst: InstId, is_there: bool) -> bool {
         let now = if is_there { mentions(code, inst) } else { SmallVec::new() };
         let roots = &*self.roots;
@@ -239,7 +241,7 @@ impl PointerFlow {
         if now.iter().any(is_early) {
             return false;
         }
-        // Those of which it is the first, in the order in which it mentions them.
+        // The variables that it is the first to mention, in the order in which it mentions them.
         let mut own: SmallVec<[Root; 2]> = SmallVec::new();
         for name in now.iter().filter(|name| by(name) == Some(number(inst))) {
             if !own.contains(&Root::Variable(*name)) {
@@ -251,7 +253,7 @@ impl PointerFlow {
     }
 }
 
-/// Gives versions the numbers that they have now, of as many as there were.
+/// Gives the sets of versions, of which there were `count`, the numbers that the versions have now.
 fn renumber(sets: &mut Sets, memory: &Renumbered, count: usize) {
     let mut now = vec![None; count];
     for (old, new) in memory.pairs() {
@@ -267,18 +269,18 @@ struct Repair<'a> {
     flow: &'a mut PointerFlow,
     tables: &'a mut Tables,
     changed: FxHashSet<InstId>,
-    /// Nodes into which something else may come.
+    /// Nodes whose inputs may have changed.
     doubtful: Vec<Place>,
-    /// Instructions that may do something else with pointers.
+    /// Instructions whose uses of pointers may have changed.
     again: FxHashSet<InstId>,
-    /// How much may still be looked at.
+    /// The number of steps after which the repair gives up.
     left: usize,
-    /// Whether the flow is another one.
+    /// Whether the flow has changed.
     is_other: bool,
 }
 
 impl Repair<'_> {
-    /// None if it is too much.
+    /// None if the limit was exceeded.
     fn run(&mut self, memory: &Renumbered) -> Option<()> {
         let mut seeds: Vec<InstId> = self.changed.iter().chain(&memory.insts).copied().collect();
         seeds.sort_unstable_by_key(|inst| number(*inst));
@@ -313,8 +315,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Notes that an instruction may give something else, put something else into private memory,
-    /// and do something else.
+    /// Records that the result of an instruction, what it puts into private memory, and its uses of
+    /// pointers may have changed.
     fn affect(&mut self, inst: InstId) {
         self.again.insert(inst);
         self.doubtful.push(Place::Value(inst));
@@ -322,14 +324,14 @@ impl Repair<'_> {
         self.doubtful.extend(touches.map(|touch| Place::Content(touch.event)));
     }
 
-    /// The users of an instruction, and of steps from it; the steps as well.
+    /// The users of an instruction, and those of steps from it, with the steps.
     fn users(&mut self, inst: InstId) -> Option<Vec<InstId>> {
         let users = users(self.code, &self.tables.is_listed, self.flow, inst);
         self.left = self.left.checked_sub(users.len())?;
         Some(users)
     }
 
-    /// Finds out anew whether an instruction is a load from private memory. If it is a pointer, its
+    /// Finds anew whether an instruction is a load from private memory. If it is a pointer, its
     /// users, also through address steps, are examined.
     fn hold(&mut self, inst: InstId) -> Option<()> {
         let data = self.code.body.inst(inst);
@@ -344,12 +346,12 @@ impl Repair<'_> {
             }
             self.is_other = true;
         }
-        // A user may have had any object before and has those of a set now, or the other way round,
-        // or its steps begin at another pointer.
+        // A user may have had any object before and have those of a set now, or the other way
+        // round, or its steps may begin at another pointer.
         if is_pointer(self.code, data.ty) {
             let users = self.users(inst)?;
-            // In code that is not reached a step may be made from itself: then there is no end, and
-            // what is told of the others does not count.
+            // In unreachable code a step may be made from itself. Then the chain has no end, and
+            // stored ends of other steps are not valid.
             let is_step = matches!(self.flow.made(self.code, inst), Some(Made::Step(_)));
             if is_step && users.contains(&inst) {
                 return None;
@@ -359,7 +361,7 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Where changed steps end, and steps from them.
+    /// Finds where changed steps, and steps from them, end now.
     fn end_anew(&mut self, seeds: &[InstId]) -> Option<()> {
         let mut work = seeds.to_vec();
         while let Some(inst) = work.pop() {
@@ -386,7 +388,7 @@ impl Repair<'_> {
             let was = self.flow.ends.get(number(inst)).copied().unwrap_or_default();
             let users: Vec<InstId> =
                 self.code.body.uses_of(inst.into()).map(|read| read.user).collect();
-            // So new that nobody can have known of it.
+            // All readers have changed in this edit, so no other instruction depends on the step.
             let is_new =
                 was == End::NotTold && users.iter().all(|user| self.changed.contains(user));
             if now == was || is_new {
@@ -401,7 +403,7 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Brings sets up to date. Who reads one that is another may do something else.
+    /// Repairs the sets. Readers of a changed set may use pointers in another way.
     fn repair_sets(&mut self) -> Option<()> {
         self.doubtful.sort_unstable();
         self.doubtful.dedup();

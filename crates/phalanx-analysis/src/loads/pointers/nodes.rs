@@ -1,7 +1,7 @@
-//! What the sets of pointers are unions of.
+//! The equations of the sets of pointers: which sets each set is the union of.
 //!
 //! There is a set for each pointer that is made from several others or loaded from private memory,
-//! and one for each version of private memory: the nodes. O(operands) for each.
+//! and one for each version of private memory. These are the nodes. O(operands) for each.
 
 use phalanx_ir::{InstId, Value};
 
@@ -13,14 +13,14 @@ use crate::memory::{
     ssa::{EventKind, Version},
 };
 
-/// Something of which all that is in it is in the set of a node.
+/// A set that is included in the set of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Input {
     Objects(Objects),
     Node(Place),
 }
 
-/// Tells what comes into nodes.
+/// Gives the inputs of nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<'a> {
     pub(super) code: Code<'a>,
@@ -34,7 +34,7 @@ impl Nodes<'_> {
         matches!(self.flow.made(self.code, inst), Some(Made::Join(_) | Made::Held))
     }
 
-    /// The inputs of a node; none if there is no such node.
+    /// Calls `tell` with the inputs of a node; with none if there is no such node.
     pub(super) fn inputs(self, place: Place, tell: &mut dyn FnMut(Input)) {
         let private = self.private;
         match place {
@@ -49,19 +49,20 @@ impl Nodes<'_> {
         }
     }
 
-    /// What memory holds at the entry is nothing that is defined.
+    /// The content of memory at the entry is not defined by anything.
     fn version(self, version: Version, tell: &mut dyn FnMut(Input)) {
         if let Some(at) = self.private.number_of(version) {
             tell(Input::Node(Place::Content(at as u32)));
         }
     }
 
-    /// What a pointer is made from, or what is held where it is loaded.
+    /// The inputs of a pointer: what it is made from, or what the memory holds that it is loaded
+    /// from.
     fn value(self, inst: InstId, tell: &mut dyn FnMut(Input)) {
         match self.flow.made(self.code, inst) {
             Some(Made::Join(operands)) => {
                 operands.iter().for_each(|&operand| self.operand(operand, tell));
-                // A vector of numbers that is cast.
+                // Numbers, for a vector of numbers that is cast.
                 if !operands.iter().all(|&operand| is_address(self.code, operand)) {
                     tell(Input::Objects(Objects::UNKNOWN));
                 }
@@ -75,7 +76,7 @@ impl Nodes<'_> {
         }
     }
 
-    /// A value, by where its chain of steps ends.
+    /// The input for a value, by where its chain of steps ends.
     fn operand(self, operand: Value, tell: &mut dyn FnMut(Input)) {
         let Some(end) = self.flow.end(self.code, operand, STEPS) else { return };
         tell(match end.as_inst().filter(|&inst| self.is_value(inst)) {
@@ -84,7 +85,7 @@ impl Nodes<'_> {
         });
     }
 
-    /// What a definition of private memory leaves there.
+    /// The inputs for what a definition leaves in private memory.
     fn definition(self, event: u32, tell: &mut dyn FnMut(Input)) {
         let (code, private) = (self.code, self.private);
         let kind = private.events().event(event).kind;
@@ -101,7 +102,7 @@ impl Nodes<'_> {
         match (touch.effect, written) {
             (_, Some(&value)) => match is_address(code, value) || value.as_const().is_some() {
                 true => self.operand(value, tell),
-                // A number, or several things at once: what these are made from is not followed.
+                // A number, or an aggregate whose members are not tracked.
                 false => tell(Input::Objects(Objects::UNKNOWN)),
             },
             (Effect::CopyTo, _) => {

@@ -1,6 +1,7 @@
-//! The rules of the sets of pointers: a node has what comes into it, from other nodes or directly.
+//! The rules of the sets of pointers: the set of a node is the union of its inputs.
 //!
-//! See [`nodes`](super::nodes) for what comes into a node. Nothing is made of it on the way.
+//! [`nodes`](super::nodes) gives the inputs, which are other nodes or fixed sets. Inputs are not
+//! changed on the way.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +22,7 @@ use crate::memory::{
 /// The set of each node.
 pub(super) type Sets = Fixpoint<Place, Objects>;
 
-/// What a version of private memory holds.
+/// The set of what a version of private memory holds.
 pub(super) fn held_at(sets: &Sets, private: &PrivateMemory, version: Version) -> Objects {
     let number = private.number_of(version);
     number.map_or(Objects::NONE, |at| sets.get(Place::Content(at as u32)))
@@ -32,11 +33,11 @@ pub(super) fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool
     block.is_some_and(|block| is_listed.contains(node_of(block).index()))
 }
 
-/// How to find who reads a node.
+/// How the readers of a node are found.
 pub(super) enum Users<'a> {
-    /// All of them, with what they read, in order.
+    /// All pairs of a node and a reader, in order.
     Listed(Vec<(Place, Place)>),
-    /// By def-use lists, and the readers of versions.
+    /// By def-use lists, and by the readers of versions.
     Searched(&'a Readers),
 }
 
@@ -67,7 +68,7 @@ impl SetRules<'_> {
         }
     }
 
-    /// What comes into a node.
+    /// Calls `tell` with the inputs of a node.
     pub(super) fn inputs(&self, place: Place, tell: &mut dyn FnMut(Input)) {
         if self.is_node(place) {
             self.nodes().inputs(place, tell);
@@ -82,7 +83,7 @@ impl SetRules<'_> {
         is_read
     }
 
-    /// Nodes that may read another one.
+    /// Nodes that may read a given node.
     fn readers(&mut self, of: Place) -> Vec<Place> {
         let readers = match (&self.users, of) {
             (Users::Listed(all), _) => {
@@ -106,7 +107,7 @@ impl SetRules<'_> {
     }
 }
 
-/// The users of an instruction, and of steps from it; the steps as well.
+/// The users of an instruction, and those of steps from it, with the steps.
 pub(super) fn users(
     code: Code<'_>,
     is_listed: &BitSet,

@@ -1,8 +1,8 @@
-//! What loads give, by [our rules](super), and where addresses lead.
+//! Rules for loads, by [our rules](super), and for where addresses lead.
 //!
 //! ```text
-//! %v = load i32, ptr addrspace(4) %p   ; constant memory: what the address has, and nothing else
-//! %w = load i32, ptr %p                ; anything that others may write meanwhile: unknown
+//! %v = load i32, ptr addrspace(4) %p   ; constant memory: the sources of the address, no others
+//! %w = load i32, ptr %p                ; other threads may write there: unknown
 //! ```
 //!
 //! O(1) per load.
@@ -26,7 +26,7 @@ use super::FullRules;
 impl FullRules<'_> {
     pub(super) fn load(&self, inst: InstId, data: &InstData, address: Value) -> Rule {
         if self.memory.is_some_and(|memory| memory.is_load(inst)) {
-            // What it reads is stated with the versions of private memory.
+            // What the load reads is stated with the versions of private memory.
             return Rule { reads: Reads::Some(0), ..Rule::PURE };
         }
         let timed = data.flags.contains(InstFlags::VOLATILE)
@@ -42,7 +42,7 @@ impl FullRules<'_> {
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
-    /// The sources that what is read from memory has besides those of its address.
+    /// The sources of a loaded value besides those of its address.
     pub(in crate::lower) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
         if let Some(sources) = self.built_in(address) {
             return sources;
@@ -59,21 +59,20 @@ impl FullRules<'_> {
         }
     }
 
-    /// The sources of what SPIR-V's variables hold that tell a thread where it is, if an address is
-    /// that of one.
+    /// If an address is that of a SPIR-V built-in variable: the sources of what the variable holds.
     pub(super) fn built_in(&self, address: Value) -> Option<SourceSet> {
         let is_spirv = self.around.target.architecture() == phalanx_target::Architecture::Spirv;
         address.as_const().filter(|_| is_spirv).and_then(|at| held(self.code, at))
     }
 
-    /// The sources of what is read from a copy that callers have passed by value, wherever the copy
-    /// is.
+    /// The sources of what is loaded from a copy that callers have passed by value, at any address
+    /// of the copy.
     pub(in crate::lower) fn content(&self, address: Value) -> Option<SourceSet> {
         let is_copy = self.entry == Entry::Call && self.is_passed(address);
         is_copy.then(|| {
             let arguments = 0..self.code.header.params.len() as u32;
             let copies = arguments.filter(|&at| self.is_passed(Value::arg(at)));
-            // Whichever it is made from: so nothing but the arguments has to do with it.
+            // The sources of all copies: so the rule depends on nothing but the arguments.
             copies.fold(SourceSet::EMPTY, |all, at| {
                 all | calls::argument(self.around.calls, at, false, self.context().wave)
             })
@@ -110,7 +109,7 @@ impl FullRules<'_> {
         }
     }
 
-    /// Whether an address leads to what the launch passes by value, and nobody writes.
+    /// Whether an address leads to what the launch passes by value, which no thread writes.
     pub(super) fn is_passed(&self, address: Value) -> bool {
         self.memory.is_some_and(|memory| memory.is_passed(address))
     }

@@ -1,10 +1,10 @@
-//! What functions that are called do with private memory, by their [summaries](crate::summary).
+//! The effects of called functions on private memory, by their [summaries](crate::summary).
 //!
 //! A call that is given the address of a private object is a definition of the slots that the
-//! function may write. What it leaves there is an outcome of the summary: own sources, those of
-//! arguments, and those of what the function finds in the parts of objects that it reads. A
-//! definition that is not certain reads the version before it as well, as any other. The result of
-//! a call is an outcome of that kind, too.
+//! callee may write. The content afterwards is an outcome of the summary: own sources, sources of
+//! arguments, and sources of the contents that the callee finds in the parts of objects that it
+//! reads. A definition that does not surely replace the slot also reads the version before it, as
+//! any other definition does. The result of a call is such an outcome, too.
 
 use phalanx_core::divergence::{Definition, Transfer};
 use phalanx_ir::{InstId, flow::node_of};
@@ -17,10 +17,10 @@ use crate::{
     memory::private::{Effect, Passed, Touch},
 };
 
-/// What an outcome comes to at a call.
+/// An outcome of a summary, applied to the arguments of one call.
 struct Found {
     sources: SourceSet,
-    /// What becomes of the sources of what is read.
+    /// How the sources of what is read reach the outcome.
     all: Dependence,
     /// Sources that vary within a wave, as far as the callee knows.
     wave: SourceSet,
@@ -63,8 +63,8 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
                 found.all = found.all.union(Dependence::PLAIN);
             }
         }
-        // Threads of several rounds have it together, or there is another summary than when the
-        // memory was looked at.
+        // Threads of several rounds execute the call together, or the summary is not the one with
+        // which private memory was found.
         _ => found.sources = SourceSet::OPAQUE_THREAD,
     }
     let mut image = (found.all != Dependence::PLAIN && !found.reads.is_empty())
@@ -88,8 +88,8 @@ pub(super) fn written(make: &Make<'_, '_>, touch: &Touch) -> Option<Row> {
     Some(Row { key, block, what })
 }
 
-/// What the result of a call depends on besides arguments: what the function finds in private
-/// memory.
+/// What the result of a call depends on besides arguments: contents of private memory that the
+/// callee reads.
 pub(super) fn result(make: &Make<'_, '_>, call: InstId, reads: &mut SmallVec<[Read; 4]>) {
     let known = of_call(make.code, make.rules.calls(), call);
     let through = known.as_ref().and_then(|summary| summary.through.as_ref());
@@ -103,7 +103,7 @@ pub(super) fn result(make: &Make<'_, '_>, call: InstId, reads: &mut SmallVec<[Re
     }
 }
 
-/// Adds what an outcome comes to.
+/// Applies an outcome to a call.
 fn outcome(
     make: &Make<'_, '_>,
     call: InstId,
@@ -143,7 +143,7 @@ fn is_passed(make: &Make<'_, '_>, call: InstId, position: u32) -> bool {
     make.memory.passed(call).iter().any(|passed| passed.position == position)
 }
 
-/// What is in a part of what an argument points to, where that is private.
+/// Adds the content of a part of what an argument points to, if that is private.
 fn content(
     make: &Make<'_, '_>,
     call: InstId,
@@ -165,7 +165,7 @@ fn content(
     }
 }
 
-/// Where in an object an argument points to.
+/// Adds the values that decide which part of an object an argument points to.
 pub(super) fn place(make: &Make<'_, '_>, passed: &Passed, reads: &mut SmallVec<[Read; 4]>) {
     if let Some(&argument) = make.code.body.call_args(passed.call).get(passed.position as usize) {
         make.indices(argument, reads);

@@ -1,9 +1,9 @@
-//! Values for the structures that calls pass by reference: what is in them when the call is made.
+//! Values for structures that calls pass by reference: their contents at the time of the call.
 //!
-//! A row is added for each such argument that is the address of a private object. It reads what
-//! reaches the call in all slots of the object that the callee looks at, and what decides where in
-//! the object the address is. The row stands in the block of the call, so it has the sources of
-//! cycles that threads have left since a version was made.
+//! A row is added for each such argument that is the address of a private object. The row reads the
+//! versions that reach the call, for all slots of the object that the callee reads, and the values
+//! that decide where in the object the address is. The row is in the block of the call. So it has
+//! the sources of cycles that threads have left since a version was made.
 //!
 //! O(one lowering + slots that the calls touch).
 
@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl MemoryRows {
-    /// The rows of a function and, for each of these arguments of calls, the number of one more;
-    /// none where it is not known what the argument leads to.
+    /// The rows of a function and, for each argument in `passed`, the number of an additional row;
+    /// none if it is not known what the argument leads to.
     pub(in crate::lower) fn with_contents(
         code: Code<'_>,
         rules: &FullRules<'_>,
@@ -40,10 +40,10 @@ impl MemoryRows {
     }
 }
 
-/// What is in the object that a call is passed the address of, as the row with that number.
+/// The row, with that number, of the content of the object whose address is passed to a call.
 fn content(make: &Make<'_, '_>, (call, position): (InstId, u32), number: usize) -> Option<Row> {
     let block = make.code.body.block_of(call).map(node_of)?;
-    // Threads of several rounds have such a call together.
+    // Threads of several rounds execute such a call together.
     if make.rules.escapes(call) {
         return None;
     }
@@ -57,7 +57,7 @@ fn content(make: &Make<'_, '_>, (call, position): (InstId, u32), number: usize) 
     if passed.offset.is_none() {
         place(make, passed, &mut reads);
     }
-    // Nobody follows these rows through edits, so any key does that no other row has.
+    // These rows are not updated after edits, so any key will do that no other row has.
     let (alloca, at) = (call.into_raw().into_u32(), number as u32);
     let key = RowKey { alloca, offset: i64::MIN, is_phi: false, at, nth: position };
     Some(Row { key, block, what: What::Definition(Definition::PURE, reads) })

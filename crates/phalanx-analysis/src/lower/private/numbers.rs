@@ -1,4 +1,5 @@
-//! Rows of an editable table: matched by their names with those of the code as it has become.
+//! The values that stand for rows in an editable table. After an edit, rows are matched by name
+//! with those before.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +26,10 @@ use crate::{
     },
 };
 
-/// Which values the rows of an editable table are.
+/// Which value stands for which row of an editable table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNumbers {
-    /// Those of an object stand together.
+    /// Rows of an object are adjacent.
     known: BTreeMap<RowKey, Value>,
     free: Vec<Value>,
 }
@@ -46,7 +47,7 @@ impl RowNumbers {
         Self { known, free: Vec::new() }
     }
 
-    /// Those about what arguments point to, as far as some memory tells of that.
+    /// The values about memory that arguments point to, for the slots of `memory`.
     pub(crate) fn pointees(&self, memory: &PrivateMemory) -> PointeeValues {
         let mut found = PointeeValues::default();
         let value = |key: RowKey| self.known.get(&key).copied();
@@ -78,8 +79,8 @@ impl RowNumbers {
         found
     }
 
-    /// Brings the rows of a table, and what loads read, up to date: all, or those of some objects,
-    /// of which alone `rows` tells then.
+    /// Brings the rows of a table, and what loads read, up to date: all rows, or those of some
+    /// objects, which are then the only ones in `rows`.
     pub(in crate::lower) fn update(
         &mut self,
         rows: &MemoryRows,
@@ -114,8 +115,8 @@ impl RowNumbers {
                 })
             })
             .collect();
-        // What is not grown keeps its length: where there are no rows the numbers that are left out
-        // would become values.
+        // The table is grown only if needed: without rows, the numbers that were left out would
+        // become values.
         if end > table.len() {
             table.grow(end, 0);
         }
@@ -128,8 +129,8 @@ impl RowNumbers {
         state_loads(rows, value_of, rules, code, table);
     }
 
-    /// Brings some rows of a patch up to date, and what loads read. Whether that was done: if not,
-    /// the table is half done.
+    /// Brings some rows of a patch, and what loads read, up to date. Returns false if that failed;
+    /// the table is then half updated.
     #[must_use]
     pub(in crate::lower) fn update_part(
         &mut self,
@@ -160,7 +161,7 @@ impl RowNumbers {
         if end > table.len() {
             table.grow(end, 0);
         }
-        // Rows that are not of the part are known from before.
+        // Rows outside of the part are known from before.
         if !rows.reads().all(|row| self.known.contains_key(&keys[row as usize])) {
             return false;
         }
@@ -173,7 +174,7 @@ impl RowNumbers {
     }
 }
 
-/// States a row.
+/// States a row in the table.
 fn state(
     rows: &MemoryRows,
     row: &Row,
@@ -198,7 +199,7 @@ fn state(
     }
 }
 
-/// States what loads read.
+/// States in the table what loads read.
 fn state_loads(
     rows: &MemoryRows,
     value_of: impl Fn(u32) -> Value,
@@ -243,8 +244,8 @@ fn entries(
 mod tests {
     use super::*;
 
-    /// Else the number of the first one would be known to nobody, and the next repair would take
-    /// another.
+    /// With one number for both, the value of the first would be lost, and the next repair would
+    /// take a new one.
     #[test]
     fn what_is_defined_twice_has_two_numbers() {
         let key = RowKey { alloca: 1, offset: 0, is_phi: false, at: 7, nth: 0 };

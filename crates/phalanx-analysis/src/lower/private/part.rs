@@ -1,10 +1,10 @@
-//! Rows of a component of which a part is known otherwise.
+//! Rows of a part of a patch, of which the other rows are known.
 //!
-//! Where a load or store came, went or changed in a [patch](crate::memory::SlotFollower), most rows
-//! of the patch stay as they are. Those of the part are made as all are; what they read may be
-//! others, which are known by their keys.
+//! After a load or store came, went or changed in a [patch](crate::memory::SlotFollower), most rows
+//! of the patch stay as they are. The rows of the part are made as all rows are. They may read rows
+//! outside of the part, which are found by their keys.
 //!
-//! O(touches of the patch) for the keys, and the part.
+//! O(touches of the patch) for the keys, and O(part).
 
 use super::{FullRules, Make, MemoryRows, Pointees, Read, RowKey, What, slot_key};
 use crate::{
@@ -12,19 +12,19 @@ use crate::{
     memory::{Gone, Part, PrivateMemory, private::Effect},
 };
 
-/// Rows of a patch, of which a part is known otherwise.
+/// Rows of a part of a patch.
 #[derive(Debug)]
 pub(in crate::lower) struct PartRows {
-    /// What all rows of the patch stand for.
+    /// The keys of all rows of the patch.
     pub(super) keys: Vec<RowKey>,
-    /// Those of the part, by their numbers; and what loads read.
+    /// The rows of the part, with their numbers; and what loads read.
     pub(super) rows: MemoryRows,
     pub(super) numbers: Vec<u32>,
     pub(super) gone: Vec<RowKey>,
 }
 
 impl PartRows {
-    /// Those of a part of some private memory.
+    /// The rows of a part of some private memory.
     pub(in crate::lower) fn new(
         code: Code<'_>,
         rules: &FullRules<'_>,
@@ -67,8 +67,8 @@ impl PartRows {
 }
 
 impl Make<'_, '_> {
-    /// What the rows of definitions, phis and what arguments point to stand for, by number; those
-    /// of what is there at returns, which nothing reads, come behind.
+    /// The keys of the rows, by number: of definitions, phis and memory that arguments point to.
+    /// The rows of contents at returns, which no row reads, come after these.
     fn keys(&self) -> Vec<RowKey> {
         let mut keys: Vec<RowKey> = Vec::with_capacity(self.definitions as usize);
         for touch in self.memory.touches() {
@@ -76,7 +76,7 @@ impl Make<'_, '_> {
                 continue;
             }
             let mut key = self.key(touch.slot, touch.inst.into_raw().into_u32(), false);
-            // Touches of an instruction stand together.
+            // Touches of an instruction are adjacent.
             let own = keys.iter().rev().take_while(|other| other.at == key.at);
             key.nth = own
                 .filter(|other| (other.alloca, other.offset) == (key.alloca, key.offset))

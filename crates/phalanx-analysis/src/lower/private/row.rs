@@ -1,5 +1,5 @@
-//! Rows of tables that stand for versions of private memory, as plain data: what they are called,
-//! what they read, what stands in them.
+//! Rows of tables that stand for versions of private memory, as plain data: their names, what they
+//! read, and their definitions.
 
 use phalanx_core::{
     affect::Value,
@@ -12,8 +12,9 @@ use smallvec::SmallVec;
 
 use crate::memory::private::{Slot, parameter_of};
 
-/// What a row stands for: the slot, by its object and first byte, and the instruction that defines
-/// it or the block of the phi, and which of its definitions that is. In order of objects.
+/// The name of a row: the slot, by its object and first byte; the instruction that defines the
+/// version, or the block of the phi; and the position among the definitions of the slot by that
+/// instruction. Ordered by objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::lower) struct RowKey {
     pub(in crate::lower) alloca: u32,
@@ -23,29 +24,32 @@ pub(in crate::lower) struct RowKey {
     pub(in crate::lower) nth: u32,
 }
 
-/// A version of private memory that has a value of its own: a memory phi, or what a store leaves
+/// A version of private memory that has a value of its own: a memory phi, or the result of a store
 /// that does not replace all of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryVersion {
     /// Its number in the table.
     pub value: Value,
-    /// The stack slot; or what an argument points to, if it has a [`parameter`](Self::parameter).
+    /// The stack slot; or the memory behind an argument, if the version has a
+    /// [`parameter`](Self::parameter).
     pub object: InstId,
-    /// The first byte of the object that it is about, if it is about some only.
+    /// The first byte of the object that the version is about; none if it is about the whole
+    /// object.
     pub offset: Option<i64>,
-    /// Where it comes to be.
+    /// What makes the version.
     pub by: VersionBy,
 }
 
 impl MemoryVersion {
-    /// The parameter, if it is about what that points to ([`explain::left`](crate::explain::left)).
+    /// The parameter, if the version is of memory that it points to
+    /// ([`explain::left`](crate::explain::left)).
     #[must_use]
     pub fn parameter(&self) -> Option<u32> {
         parameter_of(self.object)
     }
 }
 
-/// Where a version of memory comes to be.
+/// What makes a version of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionBy {
     /// An instruction that writes.
@@ -65,14 +69,14 @@ pub(super) enum Read {
 pub(super) struct Entry {
     pub(in crate::lower) pred: Node,
     pub(in crate::lower) read: Option<Read>,
-    /// Of what is no row.
+    /// The key of an entry that is no row.
     pub(in crate::lower) key: PhiKey,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Definition(Definition, SmallVec<[Read; 4]>),
-    /// As `Definition`, where sources of what is read become others.
+    /// As `Definition`, where the sources of what is read are replaced by their images.
     Image(Definition, SmallVec<[Read; 4]>, Box<[SourceSet; SourceSet::COUNT]>),
     Phi(std::ops::Range<usize>),
 }
@@ -84,34 +88,35 @@ pub(super) struct Row {
     pub(in crate::lower) what: What,
 }
 
-/// Rows about what arguments point to, by number; see [`full_through`](crate::lower::full_through).
+/// Rows about memory that arguments point to, by number; see
+/// [`full_through`](crate::lower::full_through).
 #[derive(Debug, Default)]
 pub(in crate::lower) struct PointeeRows {
-    /// Slot, and the row of what it holds when the function is entered.
+    /// Slot, and the row of its content at the entry of the function.
     pub(in crate::lower) entries: Vec<(u32, u32)>,
-    /// Argument, and a row that whoever loads through it reads.
+    /// Argument, and a row that all loads through it read.
     pub(in crate::lower) loaded: Vec<(u32, u32)>,
-    /// Slot, and the row of what it holds where the function returns.
+    /// Slot, and the row of its content at a return.
     pub(in crate::lower) exits: Vec<(u32, u32)>,
 }
 
-/// The row of what a slot holds when the function is entered.
+/// The key of the row of a slot's content at the entry of the function.
 pub(super) fn entry_key(slot: &Slot) -> RowKey {
     RowKey { at: u32::MAX, is_phi: true, ..slot_key(slot) }
 }
 
-/// The row that whoever loads from an object reads. No block has the number.
+/// The key of the row that all loads from an object read. No block has this number.
 pub(super) fn loaded_key(object: InstId) -> RowKey {
     let alloca = object.into_raw().into_u32();
     RowKey { alloca, offset: i64::MIN, is_phi: true, at: u32::MAX - 1, nth: 0 }
 }
 
-/// The row of what a slot holds where the function returns.
+/// The key of the row of a slot's content at a return.
 pub(super) fn exit_key(slot: &Slot, ret: InstId) -> RowKey {
     RowKey { at: ret.into_raw().into_u32(), ..slot_key(slot) }
 }
 
-/// What rows about a slot have in common.
+/// What the keys of all rows about a slot have in common.
 pub(super) fn slot_key(slot: &Slot) -> RowKey {
     let offset = slot.range.map_or(i64::MIN, |(first, _)| first);
     RowKey { alloca: slot.alloca.into_raw().into_u32(), offset, is_phi: false, at: 0, nth: 0 }
@@ -130,13 +135,13 @@ pub(super) fn incoming(entry: &Entry, value_of: impl Fn(u32) -> Value) -> Incomi
     Incoming { pred: entry.pred, value, key }
 }
 
-/// Values of a table made by [`full_through`].
+/// The values, of a table made by [`full_through`], that are about memory that arguments point to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointeeValues {
-    /// Slot of what an argument points to, and what it holds when the function is entered.
+    /// Slot of memory that an argument points to, and its content at the entry of the function.
     pub(crate) entries: Vec<(u32, Value)>,
     /// Argument, and a value that everything depends on that is loaded through it.
     pub(crate) loaded: Vec<(u32, Value)>,
-    /// Slot, and what it holds where the function returns.
+    /// Slot, and its content at a return.
     pub(crate) exits: Vec<(u32, Value)>,
 }

@@ -1,23 +1,24 @@
-//! How MemorySSA follows edits.
+//! Incremental update of MemorySSA after edits.
 //!
 //! # What
 //!
-//! The [form](crate::memory::form) is another one only where an instruction does something else to
-//! memory than before, comes, goes or moves, or where the graph is another one. What an instruction
-//! does follows from itself and from what functions promise. Whether what a load reads never
-//! changes follows from promises, which are known to be the same to whoever keeps the form, from
-//! marks, of which it tells what has changed, and from what the address is made from by steps and
-//! casts.
+//! The [form](crate::memory::form) changes only if the graph does, or if an instruction is
+//! inserted, removed, moved, or does something else to memory than before. What an instruction does
+//! depends on the instruction and on attributes of functions. Whether a load reads memory that
+//! never changes depends on three things: attributes and constant variables, which the caller of
+//! the update knows to be unchanged; marks on loads, of which the caller lists the changed ones;
+//! and the chain of steps and casts from which the address is computed.
 //!
 //! # How
 //!
-//! A load is another one only if an instruction on the way from its address up has been changed.
-//! Let the first of these be the one next to the load: all before it are as they were, so the load
-//! is found from it by going down from addresses to what is made from them. From each changed
-//! address that is done for a bounded number of instructions; beyond, nothing is known.
+//! For the last of these, an edit matters to a load only if it has changed an instruction on that
+//! chain. Take the changed instruction nearest to the load: all instructions between it and the
+//! load are unchanged. So a walk along def-use lists, down from the changed instruction over steps
+//! and casts, finds the load. From each changed address the walk visits a bounded number of
+//! instructions; beyond that the update gives up.
 //!
-//! **Complexity.** That of [`Form::follow`](crate::memory::form); times the bound for changed
-//! instructions that are addresses.
+//! **Complexity.** That of [`Form::follow`](crate::memory::form), and at most [`MADE`] visits for
+//! each changed address.
 
 use phalanx_ir::{Body, InstId, Opcode};
 
@@ -30,13 +31,13 @@ use crate::memory::{
     origins::is_pointer,
 };
 
-/// How many instructions are visited that are made from a changed address.
+/// The largest number of instructions that are visited from a changed address.
 const MADE: usize = 256;
 
 impl ClassicMemorySsa {
-    /// The form after an edit, where something else is said by `never_changes`, as for
-    /// [`ClassicMemorySsa::new`], of some other loads. Promises of functions and constant variables
-    /// are the same.
+    /// The form after an edit. `never_changes` is as for [`ClassicMemorySsa::new`]; the second part
+    /// of the last argument lists further loads for which its answer has changed. Attributes of
+    /// functions and constant variables are unchanged.
     #[must_use]
     pub fn follow(
         &self,
@@ -55,7 +56,7 @@ impl ClassicMemorySsa {
                 if is_there { does(code, around, inst, never_changes) } else { Does::NOTHING };
             Look { inst, does }
         };
-        // What stands in another block than before does what it did.
+        // An instruction that only has moved with its block does the same as before.
         let again = |inst: InstId| Look { inst, does: self.form.does(inst) };
         let all = edited.each().map(|(inst, is_own)| if is_own { look(inst) } else { again(inst) });
         looked.extend(all);
@@ -75,8 +76,8 @@ impl ClassicMemorySsa {
     }
 }
 
-/// Calls for loads from what is made from an address by steps and casts; false if there is too much
-/// of that.
+/// Calls `call` for each load whose address is computed from `address` by steps and casts. Returns
+/// false if the bound is exceeded.
 fn each_load(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool {
     let mut work: smallvec::SmallVec<[InstId; 8]> = smallvec::SmallVec::from_slice(&[address]);
     let mut left = MADE;

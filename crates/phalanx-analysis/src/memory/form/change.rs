@@ -1,13 +1,14 @@
-//! What is other of a graph than before an edit.
+//! The differences of a graph before and after an edit.
 //!
 //! # What
 //!
-//! An edit tells which blocks lead elsewhere, come, go, or are reached or not as they were not
-//! before ([`Edited`](crate::edited::Edited)). From these follows which blocks are entered
-//! otherwise; which ones have another immediate dominator is compared.
+//! An edit lists the blocks that have other successors, were added or removed, or became reachable
+//! or unreachable ([`Edited`](crate::edited::Edited)). From these follow the blocks with other
+//! incoming edges. A comparison of the dominator trees gives the blocks with another immediate
+//! dominator.
 //!
-//! **Complexity.** O(edges of the blocks that are told of) where the graph is the same, else
-//! O(blocks), a comparison each.
+//! **Complexity.** O(1) if the graph is the same. Otherwise O(edges of the listed blocks), and one
+//! comparison per block.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{BlockId, flow::node_of};
@@ -18,9 +19,9 @@ pub(super) type Graph<'a> = (&'a Cfg, &'a DomTree);
 /// The graph of a function before an edit and after it.
 #[derive(Clone, Copy)]
 pub struct Graphs<'a> {
-    /// That for which an answer was found.
+    /// The graph for which the old answer was computed.
     pub before: (&'a Cfg, &'a DomTree),
-    /// That for which one is asked.
+    /// The graph of the function now.
     pub now: (&'a Cfg, &'a DomTree),
 }
 
@@ -29,22 +30,23 @@ pub(super) struct Change<'a> {
     pub(super) before: Graph<'a>,
     pub(super) now: Graph<'a>,
     pub(super) is_same_graph: bool,
-    /// The blocks that the edit tells of, new ones, and others about which something else is known
-    /// than before. Sorted.
+    /// The blocks that the edit lists, new blocks, and blocks that were [noted](Change::note).
+    /// Sorted.
     pub(super) blocks: Vec<Node>,
-    /// Blocks that are entered otherwise: over another edge, or over one from a block that was
-    /// reached and is not, or the other way round. Sorted.
+    /// Blocks with other incoming edges, or with a predecessor that became reachable or
+    /// unreachable. Sorted.
     pub(super) entered: Vec<Node>,
-    /// Blocks that can be reached and have another immediate dominator, or could not be reached; in
-    /// the tree's preorder.
+    /// Reachable blocks that have another immediate dominator or were unreachable, in the preorder
+    /// of the tree.
     pub(super) moved: Vec<Node>,
-    /// Blocks that could be reached and cannot.
+    /// Blocks that became unreachable.
     pub(super) gone: Vec<Node>,
 }
 
 impl<'a> Change<'a> {
-    /// With these blocks, of which an edit tells; none if it was of instructions alone. None if the
-    /// function begins elsewhere, or blocks have lost their numbers.
+    /// Compares two graphs. `blocks` are those that the edit lists, or `None` if it changed
+    /// instructions alone. Returns `None` if the entry is another block or the number of blocks has
+    /// decreased.
     pub(super) fn new(graphs: Graphs<'a>, blocks: Option<&[BlockId]>) -> Option<Self> {
         let Graphs { before, now } = graphs;
         let is_same_graph = blocks.is_none();
@@ -80,7 +82,7 @@ impl<'a> Change<'a> {
         Some(change)
     }
 
-    /// Adds blocks about which something else is known.
+    /// Adds blocks whose rows have changed.
     pub(super) fn note(&mut self, blocks: &[Node]) {
         self.blocks.extend_from_slice(blocks);
         self.blocks.sort_unstable();

@@ -1,27 +1,27 @@
-//! How the [form](super) follows edits.
+//! Incremental update of the [form](super) after edits.
 //!
 //! # What
 //!
-//! The form follows from what each instruction does, from the order of those that do anything in
-//! each block, and from the graph. So with the same graph
+//! The form depends on what each instruction does, on the order of the instructions that touch
+//! memory in each block, and on the graph. So if the graph is the same,
 //!
-//! - only the rows of blocks change in which an instruction does something else than before, comes,
-//!   goes or moves. Of the others in such a block it is known what they do;
-//! - the other level changes for a variable only if one of these blocks begins to use or define it
-//!   or ceases to.
+//! - only the rows of some blocks change: those in which a touching instruction was inserted,
+//!   removed, moved, or changed in what it does. For the other instructions of such a block, the
+//!   old row still has what they do;
+//! - the second level changes for a variable only if one of these blocks begins or ceases to use or
+//!   define it.
 //!
-//! An instruction of which the same is known as before, and that stands where it stood among those
-//! that do anything ([`place`](crate::memory::place)), costs no look at its block.
+//! The update skips the block of an instruction that does the same as before and still stands
+//! between the same two accesses ([`place`](crate::memory::place)).
 //!
-//! With another graph the rows of the blocks that the edit tells of are put together anew, whatever
-//! is known of their instructions: what a row says also depends on whether its block can be
-//! reached. The other level is looked at for each variable. It is [repaired](super::joins) either
-//! way, and often is what it was; where a good part of the blocks is another, it is made anew.
+//! If the graph has changed, the update rebuilds the rows of all blocks that the edit lists, since
+//! a row also depends on whether its block can be reached. It updates the second level of each
+//! variable. That is a [repair](super::joins), which often changes nothing; if many blocks have
+//! changed, the second level is computed from scratch.
 //!
-//! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise),
-//! and for each variable of which the second level may be otherwise what its repair costs; with
-//! another graph O(blocks) besides, to compare dominator trees. Copying tables: see
-//! [`pages`](crate::memory::pages).
+//! **Complexity.** O(changed instructions + lengths of the changed blocks), and the cost of a
+//! repair for each variable whose second level may change. If the graph has changed, O(blocks)
+//! besides, to compare dominator trees. Copying tables: see [`pages`](crate::memory::pages).
 
 use std::sync::Arc;
 
@@ -42,22 +42,21 @@ use super::{
 use crate::memory::{Followed, place::neighbours, ssa::Pruning};
 use crate::policy::most_blocks;
 
-/// Of how many instructions of a block it is looked at where they stand before the block is looked
-/// at as a whole.
+/// If more listed instructions of a block are unchanged than this, the update rebuilds the row
+/// instead of checking the neighbours of each one.
 const FEW: usize = 8;
 
 /// An instruction that may do something else than before.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct Look {
     pub(in crate::memory) inst: InstId,
-    /// What it does; nothing if it is in no block, or in one whose touches are not wanted.
+    /// What it does. Nothing if it is in no block, or if the form leaves out touches of its block.
     pub(in crate::memory) does: Does,
 }
 
 impl Form {
-    /// The form after some instructions were inserted, removed, moved or changed, and `blocks` as
-    /// in [`Edited`](crate::edited::Edited). `looked` has all of these instructions, and may have
-    /// others.
+    /// The form after an edit. `looked` has all instructions that were inserted, removed, moved or
+    /// changed, and may have others. `blocks` is as in [`Edited`](crate::edited::Edited).
     pub(in crate::memory) fn follow(
         &self,
         body: &Body,
@@ -76,7 +75,7 @@ impl Form {
         if !written.is_empty() || count != self.rows.len() {
             form.rows.set(&written, count);
         }
-        // Who is in no row any more; then who is somewhere else in one.
+        // First the places of instructions that are in no row any more, then those that have moved.
         let is_written =
             |block: u32| written.binary_search_by_key(&block, |(b, _)| b.raw()).is_ok();
         for look in looked {
@@ -102,7 +101,7 @@ impl Form {
         }
     }
 
-    /// The rows of some blocks that are not what they were, in order.
+    /// Builds the rows of `blocks`, and returns those that have changed, in order.
     fn written(
         &self,
         body: &Body,
@@ -130,7 +129,7 @@ impl Form {
         written.collect()
     }
 
-    /// Blocks in which something may be otherwise, in order.
+    /// Blocks whose rows may have changed, in order.
     fn otherwise(&self, body: &Body, looked: &[Look]) -> Vec<Node> {
         let (mut blocks, mut unmoved) = (Vec::new(), Vec::new());
         for look in looked {
@@ -143,7 +142,7 @@ impl Form {
                 _ => blocks.extend(before.into_iter().chain(now)),
             }
         }
-        // They may have been moved within their block.
+        // Instructions that do the same in the same block may have moved within it.
         unmoved.sort_unstable();
         unmoved.dedup();
         let in_block = unmoved.chunk_by(|a, b| a.0 == b.0);
@@ -156,8 +155,8 @@ impl Form {
         blocks
     }
 
-    /// Whether the instructions before and behind one in its block that do anything are those that
-    /// they were, as far as that is easily told.
+    /// Whether the nearest touching instructions before and behind `inst` in its block are the same
+    /// as before. Returns false if they are too far away.
     fn is_in_place(&self, body: &Body, inst: InstId) -> bool {
         let Some((_, entries, first)) = self.entries(inst) else { return false };
         let own = entries[first..].iter().take_while(|entry| entry.inst == inst).count();
@@ -166,8 +165,8 @@ impl Form {
         neighbours(body, inst, |inst| self.place(inst).is_some()) == Some([before, behind])
     }
 
-    /// Brings the second level up to date, of all variables with another graph, else of those that
-    /// some block begins or ceases to use or define; whether it is another one.
+    /// Updates the second level: of all variables if the graph has changed, otherwise of those that
+    /// some block begins or ceases to use or define. Returns whether it has changed.
     fn join(&mut self, change: &Change<'_>, before: &Rows, otherwise: Does) -> bool {
         let (matters, pruning) = match self.is_pruned {
             true => (otherwise.uses | otherwise.defines, Pruning::Live),

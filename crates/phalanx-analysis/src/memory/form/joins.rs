@@ -1,26 +1,34 @@
-//! Which version of a variable a block begins with: the second level of the [form](super).
+//! The version of a variable with which each block begins: the second level of the [form](super).
 //!
 //! # What
 //!
-//! On this level a block defines a variable or does not, and which of its instructions does is
-//! nothing to others: the version behind it is *the end of the block*. So the version on entry to a
-//! block is that on entry to the function, the phi of a block, or the end of a block.
+//! On this level a block defines a variable or does not. Which of its instructions is the last
+//! definition does not matter to other blocks: they see the version *at the end of the block*. So
+//! the version at the start of a block is that at function entry, the phi of a block, or the end of
+//! a block.
+//!
+//! ```text
+//! a: store, store   ; defines the variable
+//! b:                ; begins with End(a)
+//! c: store          ; begins with End(a)
+//! d: load           ; joins b and c: begins with Phi(d)
+//! ```
 //!
 //! # How
 //!
-//! Phis are placed at the iterated dominance frontier of the blocks that define (Cytron and others,
-//! 1991), and kept if they are live where only live ones are wanted. No definition replaces all of
-//! a variable, so a phi is live if a block with a use can be reached from it. Then versions are
-//! handed down the dominator tree: a block without a phi begins with what its immediate dominator
-//! ends with.
+//! Phis are placed at the iterated dominance frontier of the defining blocks (Cytron and others,
+//! 1991). With [`Pruning::Live`] dead phis are dropped. No definition replaces all of a variable,
+//! so a phi is live if a block with a use can be reached from it. Versions are then passed down the
+//! dominator tree: a block without a phi begins with the version with which its immediate dominator
+//! ends.
 //!
-//! All follows from the graph and from which blocks use and define the variable, and no instruction
-//! is looked at. After an edit it is [repaired](repair).
+//! The result depends only on the graph and on which blocks use and define the variable. After an
+//! edit it is [repaired](repair).
 //!
-//! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by
-//! block; those of a block that can be reached alone. Where a phi is dropped, the block begins with
-//! [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so
-//! that what is stored of other blocks does not depend on who reads what.
+//! **Invariants.** Nothing is stored for a variable without definitions. Only reachable blocks have
+//! phis; phis are sorted by block. A block whose phi is dropped begins with [`Start::Entry`], which
+//! no use reads. The table `start` still contains the dropped phi, and the set `dropped` marks it.
+//! So what is stored for other blocks does not depend on uses.
 //!
 //! **Complexity.** O(blocks + edges), for each variable.
 
@@ -36,16 +44,16 @@ use crate::memory::ssa::{Pruning, Search};
 /// The version with which a block begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Start {
-    /// That on entry to the function.
+    /// The version at function entry.
     #[default]
     Entry,
-    /// What the phi of a block selects.
+    /// The version that the phi of a block makes.
     Phi(Node),
-    /// What the last definition of a block makes.
+    /// The version that the last definition of a block makes.
     End(Node),
 }
 
-/// Who takes a version over from where it was made.
+/// A reader of a version outside the block that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taker {
     /// A block that begins with it and touches the variable.
@@ -54,7 +62,7 @@ pub(super) enum Taker {
     Phi(Node),
 }
 
-/// The graph of a function, and its dominance frontiers once somebody asked for them.
+/// The graph of a function, and its dominance frontiers, which are computed at the first use.
 pub(super) struct Graph<'a> {
     pub(super) cfg: &'a Cfg,
     pub(super) dom: &'a DomTree,
@@ -67,22 +75,22 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Versions of one variable on entry to blocks.
+/// The versions of one variable at the starts of blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joins {
     /// By block, as if no phi were dropped.
     start: Vec<Start>,
-    /// Blocks the phi of which is dropped; none are where all are kept.
+    /// Blocks whose phi is dropped. Empty with [`Pruning::None`].
     dropped: BitSet,
-    /// Other blocks with a phi, and the end of their predecessors.
+    /// Blocks whose phi is kept, each with the end of its predecessors in `preds`.
     phis: Vec<(Node, u32)>,
-    /// Predecessors of blocks with phis, each once, sorted.
+    /// The distinct predecessors of each block in `phis`, sorted.
     preds: Vec<Node>,
     /// Blocks that define the variable.
     defining: BitSet,
-    /// Blocks that touch the variable, where only live phis are kept.
+    /// Blocks that use or define the variable. Empty with [`Pruning::None`].
     touched: BitSet,
-    /// Who takes over which version: made from the rest when somebody asks.
+    /// The readers of each version. Computed from the other fields at the first use.
     takers: OnceLock<Takers>,
 }
 
@@ -118,7 +126,7 @@ impl Joins {
             if defines {
                 is_defined = true;
                 defining.insert(block.index());
-                // What the entry defines meets nothing: no edge leads to the entry.
+                // No edge leads to the entry, so its dominance frontier is empty.
                 if block != dom.root() {
                     definitions.push(block);
                 }
@@ -183,14 +191,14 @@ impl Joins {
         self.phis.iter().map(|phi| phi.0)
     }
 
-    /// The predecessors of a block that has a phi: each once, in order.
+    /// The distinct predecessors of a block that has a phi, sorted.
     pub(super) fn preds(&self, block: Node) -> Option<&[Node]> {
         let at = self.phis.binary_search_by_key(&block, |phi| phi.0).ok()?;
         let first = at.checked_sub(1).map_or(0, |before| self.phis[before].1);
         Some(&self.preds[first as usize..self.phis[at].1 as usize])
     }
 
-    /// Who takes over a version. O(blocks + edges) the first time.
+    /// The readers of a version outside its block. O(blocks + edges) the first time.
     pub(super) fn takers(&self, version: Start) -> &[Taker] {
         self.takers.get_or_init(|| Takers::new(self)).of(version)
     }
@@ -220,7 +228,7 @@ fn push_phi(
     phis.push((block, preds.len() as u32));
 }
 
-/// The blocks with a phi from which none of those can be reached that use the variable.
+/// The blocks with a phi from which no block in `using` can be reached.
 fn dropped(cfg: &Cfg, start: &[Start], using: &[Node]) -> BitSet {
     let mut dropped = BitSet::new(start.len());
     let mut is_live = None;
@@ -235,7 +243,7 @@ fn dropped(cfg: &Cfg, start: &[Start], using: &[Node]) -> BitSet {
     dropped
 }
 
-/// Blocks from which one of these can be reached, themselves included.
+/// Blocks from which one of `blocks` can be reached, themselves included.
 fn before(cfg: &Cfg, blocks: &[Node]) -> BitSet {
     let mut found = BitSet::new(cfg.node_count());
     let mut blocks = blocks.to_vec();
@@ -247,10 +255,11 @@ fn before(cfg: &Cfg, blocks: &[Node]) -> BitSet {
     found
 }
 
-/// Versions on entry turned round.
+/// Readers by version: the inverse of `start`.
 #[derive(Clone, Debug)]
 struct Takers {
-    /// First by version, and the end: the phi and the end of each block.
+    /// The first entry of each version in `list`, and then the length of `list`. Each block has two
+    /// versions: its phi and its end.
     first: Vec<u32>,
     list: Vec<Taker>,
 }

@@ -1,12 +1,12 @@
-//! What each block does to memory variables, in order: the first level of the [form](super).
+//! The touches of memory variables in each block, in order: the first level of the [form](super).
 //!
-//! Rows of [`BLOCKS`] blocks that follow each other by number are kept in one page, so that there
-//! are few allocations from scratch, and a row is replaced at the price of its page. Within a row a
-//! definition is known by its position.
+//! A page holds the rows of [`BLOCKS`] blocks with consecutive numbers. So building all rows takes
+//! few allocations, and replacing a row costs one page. Within a row a definition is known by its
+//! position.
 //!
-//! **Invariants.** Entries of an instruction stand together, in order of variables. What a row says
-//! of a block that cannot be reached is which instructions do what; it has no definitions for
-//! others to see, and its entries none before them.
+//! **Invariants.** Entries of an instruction are adjacent, in the order of variables. The row of an
+//! unreachable block lists its touches only: it has no last definitions, and its entries have no
+//! definition before them.
 //!
 //! **Complexity.** O(touches) from scratch; replacing or adding a row: O(touches of [`BLOCKS`]
 //! blocks, and blocks / [`BLOCKS`] / 128).
@@ -19,7 +19,7 @@ use phalanx_ir::InstId;
 use super::{Does, VARIABLES};
 use crate::memory::pages::Pages;
 
-/// Blocks of a page.
+/// Number of blocks per page.
 const BLOCKS: usize = 32;
 
 /// What one instruction does to one variable.
@@ -45,14 +45,14 @@ struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row<'a> {
     pub(super) entries: &'a [Entry],
-    /// The last definition of each variable that is defined, in order of these.
+    /// The last definition of each variable that the block defines, in the order of variables.
     last: &'a [InstId],
-    /// What is done in the block at all, if it can be reached.
+    /// The union of what its instructions do. Nothing if the block cannot be reached.
     pub(super) does: Does,
 }
 
 impl Row<'static> {
-    /// That of a block without touches.
+    /// The row of a block without touches.
     const EMPTY: Row<'static> = Row { entries: &[], last: &[], does: Does::NOTHING };
 }
 
@@ -77,8 +77,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Adds the row of the next block. `insts` are its instructions in order, at least those that
-    /// do anything.
+    /// Adds the row of the next block. `insts` are its instructions in order; those that do nothing
+    /// may be left out.
     pub(super) fn push(
         &mut self,
         insts: impl Iterator<Item = (InstId, Does)>,
@@ -108,7 +108,7 @@ impl Page {
         self.row(self.heads.len() - 1)
     }
 
-    /// The row of the block that was added after so many.
+    /// The row at this position of the page.
     pub(super) fn row(&self, at: usize) -> Row<'_> {
         let Some(head) = self.heads.get(at) else { return Row::EMPTY };
         let next = self.heads.get(at + 1);
@@ -138,7 +138,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Rows of so many blocks; `push` adds that of a block to a page.
+    /// The rows of blocks `0..blocks`; `push` adds the row of a block to a page.
     pub(super) fn new(blocks: usize, mut push: impl FnMut(&mut Page, Node)) -> Self {
         let page = |first: usize| {
             let mut page = Page::default();
@@ -150,7 +150,7 @@ impl Rows {
         Rows { pages: Pages::new(&pages), blocks: blocks as u32 }
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub(super) fn len(&self) -> usize {
         self.blocks as usize
     }
@@ -185,8 +185,9 @@ impl Rows {
         found
     }
 
-    /// Replaces rows: those of some blocks, in order, by the first ones of some pages. There are so
-    /// many blocks then, no fewer than before; who is new has an empty row if it is given none.
+    /// Replaces the row of each block in `rows` (sorted) by the first row of its page. `blocks` is
+    /// the new number of blocks, no smaller than before. A new block without a row in `rows` gets
+    /// an empty one.
     pub(super) fn set(&mut self, rows: &[(Node, Page)], blocks: usize) {
         let grown = self.len()..blocks.max(self.len());
         self.blocks = grown.end as u32;
@@ -207,7 +208,7 @@ impl Rows {
     }
 }
 
-/// The members of a set of variables in order.
+/// The members of a set of variables, in order.
 pub(super) fn bits(set: u8) -> impl Iterator<Item = u8> {
     (0..VARIABLES as u8).filter(move |variable| set >> variable & 1 != 0)
 }

@@ -84,7 +84,7 @@ impl Case {
         self.cfg.nodes().flat_map(of)
     }
 
-    /// Changes something, and says of which instruction.
+    /// Makes a random edit, and returns the edited instruction.
     fn edit(&mut self, rng: &mut SmallRng) -> InstId {
         let all: Vec<InstId> = self.body.all_ids().collect();
         let to = block_of(Node::new(rng.random_range(0..self.cfg.node_count())));
@@ -125,7 +125,8 @@ fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
-/// What the general form says: the version before each touch, and what comes into phis.
+/// The facts that are compared: the version before each touch, and the versions that come into
+/// phis.
 type Said = (BTreeMap<(u32, u8), Version>, BTreeMap<(u8, Node), Vec<(Node, Version)>>);
 
 fn general(case: &Case, pruning: Pruning) -> Said {
@@ -246,11 +247,11 @@ fn what_follows_edits_is_the_form_from_scratch() {
         for round in 0..12 {
             let edits = rng.random_range(1..=if round % 4 == 3 { 30 } else { 3 });
             let mut changed: Vec<InstId> = (0..edits).map(|_| case.edit(rng)).collect();
-            // Others may be looked at as well.
+            // Unchanged instructions may be listed as well.
             changed.extend(case.body.all_ids().filter(|_| rng.random_bool(0.02)));
             for (pruning, form) in &mut forms {
                 if *pruning == Pruning::Live && rng.random_bool(0.5) {
-                    // What is made when somebody asks is not taken over for another form.
+                    // Builds the lazy reader table of the old form; the new form must not reuse it.
                     readers_are_right_after(form);
                 }
                 let looked: Vec<Look> = changed.iter().map(|&i| case.look(i, *pruning)).collect();

@@ -1,34 +1,34 @@
-//! How the HSSA form of a function follows edits.
+//! Incremental update of the HSSA form of a function after edits.
 //!
 //! # What
 //!
-//! The [form](crate::memory::form) is another one only where an instruction touches other classes
-//! than before, comes, goes or moves, or where the graph is another one. What an instruction
-//! touches follows from
+//! The [form](crate::memory::form) changes only if the graph does, or if an instruction is
+//! inserted, removed, moved, or touches other classes than before. What an instruction touches
+//! depends on
 //!
-//! - itself: its operation, ordering, flags, the types of its operands, and what it calls. A change
-//!   of these is in the journal;
-//! - whether it touches private slots, and of a call which objects: from private memory. With
-//!   another one, all instructions are looked at that touch slots there or in that of before and
-//!   not in both, and calls of which the objects may be others;
-//! - which objects the arguments of such a call are made from. They are looked for a number of
-//!   steps up, so the same private memory does not say that as many are found: when a step changes,
-//!   the calls are looked at that are given what is made from it;
-//! - where its operands may lead ([`MemoryKinds`](crate::spaces::MemoryKinds)): that may change
-//!   although the instruction does not, so whoever reads a value of which something else is known
-//!   is looked at as well;
-//! - what the functions that it calls promise and do: whoever keeps the form knows that these are
-//!   the same;
-//! - whether its block can be reached: a block of which that is another answer is told of, with its
-//!   instructions.
+//! - the instruction: its operation, ordering, flags, the types of its operands, and its callee.
+//!   The journal records each change of these;
+//! - whether it touches private slots and, for a call, which objects: facts from private memory. If
+//!   private memory has changed, the update examines instructions that touch slots only before or
+//!   only after the edit, and calls whose objects may have changed;
+//! - the objects from which the arguments of such a call are computed. The search for them stops
+//!   after a number of steps, so its result can change although private memory does not. If an edit
+//!   changes such a step, the update examines the calls whose arguments are computed from it;
+//! - the memories that its operands may lead to ([`MemoryKinds`](crate::spaces::MemoryKinds)). They
+//!   can change although the instruction does not, so the update also examines the users of each
+//!   value whose kinds have changed;
+//! - attributes and summaries of its callees. The caller of the update guarantees that these are
+//!   unchanged;
+//! - whether its block can be reached. The edit lists the blocks for which that has changed, with
+//!   their instructions.
 //!
-//! Nothing else is read, so an instruction that touches no class, before and after, is nothing to
-//! it.
+//! The form depends on nothing else. So an edit of an instruction that touches no class, before and
+//! after, does not change it.
 //!
 //! **Complexity.** That of [`Form::follow`](crate::memory::form), for changed instructions and
-//! users of values that lead elsewhere; times a bound for changed steps. With another private
-//! memory O(touches of slots), a comparison each but for those between the first and the last one
-//! that differs.
+//! users of values whose kinds have changed; times a bound for each changed address. If private
+//! memory has changed, also a comparison per touch of a slot. The touches between the first and the
+//! last difference are examined.
 
 use std::sync::Arc;
 
@@ -43,12 +43,12 @@ use crate::memory::{
     private::Touch,
 };
 
-/// How many uses of what is made from a changed address are looked at.
+/// The largest number of uses that are visited from a changed address.
 const MADE: usize = 256;
 
 impl MemorySsa {
-    /// The form after an edit; something else is known of where the results of `others` lead. What
-    /// is known of calls is the same.
+    /// The form after an edit. `others` are instructions whose results lead to other memories than
+    /// before. Attributes and summaries of callees are unchanged.
     #[must_use]
     pub fn follow(
         &self,
@@ -67,7 +67,7 @@ impl MemorySsa {
             Look { inst, does: block.map_or(Does::NOTHING, |_| scan.does(inst)) }
         };
         let users = |value: &InstId| body.uses_of((*value).into()).map(|read| read.user);
-        // What stands in another block than before does what it did.
+        // An instruction that only has moved with its block does the same as before.
         let again = |inst: InstId| Look { inst, does: self.form.does(inst) };
         let all = edited.each().map(|(inst, is_own)| if is_own { look(inst) } else { again(inst) });
         let mut looked: Vec<Look> = all.collect();
@@ -100,8 +100,8 @@ impl MemorySsa {
     }
 }
 
-/// Calls for calls that are given what is made from an address by steps; false if too much is made
-/// from it.
+/// Calls `call` for each call whose arguments are computed from an address by steps and casts.
+/// Returns false if the bound is exceeded.
 fn each_call(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool {
     let mut work: smallvec::SmallVec<[InstId; 8]> = smallvec::SmallVec::from_slice(&[address]);
     let mut left = MADE;
@@ -123,7 +123,7 @@ fn each_call(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool
     true
 }
 
-/// The touches of two private memories but for those at the beginning and at the end that are of
+/// The touches of two private memories, without the common prefix and the common suffix: those of
 /// the same instructions and objects.
 fn otherwise<'a>(one: &'a PrivateMemory, other: &'a PrivateMemory) -> [&'a [Touch]; 2] {
     let (mut a, mut b) = (one.touches(), other.touches());

@@ -1,8 +1,9 @@
-//! The rules by which an address may lead to private memory, or to what is not passed.
+//! The rules for addresses without a property: those that may be private, or that are not passed.
 //!
-//! It holds of an address of the first kind ([`super`]), and of what is made from one of which it
-//! holds. It also holds of every instruction that is no address, from which nothing follows: so
-//! what is shared is the rest, whatever an edit makes of an instruction.
+//! The fact holds for addresses from unknown places (the first item in [`super`]), and for each
+//! address that is computed from one for which it holds. It also holds for every instruction that
+//! gives no address, and nothing follows from that. So the addresses with the property are exactly
+//! the instructions without the fact, even if an edit makes an address of an instruction.
 
 use std::ops::ControlFlow;
 
@@ -13,9 +14,10 @@ use super::{From, Scan, number};
 
 pub(super) struct Addresses<'a> {
     pub(super) scan: Scan<'a>,
-    /// By address, who is made from it, in order. If there is no such list, def-use lists tell.
+    /// For each address, the addresses computed from it; sorted. If `None`, the rules use def-use
+    /// lists.
     pub(super) users: Option<Vec<(u32, InstId)>>,
-    /// How many uses have been looked at.
+    /// The number of uses visited so far.
     pub(super) looked_at: usize,
 }
 
@@ -72,7 +74,7 @@ impl Rules for Addresses<'_> {
             let is_stored = body.inst(read.user).opcode == Opcode::Store && read.index == 0;
             let slot = is_stored.then(|| self.scan.slot(body.operands(read.user)[1])).flatten();
             if let Some(slot) = slot {
-                // What is stored in a slot is loaded from it.
+                // A stored address flows to the loads of the slot.
                 self.looked_at += slot.loads.len();
                 let mut loads = slot.loads.iter().filter(|load| self.scan.is_address(**load));
                 loads.try_for_each(|load| tell(number(*load) as u32, true, ()))?;

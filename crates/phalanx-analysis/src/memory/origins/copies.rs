@@ -1,21 +1,21 @@
 //! Structures passed by value that a function only reads, attribute or not.
 //!
-//! What a kernel is passed by value (`byval`) is what the host passed, for each thread, until the
-//! thread writes its copy. LLVM says of most that they are `readonly`; of code that is compiled
-//! without optimisation it says nothing. So all that is made from the argument is followed: it is
-//! *only read* if nothing is done with any of these addresses but to load from them, to copy from
-//! them, to pass on a copy by value, and to compare them.
+//! A structure that a kernel is passed by value (`byval`) holds what the host passed, in each
+//! thread, until the thread writes its copy. LLVM marks most of them `readonly`, but not in code
+//! that is compiled without optimisation. So this analysis follows all addresses computed from the
+//! argument. The structure is *only read* if these addresses are only loaded from, copied from,
+//! passed on by value, and compared.
 //!
-//! A function that is called has a copy of what its caller had. If the caller also only reads its
-//! copy, or fills a stack slot with it only to pass it on, the argument has the content that a
-//! kernel was passed, or that the callers of all these functions have in their copies. In this case
-//! the function may not use the address of its argument either, since the facts about the argument
-//! describe only the content.
+//! A function that is not a kernel has a copy of what its caller had. Assume that the caller only
+//! reads its own copy, or fills a stack slot with it only to pass it on. Then the argument has the
+//! content that the kernel was passed. In this case the function may not compare the address of its
+//! argument either, since the facts about the argument describe only the content.
 //!
-//! A function that is passed a structure `byref` has the address of its caller's. If it only reads
-//! that, the argument stands for the content as well: see [`summary::contents`](crate::summary).
+//! A function that is passed a structure `byref` has the address of its caller's structure. If it
+//! only reads the structure, the argument stands for the content as well: see
+//! [`summary::contents`](crate::summary).
 //!
-//! O(uses of what is made from the argument), up to a bound.
+//! O(uses of addresses computed from the argument), up to a bound.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Value, attributes::AttrKind, constant::ConstKind, edit::Use,
@@ -24,10 +24,10 @@ use rustc_hash::FxHashSet;
 
 use crate::code::Code;
 
-/// How many uses are looked at, and instructions of a block.
+/// The largest number of uses, or of instructions of a block, that are examined.
 const BOUND: usize = 1 << 12;
 
-/// How many steps from an address to what it is made from are looked at.
+/// The largest number of steps from an address up to its base.
 const STEPS: usize = 16;
 
 /// Whether a function only reads what it is passed by value as this argument.
@@ -35,23 +35,25 @@ pub(super) fn is_only_read(code: Code<'_>, position: u32) -> bool {
     is_but_read(code, Value::arg(position), None, true)
 }
 
-/// The same where addresses are not compared either, also of what is passed by reference.
+/// Whether a function only reads this argument and compares no addresses of it. Also for an
+/// argument passed by reference.
 pub(crate) fn is_only_content(code: Code<'_>, position: u32) -> bool {
     let attributes = code.context.param_attrs(code.header.attributes, position as usize);
     let is_structure = attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef);
     is_structure && is_but_read(code, Value::arg(position), None, false)
 }
 
-/// The argument of which something is a copy that a call passes on by value: that argument itself,
-/// or a stack slot that was filled from it and is only read besides.
+/// The argument whose content a call passes on by value from `address`. The address leads to the
+/// argument itself, or to a stack slot that was filled from it and is otherwise only read.
 pub(crate) fn copied_argument(code: Code<'_>, call: InstId, address: Value) -> Option<u32> {
     let slot = match made_from(code, address)?.as_inst() {
         None => return made_from(code, address)?.as_arg(),
         Some(slot) => slot,
     };
     let body = code.body;
-    // In the entry all threads fill it, or nothing is in it yet; before the call in its block those
-    // do that come to it.
+    // Every thread that reaches the call has filled the slot: the copy is in the entry block, or
+    // before the call in the same block. (A call before a copy in the entry block passes undefined
+    // content.)
     let entry = code.flow.entry();
     let fills = |copy: &InstId| {
         let is_constant =
@@ -71,7 +73,7 @@ pub(crate) fn copied_argument(code: Code<'_>, call: InstId, address: Value) -> O
     (is_one && is_but_read(code, slot.into(), Some(copy), false)).then_some(from)
 }
 
-/// The argument or stack slot that an address is made from by constant steps.
+/// The argument or stack slot from which an address is computed by constant steps.
 fn made_from(code: Code<'_>, address: Value) -> Option<Value> {
     let body = code.body;
     let mut at = address;
@@ -90,8 +92,7 @@ fn made_from(code: Code<'_>, address: Value) -> Option<Value> {
     None
 }
 
-/// Whether nothing is done with what is at an address but to read it, other than by one
-/// instruction.
+/// Whether the memory at an address is only read, except by the one instruction `filled_by`.
 fn is_but_read(code: Code<'_>, of: Value, filled_by: Option<InstId>, may_compare: bool) -> bool {
     let body = code.body;
     let mut left = BOUND;
@@ -125,7 +126,7 @@ fn is_but_read(code: Code<'_>, of: Value, filled_by: Option<InstId>, may_compare
     true
 }
 
-/// Whether a call only reads what is at its operand, and has no address of it afterwards.
+/// Whether a call only reads the memory at its operand, and does not capture the address.
 fn is_read_by_call(code: Code<'_>, call: InstId, position: usize) -> bool {
     let body = code.body;
     if position >= body.call_args(call).len() {
@@ -144,7 +145,7 @@ fn is_copy(code: Code<'_>, call: InstId) -> bool {
     name.is_some_and(|name| copies.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// A call that says how long a slot is in use.
+/// Whether a call is a lifetime marker of a slot.
 fn is_marker(code: Code<'_>, call: InstId) -> bool {
     called_name(code, call).is_some_and(|name| name.starts_with(b"llvm.lifetime."))
 }

@@ -1,23 +1,22 @@
-//! Which addresses may lead to private memory after an edit.
+//! Incremental update of [`Origins`] after edits of instructions.
 //!
 //! # What
 //!
-//! An address may be private if it is reached from one of the first kind ([`super`]), along
-//! operands. After instructions have changed, what was reached over one of them may be reached no
-//! longer, and what was not may be.
+//! An address may be private if it is reached along def-use edges from an address of an unknown
+//! place (the first item in [`super`]). A changed instruction may cut such a path or add one.
 //!
 //! # How
 //!
-//! Delete and rederive of [`phalanx_fixpoint`], without ranks: chains of addresses are short. Loops
-//! of phis that only support each other go as a whole, and nothing brings them back. What is not
-//! passed is followed in the same way.
+//! Delete and rederive of [`phalanx_fixpoint`], without ranks, since chains of addresses are short.
+//! A cycle of phis that only support each other is deleted as a whole and not rederived. Passed
+//! addresses are updated in the same way.
 //!
-//! A store into a slot in which addresses are put changes what is loaded from there, so all loads
-//! of the slots are examined that a changed instruction has to do with, or had
+//! A store into a slot that holds only addresses changes what is loaded from there. So the update
+//! also examines all loads of each slot that a changed instruction uses, or used before
 //! ([`slots`](super::slots)).
 //!
-//! **Complexity.** O(uses of what is doubted or becomes private), up to a bound; O(instructions) at
-//! the first edit.
+//! **Complexity.** O(uses of addresses that are deleted or become private), up to a bound;
+//! O(instructions) at the first edit.
 
 use phalanx_fixpoint::{Fixpoint, Limits, Ranks, Update};
 use phalanx_ir::InstId;
@@ -26,10 +25,10 @@ use super::addresses::{Addresses, inst};
 use super::{Kind, Known, Origins, Scan, number};
 use crate::code::{Code, Surroundings};
 
-/// How many uses are looked at.
+/// The largest number of uses that are visited.
 const BOUND: usize = 1 << 14;
 
-/// The addresses of which something else is said after an edit, in order.
+/// The addresses for which the answer has changed in an edit, in order.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct Turned {
     shared: Vec<InstId>,
@@ -37,16 +36,16 @@ pub(in crate::memory) struct Turned {
 }
 
 impl Turned {
-    /// All of them; one may be there twice.
+    /// All changed addresses. An address may be listed twice.
     pub(in crate::memory) fn all(&self) -> impl Iterator<Item = InstId> + '_ {
         self.shared.iter().chain(&self.passed).copied()
     }
 }
 
 impl Origins {
-    /// Brings it up to date after instructions were inserted, removed, moved or changed: those of
-    /// which something else is said. None if that would be too much; then it is as it was, and to
-    /// be made anew.
+    /// Updates the answer after instructions were inserted, removed, moved or changed. Returns the
+    /// addresses for which the answer has changed. `None` if the budget was exceeded: then the
+    /// property of each address is as before, and the answer has to be computed from scratch.
     pub(in crate::memory) fn follow(
         &mut self,
         code: Code<'_>,
@@ -64,8 +63,7 @@ impl Origins {
         Some(Turned { shared, passed })
     }
 
-    /// Says the opposite of some addresses: what was said before, of those of which something else
-    /// is said.
+    /// Inverts the answer for some addresses: this takes an update back.
     pub(in crate::memory) fn turn(&mut self, turned: &Turned) {
         self.shared.turn(&turned.shared);
         self.passed.turn(&turned.passed);
@@ -74,7 +72,7 @@ impl Origins {
 
 impl Known {
     fn follow(&mut self, scan: Scan<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
-        // A copy that is written from now on, or no longer.
+        // A `byval` copy is now written that was only read before, or the other way round.
         if scan.known_arguments() != self.arguments {
             return None;
         }
@@ -83,7 +81,7 @@ impl Known {
         }
         let insts = &self.insts;
         let others = self.others.get_or_insert_with(|| Fixpoint::new(Ranks::None));
-        // What is new is no address so far.
+        // A new instruction was no address before.
         let is_other = |at: u32| !insts.get(at as usize).copied().unwrap_or(false);
         let new = others.all(0).len() as u32..scan.code.body.id_count() as u32;
         others.assume(new.map(|at| (at, is_other(at))));
@@ -101,7 +99,7 @@ impl Known {
         Some(turned)
     }
 
-    /// Says the opposite of some addresses; what has been derived is forgotten.
+    /// Inverts the answer for some addresses, and drops the fixpoint.
     fn turn(&mut self, turned: &[InstId]) {
         self.others = None;
         self.flip(turned);

@@ -1,4 +1,4 @@
-//! Stack slots in which nothing but addresses is put.
+//! Stack slots in which only addresses are stored.
 //!
 //! Code that is compiled without optimisation puts every pointer into a slot and loads it again:
 //!
@@ -8,13 +8,14 @@
 //! %again = load ptr, ptr %slot        ; made from %argument
 //! ```
 //!
-//! What is loaded from such a slot is one of the addresses that are stored there, or undefined, and
-//! then nothing can be accessed through it. That holds if the address of the slot is used for
-//! nothing but loads and stores in place: nobody else can write there, and no part of an address.
-//! Which store comes before which load does not matter.
+//! A value loaded from such a slot is one of the addresses that are stored there, or undefined; an
+//! access through an undefined address has undefined behaviour. This holds if the address of the
+//! slot is only used by loads and stores of whole addresses: no other code can write there, and no
+//! instruction writes a part of an address. The order of stores and loads does not matter.
 //!
-//! **Invariants.** [`Users`] has all instructions with the address of such a slot for an operand,
-//! so that the slot of one that is gone, or has another operand now, is known. O(uses of a slot).
+//! **Invariants.** [`Users`] retains all instructions with the address of a pointer slot as an
+//! operand. So an update knows the slot of an instruction that was removed or has other operands
+//! now. O(uses of a slot).
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, edit::Use};
 use rustc_hash::FxHashMap;
@@ -22,16 +23,16 @@ use smallvec::SmallVec;
 
 use crate::code::{Code, value_type};
 
-/// Slots with more uses are not followed.
+/// Slots with more uses are not analysed.
 const USES: usize = 256;
 
-/// How many casts of an address are looked at.
+/// The largest number of casts between a slot and a use.
 const CASTS: usize = 4;
 
-/// What is done with a slot.
+/// The uses of a slot.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// What is stored there; none where something else is done with it.
+    /// The stored values. `None` if the slot has a use other than such loads and stores.
     pub(super) stored: Option<SmallVec<[Value; 2]>>,
     /// Addresses that are loaded from it.
     pub(super) loads: SmallVec<[InstId; 8]>,
@@ -39,7 +40,7 @@ pub(super) struct Slot {
     pub(super) users: SmallVec<[InstId; 8]>,
 }
 
-/// The slot that an address is.
+/// The slot at an address: the address is that of a slot for one pointer, or a cast of it.
 pub(super) fn of_address(code: Code<'_>, address: Value) -> Option<InstId> {
     let body = code.body;
     let mut at = address.as_inst()?;
@@ -57,7 +58,7 @@ pub(super) fn of_address(code: Code<'_>, address: Value) -> Option<InstId> {
 }
 
 impl Slot {
-    /// What is done with a slot.
+    /// Examines the uses of a slot.
     pub(super) fn new(code: Code<'_>, slot: InstId) -> Slot {
         let body = code.body;
         let mut found = Slot { stored: Some(SmallVec::new()), ..Slot::default() };
@@ -101,7 +102,7 @@ impl Slot {
     }
 }
 
-/// A call that says how long a slot is in use.
+/// Whether a call is a lifetime marker of a slot.
 fn is_marker(code: Code<'_>, call: InstId) -> bool {
     let name = code.body.const_callee(call).and_then(|callee| {
         let name = code.context.const_data(callee).kind.entity()?;
@@ -110,16 +111,16 @@ fn is_marker(code: Code<'_>, call: InstId) -> bool {
     name.is_some_and(|name| name.starts_with(b"llvm.lifetime."))
 }
 
-/// Who has the addresses of slots in which addresses are put.
+/// The instructions that use addresses of pointer slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Users {
     by_slot: FxHashMap<InstId, Box<[InstId]>>,
-    /// The slots of each. An instruction with the addresses of several is rare.
+    /// The slots that each instruction uses: rarely more than one.
     slots_of: FxHashMap<InstId, SmallVec<[InstId; 1]>>,
 }
 
 impl Users {
-    /// Those of a function. O(instructions).
+    /// The users of all slots of a function. O(instructions).
     pub(super) fn new(code: Code<'_>) -> Users {
         let mut users = Users::default();
         for &block in code.flow.order() {
@@ -130,8 +131,8 @@ impl Users {
         users
     }
 
-    /// Brings it up to date after some instructions have changed: loads of which something else may
-    /// be known, each perhaps several times.
+    /// Updates the table after some instructions have changed. Returns the loads whose origin may
+    /// have changed; a load may be listed several times.
     pub(super) fn follow(&mut self, code: Code<'_>, changed: &[InstId]) -> Vec<InstId> {
         let body = code.body;
         let mut slots: Vec<InstId> = Vec::new();
@@ -164,7 +165,7 @@ impl Users {
         loads
     }
 
-    /// Remembers the users of a slot, if it is one: the addresses that are loaded from it.
+    /// Records the users of a slot, if `slot` is one. Returns the loads of addresses from it.
     fn set(&mut self, code: Code<'_>, slot: InstId) -> SmallVec<[InstId; 8]> {
         if code.body.block_of(slot).is_none() || of_address(code, slot.into()) != Some(slot) {
             return SmallVec::new();

@@ -1,4 +1,4 @@
-//! What a scan finds, as plain data: objects, addresses of them, and what is done with these.
+//! The results of a scan, as plain data: objects, their addresses, and accesses.
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Type, TypeKind, Value};
@@ -9,16 +9,17 @@ use crate::code::Code;
 /// Which objects are put into SSA form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory::private) enum Wanted {
-    /// All.
+    /// All objects.
     #[default]
     All,
-    /// Those in which an address is put, and those from which something is loaded that can hold
-    /// one, or copied. In integers they matter if some are made pointers.
+    /// Objects in which an address is stored, and objects from which a value that can hold one is
+    /// loaded or copied. Integers can hold addresses if the function has `inttoptr`.
     Addresses { has_integers: bool },
 }
 
 impl Wanted {
-    /// Whether a store of a type is to what is wanted: of integers, a load says so.
+    /// Whether a store of this type makes its object wanted. A store of an integer does not; a load
+    /// of the integer does.
     pub(in crate::memory::private) fn is_put(self, code: Code<'_>, ty: Type) -> bool {
         match self {
             Wanted::All => true,
@@ -28,7 +29,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a load of a type is of what is wanted.
+    /// Whether a load of this type makes its object wanted.
     pub(in crate::memory::private) fn is_among(self, code: Code<'_>, ty: Type) -> bool {
         match (self, code.context.type_kind(ty)) {
             (Wanted::All, _) => true,
@@ -44,23 +45,22 @@ impl Wanted {
     }
 }
 
-/// How far objects are followed.
+/// How far a scan follows addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory::private) struct Reach {
-    /// Into functions that are called and of which a summary is known, and through slots that hold
-    /// one address.
+    /// Into callees with a summary, and through slots that hold one address.
     pub(in crate::memory::private) follows_calls: bool,
-    /// What arguments point to is taken for objects.
+    /// The memory that arguments point to is an object.
     pub(in crate::memory::private) has_pointees: bool,
-    /// Which of them are put into SSA form.
+    /// Which objects are put into SSA form.
     pub(in crate::memory::private) wanted: Wanted,
 }
 
-/// An address made from an object.
+/// An address computed from an object.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory::private) struct Address {
     pub(in crate::memory::private) object: u32,
-    /// Where in the object, if it is a constant.
+    /// The offset in the object, if it is a constant.
     pub(in crate::memory::private) offset: Option<i64>,
 }
 
@@ -71,16 +71,16 @@ pub(in crate::memory::private) struct Access {
     pub(in crate::memory::private) block: Node,
     pub(in crate::memory::private) object: u32,
     pub(in crate::memory::private) effect: Effect,
-    /// First byte and the one after the last, if they are known.
+    /// The first byte and the one after the last, if known.
     pub(in crate::memory::private) range: Option<(i64, i64)>,
     /// Whether the address is at a constant offset.
     pub(in crate::memory::private) is_fixed: bool,
     /// Whether it may touch several slots.
     pub(in crate::memory::private) is_wide: bool,
-    /// Whether it writes every bit of its range with what it is given.
+    /// Whether it overwrites every bit of its range with its operand.
     pub(in crate::memory::private) is_full: bool,
-    /// Whether it may put an address there or give one that was: an access of a type that can hold
-    /// one, or the source of a copy.
+    /// Whether it may store an address, or read one: an access of a type that can hold one, or the
+    /// source of a copy.
     pub(in crate::memory::private) has_address: bool,
 }
 
@@ -88,7 +88,7 @@ pub(in crate::memory::private) struct Access {
 pub(in crate::memory::private) struct Object {
     pub(in crate::memory::private) alloca: InstId,
     pub(in crate::memory::private) is_private: bool,
-    /// Who lets the address escape, and the address.
+    /// The instruction that lets the address escape, with that operand.
     pub(in crate::memory::private) witness: Option<(InstId, Value)>,
 }
 

@@ -1,19 +1,19 @@
-//! What two private memories of one function have in common: that of before an edit, and that of
-//! behind it.
+//! Compares the private memories of a function before and after an edit.
 //!
 //! # What
 //!
-//! Numbers of slots, touches and phis are those of the memory that they are in, so an edit moves
-//! them. Who has found something for each version asks [`PrivateMemory::renumbered`] which version
-//! was which, and of what it has to think again: instructions that touch something else than they
-//! did, or the same where other versions reach, and phis in which other versions meet.
+//! Each private memory numbers its own slots, touches and phis, so an edit changes the numbers. An
+//! analysis with a fact per version calls [`PrivateMemory::renumbered`]. The result maps new
+//! numbers of versions to old ones. It also lists what the analysis has to examine again:
+//! instructions that touch other slots or are reached by other versions than before, and phis with
+//! other incoming versions.
 //!
 //! # How
 //!
-//! A slot is known by its object and bytes, a touch by instruction, slot and what it does there (if
-//! there are several such, by which of them), and a phi by block and slot. What is known by the
-//! same is the same version, if it is one in both; whether it holds the same is for the asker to
-//! find.
+//! A slot is identified by its object and bytes, a touch by instruction, slot and effect (and by
+//! order, if there are several), and a phi by block and slot. Two definitions with the same
+//! identity count as the same version. Whether the version still has the same content is for the
+//! calling analysis to determine.
 //!
 //! **Complexity.** O(touches + entries of phis), of both.
 
@@ -24,27 +24,25 @@ use rustc_hash::FxHashMap;
 use super::{PrivateMemory, Slot, Touch};
 use crate::memory::ssa::{LEFT_OUT, Version};
 
-/// Which version was which, and what is otherwise. See the [module documentation](self).
+/// The mapping of versions, and what has changed. See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Renumbered {
-    /// By [number](PrivateMemory::number_of) of a version as it is now: the number that it had, if
-    /// it was there.
+    /// By the new [number](PrivateMemory::number_of) of a version: its old number, if it existed.
     versions: Vec<u32>,
-    /// Instructions, also those that touch nothing any longer. Each once.
+    /// Changed instructions, including those that no longer touch anything. Each once.
     pub(crate) insts: Vec<InstId>,
-    /// Numbers of phis.
+    /// Numbers of changed phis.
     pub(crate) phis: Vec<u32>,
 }
 
 impl Renumbered {
-    /// A table by number of versions, of what was known of each; what was not there has the
-    /// default.
+    /// Converts a table by old numbers of versions to new numbers. A new version gets the default.
     pub(crate) fn table<T: Clone + Default>(&self, before: &[T]) -> Vec<T> {
         let known = |old: &u32| before.get(*old as usize).cloned().unwrap_or_default();
         self.versions.iter().map(known).collect()
     }
 
-    /// The numbers of versions that were there: as they were, and as they are.
+    /// The old and the new number of each version that existed before.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         let numbered = self.versions.iter().copied().zip(0..);
         numbered.filter(|(old, _)| *old != LEFT_OUT)
@@ -52,12 +50,12 @@ impl Renumbered {
 }
 
 impl PrivateMemory {
-    /// How many numbers versions have: definitions have those of their events, phis come behind.
+    /// The number of versions. Definitions have the numbers of their events, and phis come behind.
     pub(crate) fn version_count(&self) -> usize {
         self.events.len() + self.ssa.phis().len()
     }
 
-    /// The number of a version among all; none for what memory is at the entry.
+    /// The number of a version. `None` for the content at function entry.
     pub(crate) fn number_of(&self, version: Version) -> Option<usize> {
         match version {
             Version::Entry => None,
@@ -66,8 +64,8 @@ impl PrivateMemory {
         }
     }
 
-    /// What has become of the versions of another one, which was that of the same function before
-    /// an edit of instructions.
+    /// Compares with `before`, the private memory of the same function before an edit of
+    /// instructions.
     pub(crate) fn renumbered(&self, before: &Self) -> Renumbered {
         let versions = vec![LEFT_OUT; self.version_count()];
         let mut compared = Compared { now: self, before, slots: self.old_slots(before), versions };
@@ -81,7 +79,7 @@ impl PrivateMemory {
         Renumbered { versions: compared.versions, insts, phis }
     }
 
-    /// By slot: which it was.
+    /// By slot: its old number.
     fn old_slots(&self, before: &Self) -> Vec<u32> {
         let key = |slot: &Slot| (slot.alloca, slot.range);
         let old: FxHashMap<_, u32> = before.slots.iter().map(key).zip(0..).collect();
@@ -89,10 +87,10 @@ impl PrivateMemory {
     }
 }
 
-/// What one instruction touches now, and what it touched before.
+/// The touches of one instruction now and before.
 type Pair<'a> = (&'a [Touch], &'a [Touch]);
 
-/// Two memories that are compared.
+/// A comparison in progress.
 struct Compared<'a> {
     now: &'a PrivateMemory,
     before: &'a PrivateMemory,
@@ -102,14 +100,14 @@ struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// Finds which touch was which: of each instruction that touches something, or did.
+    /// Matches the touches of each instruction that touches something now, or did before.
     fn touches(&mut self) -> Vec<Pair<'a>> {
         let groups = |memory: &'a PrivateMemory| -> Vec<&'a [Touch]> {
             memory.touches.chunk_by(|a, b| a.inst == b.inst).collect()
         };
         let (now, old) = (groups(self.now), groups(self.before));
         let is_same = |(now, old): &(&&[Touch], &&[Touch])| now[0].inst == old[0].inst;
-        // Most stand where they stood.
+        // Most touches have the same position.
         let first = now.iter().zip(&old).take_while(is_same).count();
         let rest = now[first..].iter().rev().zip(old[first..].iter().rev());
         let last = rest.take_while(is_same).count();
@@ -135,7 +133,7 @@ impl<'a> Compared<'a> {
         pairs
     }
 
-    /// Finds which phi was which.
+    /// Matches phis.
     fn phis(&mut self) {
         let (events, old_events) = (self.now.events.len(), self.before.events.len() as u32);
         let mut old = self.before.ssa.phis().iter().zip(old_events..).peekable();

@@ -1,31 +1,31 @@
-//! Which changes of instructions leave private memory as it is.
+//! The dependency set of private memory: which edits of instructions cannot change it.
 //!
 //! # What
 //!
-//! What [`PrivateMemory`] says follows from the allocas, from who lets the address of which escape,
-//! and from what is done with the others. So it stays as it is unless a changed instruction
+//! [`PrivateMemory`] depends on the allocas, on the escapes of their addresses, and on the accesses
+//! of the allocas that do not escape. So it stays the same unless a changed instruction
 //!
 //! - is an alloca, or the address of a private object;
-//! - is the *witness* of an object that is not private: one instruction that lets its address
-//!   escape, or one of the steps from the object to there. While that stands, whatever else is done
-//!   with the object is nothing to private memory;
-//! - has, or had, the address of a private object for an operand, and does not do with it what it
-//!   did, or not where. A store of another value does, and a load of another type of that size; and
-//!   a comparison that comes or goes never did anything.
+//! - is a *witness* of an object that is not private: the instruction that lets its address escape,
+//!   or a step from the object to that instruction. As long as the witnesses are unchanged, other
+//!   uses of the object do not matter;
+//! - has, or had, the address of a private object as an operand, and its access has changed or
+//!   moved. A store of another value is the same access, and so is a load of another type of the
+//!   same size. A comparison is no access.
 //!
-//! Where objects are of no interest unless addresses are put there or loaded from there, integers
-//! count as addresses if one integer at least is made a pointer: then that instruction is a
-//! witness, and else there must be none.
+//! If only objects with addresses are wanted ([`Wanted::Addresses`]), integers count as addresses
+//! if the function converts an integer to a pointer. One such instruction is recorded. If there is
+//! none, an edit may not add one.
 //!
-//! Where functions that are called are followed, every instruction that has to do with an object
-//! counts.
+//! If calls are followed, a change of any instruction that uses an address of an object counts.
 //!
 //! # How
 //!
-//! Sets of instructions, and the accesses of each instruction, which are found again from its
-//! operands. An instruction is where it was among those that touch private memory if the next ones
-//! before and behind it are the same as before: of all instructions that were not changed the order
-//! is what it was. Instructions that touch nothing are stepped over, a bounded number of them.
+//! The dependency set consists of sets of instructions and of the accesses of each instruction. For
+//! a changed instruction, the accesses are computed from its operands again and compared. An
+//! instruction has not moved if its neighbours among the touching instructions are the same as
+//! before, since unchanged instructions keep their order. The search for neighbours steps over a
+//! bounded number of other instructions.
 //!
 //! **Complexity.** O(operands of changed instructions), times the steps of an address.
 
@@ -40,24 +40,24 @@ use super::scan::Scan;
 use crate::code::{Code, Surroundings};
 use crate::memory::{by_inst::InstSet, place::neighbours};
 
-/// What the answer hangs on: all of that, and maybe more.
+/// What the answer depends on. May contain more than necessary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Concern {
-    /// Private objects, and addresses that are made from them.
+    /// Private objects, and addresses computed from them.
     pub(super) addresses: InstSet,
-    /// Other instructions that have one for an operand.
+    /// Other instructions with such an address as an operand.
     pub(super) users: InstSet,
-    /// Witnesses of objects that are not private, by number, each with its object.
+    /// Witnesses of objects that are not private, each with its object, sorted.
     pub(super) witnesses: Vec<(InstId, InstId)>,
-    /// What is done with private objects, in the order of [`PrivateMemory::touches`].
+    /// Accesses of private objects, in the order of [`PrivateMemory::touches`].
     pub(super) accesses: Vec<Access>,
-    /// By the number of an object in these.
+    /// By the number of an object in `accesses`: its alloca.
     pub(super) allocas: Vec<InstId>,
-    /// Objects that are not put into SSA form, because nothing that is wanted is read from them.
+    /// Objects that are not put into SSA form, because they have no wanted access.
     pub(super) unwanted: InstSet,
-    /// One instruction that makes a pointer of an integer, where that matters.
+    /// One instruction that converts an integer to a pointer, if that matters.
     pub(super) cast: Option<InstId>,
-    /// How all of it was found; none if nothing is known here.
+    /// The reach of the scan. `None` if no dependencies are recorded.
     pub(super) reach: Option<Reach>,
 }
 
@@ -79,15 +79,14 @@ impl Concern {
 }
 
 impl PrivateMemory {
-    /// Whether an instruction gives an address of an object, however many steps away. Not told
-    /// where calls are followed.
+    /// Whether an instruction gives an address of an object, over any number of steps. Not known if
+    /// calls are followed.
     pub(in crate::memory) fn is_address(&self, inst: InstId) -> bool {
         self.concern.addresses.contains(inst)
     }
 
-    /// Whether anything here may be otherwise after these instructions were inserted, removed,
-    /// moved or changed, but for where pointers come from. The graph is the same, or there were no
-    /// objects.
+    /// Whether this answer, apart from origins, may change when these instructions are inserted,
+    /// removed, moved or changed. The graph has to be the same, unless there were no objects.
     #[must_use]
     pub fn concerns_objects(
         &self,
@@ -112,8 +111,8 @@ impl PrivateMemory {
         })
     }
 
-    /// Whether integers may have become pointers that were none, or none any more, where that
-    /// matters.
+    /// Whether the function may have got its first conversion of an integer to a pointer, or lost
+    /// the recorded one, if that matters.
     pub(super) fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
         let matters = self.concern.reach.is_some_and(|reach| reach.wanted != Wanted::All);
         matters
@@ -136,8 +135,8 @@ impl PrivateMemory {
         })
     }
 
-    /// Whether an instruction does with private objects what it did, at the same place among those
-    /// that do anything.
+    /// Whether an instruction accesses private objects as before, and has not moved among the
+    /// instructions that do.
     fn is_as_before(
         &self,
         code: Code<'_>,
@@ -145,7 +144,7 @@ impl PrivateMemory {
         reach: Reach,
         inst: InstId,
     ) -> bool {
-        // What nobody executes any more did nothing if it had no part in this.
+        // The instruction was removed. That changes nothing if it had no touches.
         let Some(block) = code.body.block_of(inst) else { return self.of(inst).is_empty() };
         let mut again = Scan::of_one(code, around, reach);
         for (position, operand) in self.addresses_of(code.body, inst) {
@@ -153,7 +152,7 @@ impl PrivateMemory {
                 return false;
             }
         }
-        // A call that does nothing with an address has it all the same.
+        // A call has an address as an argument, even if it does not access the object.
         if self.is_plain && !again.is_plain() {
             return false;
         }
@@ -171,7 +170,7 @@ impl PrivateMemory {
             && (self.of(inst).is_empty() || self.is_in_place(code.body, inst).unwrap_or(false))
     }
 
-    /// What an instruction did.
+    /// The recorded accesses of an instruction.
     pub(super) fn accesses_of(&self, inst: InstId) -> &[Access] {
         let Some(first) = self.of(inst).first() else { return &[] };
         let rest = &self.concern.accesses[first.access as usize..];
@@ -179,8 +178,8 @@ impl PrivateMemory {
         &rest[..count]
     }
 
-    /// Whether the instructions that touch private memory before and behind one are those that they
-    /// were.
+    /// Whether the touching instructions before and behind one are the same as before. `None` if
+    /// they are too far away.
     fn is_in_place(&self, body: &Body, inst: InstId) -> Option<bool> {
         let touches = self.of(inst);
         let (first, last) = (touches.first()?.event, touches.last()?.event);

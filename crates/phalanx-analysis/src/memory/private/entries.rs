@@ -1,4 +1,4 @@
-//! One number for each of some instructions.
+//! A table of one number per instruction, dense or sparse.
 
 use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::objects::number;
 use crate::memory::by_inst::trim;
 
-/// Entries by instruction, less one: of all instructions, or of those that have one.
+/// Numbers by instruction: a vector of all instructions, or a map of those with a number.
 #[derive(Clone, Debug)]
 pub(in crate::memory::private) enum Entries {
     All(Vec<u32>),
@@ -38,7 +38,7 @@ impl Entries {
         }
     }
 
-    /// Sets an entry, if there is room for it.
+    /// Sets an entry. Does nothing in a dense table that is too short.
     pub(in crate::memory::private) fn set(&mut self, inst: InstId, entry: u32) {
         match self {
             Entries::All(entries) => {
@@ -50,7 +50,7 @@ impl Entries {
         }
     }
 
-    /// Takes out an entry.
+    /// Removes an entry.
     pub(in crate::memory::private) fn remove(&mut self, inst: InstId) {
         match self {
             Entries::All(entries) => {
@@ -62,7 +62,7 @@ impl Entries {
         }
     }
 
-    /// Adds to all entries from one on.
+    /// Adds `by` to all entries that are at least `from`.
     pub(in crate::memory::private) fn shift(&mut self, from: u32, by: i32) {
         let shift = |entry: &mut u32, from: u32| {
             if *entry >= from {
@@ -75,7 +75,7 @@ impl Entries {
         }
     }
 
-    /// Drops what is said of nothing at the end.
+    /// Drops empty entries at the end.
     pub(in crate::memory::private) fn trim(&mut self) {
         if let Entries::All(entries) = self {
             trim(entries);

@@ -1,42 +1,40 @@
-//! Private memory of a function that is edited.
+//! Incremental update of private memory, by components of objects.
 //!
 //! # What
 //!
-//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or
-//! [`PrivateMemory::with_pointees`], found after an edit from what was known before: only objects
-//! are looked at again with which a changed instruction has to do, or had, and those to which an
-//! edit of the [`graph`] is something.
+//! [`SlotFollower`] holds the facts of [`PrivateMemory::through_calls`], or of
+//! [`PrivateMemory::with_pointees`], and updates them after edits. An update scans only the objects
+//! that a changed instruction uses or used, and those that an edit of the [`graph`] affects.
 //!
 //! # Why
 //!
-//! What is said of an object follows from the instructions that have its address for an operand,
-//! and from nothing else. Two objects hang together if one instruction has both: a copy from one to
-//! the other, a call that is given both, a store of the address of one to the other. So the objects
-//! that hang together with the one in question, a *component*, have slots and an SSA form of their
-//! own, which is made as that of a whole function is, from the instructions that have to do with
-//! them. These are found from def-use lists ([`gather`]).
+//! The facts about an object depend only on the instructions with its address as an operand. Two
+//! objects are connected if one instruction uses both: a copy from one to the other, a call that is
+//! passed both, a store of the address of one to the other. A connected component of objects has
+//! slots and an SSA form of its own. These are computed as for a whole function, but only from the
+//! instructions that use the component. Def-use lists give these instructions ([`gather`]).
 //!
 //! # How
 //!
-//! The *base* is the private memory of the whole function, until the first edit that has to do with
-//! an object. Then it is [divided](divide): a *patch* is that of one component.
-//! Loads and stores that come, go or change in a patch are looked at [one by one](local) where that
-//! is enough; else the components in question are scanned again. If these are a good part of the
-//! function, all of it is made anew. A [split](split) of a block leaves all versions as they are.
+//! At first the *base* holds the private memory of the whole function. The first edit that may
+//! affect an object [divides](divide) it: a *patch* holds the private memory of one component. If
+//! only plain loads and stores change, the update edits their touches [one by one](local).
+//! Otherwise it scans the affected components again. If these are a large part of the function, the
+//! update gives up, and private memory is computed from scratch. A [split](split) of a block leaves
+//! all versions as they are.
 //!
 //! **Invariants.**
 //!
-//! - Either there is no patch, or the base tells of nothing.
-//! - An object is in one patch at most, and with it all that it hangs together with.
-//! - Instructions that have to do with an object of a patch are in the patch. Only returns, which
-//!   have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
-//! - After an edit of the graph, versions of objects that keep their form are as they were made,
-//!   while blocks may have come to another order. So numbers of events and touches say nothing
-//!   about blocks of other objects.
+//! - Either there is no patch, or the base is empty.
+//! - An object is in at most one patch, together with its whole component.
+//! - Instructions that use an object of a patch are in the patch. Returns are an exception: they
+//!   use all objects of arguments, and are in no patch for that ([`Pointees`]).
+//! - After an edit of the graph, unaffected patches keep their tables, although the order of blocks
+//!   may have changed. So the order of events and touches may differ between patches.
 //!
-//! **Complexity.** O(uses of the objects in question and the blocks that they are in); O(uses of
-//! all objects) the first time; dominance frontiers once for each graph. After an edit of that,
-//! what [`graph`] costs.
+//! **Complexity.** O(uses of the affected objects, and lengths of the blocks of these uses); O(uses
+//! of all objects) the first time; dominance frontiers once for each graph. After an edit of the
+//! graph, the cost of [`graph`] besides.
 
 mod divide;
 mod gather;
@@ -63,7 +61,7 @@ use crate::code::{Code, Surroundings, value_type};
 use crate::memory::{by_inst::InstNumbers, origins::Origins, ssa::Frontiers};
 use crate::policy::PRIVATE_STEPS;
 
-/// Private memory as rules look at it.
+/// Private memory as the rules of divergence read it: computed from scratch, or updated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Looked<'a> {
     Whole(&'a PrivateMemory),
@@ -110,44 +108,44 @@ impl<'a> Looked<'a> {
 pub(crate) struct SlotFollower {
     base: PrivateMemory,
     origins: Origins,
-    /// Where what arguments point to is an object as well.
+    /// Present if arguments point to objects.
     pointees: Option<Pointees>,
-    /// Objects of which patches tell.
+    /// The patch of each object.
     by_object: FxHashMap<InstId, u32>,
-    /// Instructions of which patches tell.
+    /// The patch of each instruction.
     by_inst: InstNumbers,
     patches: Vec<Patch>,
     /// Numbers of patches that are empty.
     free: Vec<u32>,
-    /// The patches that were made last.
+    /// The patches that the last update made.
     last: Patches,
-    /// Of the graph with this number.
+    /// Dominance frontiers, with the number of their graph.
     frontier: Option<(u64, DominanceFrontier)>,
     looks: Looks,
 }
 
-/// How often the private memory of a function that is followed was looked at again.
+/// Statistics of the updates of one function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looks {
-    /// The objects in question.
+    /// The number of updates of affected objects only.
     pub in_part: u64,
-    /// How many objects these were, but for accesses that were looked at one by one.
+    /// The number of objects that were scanned again in these updates.
     pub objects: u64,
-    /// All of it.
+    /// The number of computations from scratch.
     pub whole: u64,
 }
 
 /// Numbers of patches.
 pub(crate) type Patches = SmallVec<[u32; 2]>;
 
-/// A component as it has become. Empty if another patch has taken its place.
+/// The private memory of one component. Empty if the patch is free.
 #[derive(Debug, Default)]
 struct Patch {
     memory: PrivateMemory,
     objects: Vec<InstId>,
-    /// What has to do with them.
+    /// The instructions that use the objects, sorted.
     insts: Vec<InstId>,
-    /// Whether loads and stores are looked at [one by one](local), if that has been asked.
+    /// A cached answer: whether loads and stores can be updated [one by one](local).
     is_plain: Option<bool>,
 }
 
@@ -159,55 +157,55 @@ pub(crate) struct Numbered<'a> {
     pub(crate) number: u64,
 }
 
-/// What has been found again.
+/// What an update has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// The patches that tell of it.
+    /// Patches that were scanned again.
     pub(crate) patches: Patches,
-    /// Other patches of which parts tell of something else.
+    /// Changes within other patches.
     pub(crate) parts: Vec<Part>,
-    /// Loads that have come to read private memory or read none any more, and calls that are given
-    /// something else of it; operands of whatever has an operand that may be private and could not,
-    /// or the other way round.
+    /// Further instructions to examine: loads that began or ceased to read private memory, calls
+    /// that are passed other addresses of it, and users of addresses that may be private now and
+    /// could not before, or the other way round.
     pub(crate) others: Vec<InstId>,
 }
 
 impl SlotFollower {
-    /// What is known of a function, to be followed.
+    /// Starts from the private memory of a whole function.
     pub(crate) fn new(mut memory: PrivateMemory) -> Self {
         let origins = std::mem::take(&mut memory.origins);
         SlotFollower { base: memory, origins, ..SlotFollower::default() }
     }
 
-    /// The same of memory with pointees.
+    /// Starts from the result of [`PrivateMemory::with_pointees`].
     pub(crate) fn with_pointees(memory: PrivateMemory, pointees: Pointees) -> Self {
         SlotFollower { pointees: Some(pointees), ..SlotFollower::new(memory) }
     }
 
-    /// Memory that tells of an object.
+    /// The patch or base with the facts about an object.
     pub(crate) fn memory_of(&self, object: InstId) -> &PrivateMemory {
         let patch = self.by_object.get(&object).map(|&patch| &self.patches[patch as usize]);
         patch.map_or(&self.base, |patch| &patch.memory)
     }
 
-    /// The objects of which something else may be said since it was brought up to date last, by
-    /// component, and what is known of them; none where all of it was made anew.
+    /// The components that the last update changed, with their private memory. Empty after a
+    /// computation from scratch.
     pub(crate) fn found_again(&self) -> impl Iterator<Item = (&[InstId], &PrivateMemory)> {
         self.last.iter().map(|&last| self.patch(last))
     }
 
-    /// That of the whole function, if nothing has been found again since it was made.
+    /// The private memory of the whole function, if it has not been divided.
     pub(crate) fn whole(&self) -> Option<&PrivateMemory> {
         self.patches.is_empty().then_some(&self.base)
     }
 
-    /// The objects of a patch, and what is known of them.
+    /// The objects of a patch, and their private memory.
     pub(crate) fn patch(&self, patch: u32) -> (&[InstId], &PrivateMemory) {
         let patch = &self.patches[patch as usize];
         (&patch.objects, &patch.memory)
     }
 
-    /// How many slots there are of what arguments point to; none if no argument is followed.
+    /// The number of slots of objects that arguments point to. `None` if there are no such objects.
     pub(crate) fn pointee_slots(&self) -> Option<usize> {
         let is_followed = |memory: &PrivateMemory, is_told: &dyn Fn(InstId) -> bool| {
             let is_pointee = |object: InstId| parameter_of(object).is_some() && is_told(object);
@@ -219,12 +217,12 @@ impl SlotFollower {
         of_patches.chain([of_base]).flatten().reduce(|all, slots| all + slots)
     }
 
-    /// How often it was looked at again.
+    /// Statistics of updates.
     pub(crate) fn looks(&self) -> Looks {
         self.looks
     }
 
-    /// Whether there was any object: whether an edit of the graph can be anything to them.
+    /// Whether there may be any object. Otherwise edits of the graph do not matter.
     pub(crate) fn has_slots(&self) -> bool {
         self.base.has_slots || self.pointees.is_some() || !self.by_object.is_empty()
     }
@@ -256,12 +254,12 @@ impl SlotFollower {
         memory.held(load).is_some()
     }
 
-    /// Whether one of these patches tells of an instruction.
+    /// Whether an instruction is in one of these patches.
     pub(crate) fn is_in(&self, patches: &[u32], inst: InstId) -> bool {
         self.by_inst.get(inst).is_some_and(|patch| patches.contains(&patch))
     }
 
-    /// All loads that read private memory, and calls that are given some, in no order.
+    /// All loads from private memory, and calls that are passed addresses of it, in no order.
     fn readers(&self) -> impl Iterator<Item = InstId> + '_ {
         let of = |memory: &'_ PrivateMemory| {
             let loads = memory.touches.iter().filter(|touch| touch.effect == Effect::Load);
@@ -272,8 +270,8 @@ impl SlotFollower {
         base.chain(self.patches.iter().flat_map(move |patch| of(&patch.memory)))
     }
 
-    /// Takes something else for what is known: instructions that may have to be looked at because
-    /// of it, in order.
+    /// Replaces the state by one from scratch. Returns the instructions that a dependent analysis
+    /// has to examine again, sorted.
     pub(crate) fn replace(&mut self, code: Code<'_>, new: SlotFollower) -> Vec<InstId> {
         let looks = Looks { whole: self.looks.whole + 1, ..self.looks };
         let new = SlotFollower { frontier: self.frontier.take(), looks, ..new };
@@ -288,8 +286,9 @@ impl SlotFollower {
         others
     }
 
-    /// Brings it up to date after these instructions were inserted, removed, moved or changed, and
-    /// what else is in question. None if it is to be made anew; then it is as it was.
+    /// Updates the state after instructions were inserted, removed, moved or changed, and for what
+    /// a change of the graph affects. `None` if the state has to be computed from scratch; then the
+    /// facts are unchanged.
     pub(crate) fn follow(
         &mut self,
         code: Code<'_>,
@@ -323,7 +322,7 @@ impl SlotFollower {
             }
             objects.extend(touched.iter().flat_map(|&patch| &self.patches[patch as usize].objects));
         }
-        // What is made of the content of an object may follow from where another address leads.
+        // Facts about the content of an object may depend on the origin of another address.
         let concerned = changed.iter().chain(&others).copied();
         let Some(patched) = self.patched_for(code, around, graph, (concerned, &objects)) else {
             self.origins.turn(&turned);
@@ -335,13 +334,13 @@ impl SlotFollower {
         Some(Changed { patches, others, ..Changed::default() })
     }
 
-    /// Whether an instruction has had to do with no object.
+    /// Whether an instruction used no object before.
     fn had_nothing(&self, inst: InstId) -> bool {
         let has = |(user, _): &(InstId, InstId)| *user == inst;
         self.by_inst.get(inst).is_none() && !self.base.users.iter().any(has)
     }
 
-    /// Divides the base, if there is one.
+    /// Divides the base into patches, unless that is done.
     fn divide(&mut self) {
         if !self.patches.is_empty() || self.base.users.is_empty() && self.base.objects.is_empty() {
             return;
@@ -356,7 +355,7 @@ impl SlotFollower {
         self.base = PrivateMemory { has_slots, is_plain, ..PrivateMemory::default() };
     }
 
-    /// Forgets the last patches that were only about what is gone.
+    /// Frees patches of the last update whose objects are all gone.
     fn free_last(&mut self) {
         for last in std::mem::take(&mut self.last) {
             let patch = &self.patches[last as usize];
@@ -368,8 +367,8 @@ impl SlotFollower {
         }
     }
 
-    /// Looks again at the objects with which some instructions have to do, or had, and at others:
-    /// patches, and readers of which something else is known.
+    /// Scans the components of objects again: those that some instructions use or used, and
+    /// `others`. Returns the new patches, and loads and calls whose facts have changed.
     fn patched_for(
         &mut self,
         code: Code<'_>,
@@ -384,8 +383,8 @@ impl SlotFollower {
         self.patched(code, around, graph, found)
     }
 
-    /// Patches with the objects that some calls are given, and with those of other patches. None if
-    /// it is to be made anew.
+    /// Scans the components of objects again that some calls are passed, and those of some patches.
+    /// Returns the new patches. `None` if the state has to be computed from scratch.
     pub(crate) fn with_calls(
         &mut self,
         code: Code<'_>,
@@ -405,8 +404,8 @@ impl SlotFollower {
         Some(self.patched(code, around, graph, found)?.0)
     }
 
-    /// Puts patches for some components in the place of what is known of them: their numbers, and
-    /// readers of which something else is known.
+    /// Scans some components and replaces their patches. Returns the numbers of the new patches,
+    /// and loads and calls whose facts have changed.
     fn patched(
         &mut self,
         code: Code<'_>,
@@ -455,7 +454,7 @@ impl SlotFollower {
         Some((patches, others))
     }
 
-    /// Private memory of one component.
+    /// Computes the private memory of one component.
     fn memory_of_one(
         &self,
         (code, around): (Code<'_>, Surroundings<'_>),
@@ -486,7 +485,7 @@ impl SlotFollower {
         scan.finish_some(graph, &others)
     }
 
-    /// Makes a patch of what is known of a component: its number.
+    /// Adds a patch for a component, and returns its number.
     fn put(&mut self, code: Code<'_>, component: Component, memory: PrivateMemory) -> u32 {
         let Component { objects, insts, past } = component;
         let patch = self.free.pop().unwrap_or(self.patches.len() as u32);
@@ -502,9 +501,9 @@ impl SlotFollower {
     }
 }
 
-/// Whether an instruction that is in the code has nothing to do with addresses, and never had: it
-/// computes with numbers, and what it gives and the types of its operands have been what they are
-/// since it was made. Most that are edited do.
+/// Whether an instruction computes with numbers alone, never with addresses, and is in a block.
+/// This also holds for its past, since the type of an instruction and the types of its operands
+/// never change. Most edited instructions are of this kind.
 fn is_apart(code: Code<'_>, inst: InstId) -> bool {
     let (body, data) = (code.body, code.body.inst(inst));
     let is_of_numbers = |ty| match code.context.type_kind(ty) {
@@ -526,7 +525,7 @@ fn sort(insts: &mut Vec<InstId>) {
     insts.dedup();
 }
 
-/// Instructions in the order in which a scan of the whole function meets them.
+/// Sorts instructions into the order of a scan of the whole function. Leaves out unreachable ones.
 pub(super) fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
     let body = code.body;
     let mut placed: Vec<(u32, InstId)> = Vec::with_capacity(insts.len());

@@ -1,10 +1,17 @@
-//! Variables that hold one address: stack slots that are only loaded from, and stored to once.
+//! Allocas that hold one address: they are only loaded from, and stored to by one instruction.
 //!
-//! Code that is not optimised keeps each parameter in such a slot. Whatever is loaded from it after
-//! the store is the address that was stored, as often as the store is executed; what is loaded
-//! before is undef, and nothing is accessed through that. So a load is the address itself, if the
-//! store was met first when blocks are visited in the dominator tree's preorder; a load that was
-//! met before gives the slot up, and so does any other use of it.
+//! Code that is not optimised keeps each parameter in such an alloca:
+//!
+//! ```text
+//! %slot = alloca ptr
+//! store ptr %p, ptr %slot           ; the only store
+//! %q = load ptr, ptr %slot          ; the same address as %p
+//! ```
+//!
+//! A load after the store gives the stored address, however often the store is executed. A load
+//! before the store gives undef, and no access through undef is defined. The scan visits blocks in
+//! the preorder of the dominator tree. If it meets the store before the load, it treats the load as
+//! the stored address. A load that it meets earlier, or any other use, disqualifies the alloca.
 //!
 //! O(operands).
 
@@ -18,26 +25,26 @@ use super::accesses::Address;
 use super::objects::{intrinsic_name, is_trackable};
 use crate::code::{Code, value_type};
 
-/// What is known of a slot while blocks are visited.
+/// The state of an alloca during a scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
-    /// Nothing was stored so far.
+    /// The scan has not met the store.
     Nothing,
-    /// This address, by this store.
+    /// It holds this address, stored by this instruction.
     Address(Address, InstId),
-    /// Something else.
+    /// It holds anything else, or is disqualified.
     Other,
 }
 
-/// The address of an object that a slot holds.
+/// The address of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory::private) struct HeldAddress {
     pub(in crate::memory::private) object: InstId,
-    /// Where in the object, if it is a constant.
+    /// The offset in the object, if it is a constant.
     pub(in crate::memory::private) offset: Option<i64>,
 }
 
-/// What is known of a slot that holds an address, when all blocks were visited.
+/// An alloca that holds one address: the result of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory::private) struct Holder {
     pub(in crate::memory::private) held: HeldAddress,
@@ -45,8 +52,8 @@ pub(in crate::memory::private) struct Holder {
     pub(in crate::memory::private) store: InstId,
 }
 
-/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that
-/// may have to do with them and can be reached.
+/// The allocas among some that are only loaded from and stored to once. `insts` contains all
+/// reachable instructions that may use them.
 pub(super) fn holders(
     code: Code<'_>,
     slots: impl Iterator<Item = InstId>,
@@ -54,7 +61,8 @@ pub(super) fn holders(
 ) -> FxHashMap<InstId, Held> {
     let Code { body, context, .. } = code;
     let mut found: FxHashMap<InstId, Held> = FxHashMap::default();
-    // How often each is stored to, and as what; slots with another use are left out.
+    // The number of stores to each alloca, and the type that it is accessed with. An alloca with
+    // another use is removed.
     let mut stores: FxHashMap<InstId, (u32, Option<Type>)> = FxHashMap::default();
     for inst in slots {
         if body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst) {
@@ -104,10 +112,10 @@ pub(super) fn holders(
     found
 }
 
-/// The slot that an address is of, if it is the whole of it: the slot itself, or a cast of it.
+/// The alloca of an address without an offset: the alloca itself, or a cast of it.
 pub(super) fn slot_of(body: &Body, mut inst: InstId) -> Option<InstId> {
-    // However many there are: a use that is not seen to be one would be worse. Only where nobody
-    // comes a cast is made from itself.
+    // The number of casts is not bounded, since a missed use would be unsound. The bound of the
+    // loop only matters in unreachable code, where a cast can be its own operand.
     for _ in 0..=body.id_count() {
         match body.inst(inst).opcode {
             Opcode::Alloca => return Some(inst),

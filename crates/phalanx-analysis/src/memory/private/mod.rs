@@ -1,5 +1,5 @@
-//! Private memory that only the function itself can reach: its variables, and what each instruction
-//! does to them.
+//! Private memory that only the function itself can access: its variables, and what each
+//! instruction does to them.
 //!
 //! # What
 //!
@@ -8,33 +8,43 @@
 //! be treated like a register. [`PrivateMemory`] finds these objects, divides each into *slots*
 //! that no scalar access crosses, and puts the slots into SSA form ([`ssa`](super::ssa)).
 //!
+//! ```text
+//! %p = alloca { i32, i32 }                    ; object with two slots: bytes 0..4 and 4..8
+//! %q = getelementptr i8, ptr %p, i64 4
+//! store i32 1, ptr %p                         ; must define slot 0
+//! store i32 %x, ptr %q                        ; must define slot 1
+//! %v = load i32, ptr %p                       ; use of slot 0: reads 1
+//! ```
+//!
 //! # How
 //!
-//! 1. Blocks are visited in the dominator tree's preorder, so that an address is met before what is
-//!    made from it. Addresses are made by `getelementptr` and casts of address spaces. Uses that
-//!    are understood: loads and stores, atomics, `memcpy`, `memmove`, `memset`, comparisons, calls
-//!    that take the address without capturing it. Any other use is an *escape*: the object is given
-//!    up. A phi or `select` of addresses is one, too.
+//! 1. The scan visits blocks in the preorder of the dominator tree, so that it meets an address
+//!    before the addresses computed from it. Addresses are computed by `getelementptr` and casts of
+//!    address spaces. The scan understands these uses: loads and stores, atomics, `memcpy`,
+//!    `memmove`, `memset`, comparisons, and calls that do not capture the address. Any other use is
+//!    an *escape*: the object is not private then. A phi or `select` of addresses is an escape,
+//!    too.
 //! 2. **Slots** of an object are the connected unions of byte ranges of scalar accesses. An access
-//!    at an offset that is not known makes the whole object one slot. Accesses of aggregates and
-//!    blocks of memory are *wide*: they do not join slots but touch several, and what only they
-//!    touch is a slot of its own.
-//! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
+//!    at an unknown offset makes the whole object one slot. Accesses of aggregates and blocks of
+//!    memory are *wide*: they do not join slots but touch several. Bytes that only wide accesses
+//!    touch form slots of their own.
+//! 3. A store *must define* its slot when it writes all of it; then the old content does not
+//!    matter.
 //!
-//! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question;
-//! after a [split] of a block nothing is looked at again.
+//! After an edit, [`follow`] and [`splice`] scan only the affected objects again. After a [split]
+//! of a block nothing is scanned again.
 //!
-//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose
-//! [summary](crate::summary) says what they do with what an argument points to, and through slots
-//! that hold one address ([`holders`]). For the summary itself [`PrivateMemory::with_pointees`]
-//! takes what arguments point to for objects. In a kernel, structures that it is passed by value
-//! are objects as well: each thread has a copy that nobody else has an address of, and all copies
-//! hold the same when the kernel starts. So what is loaded from one depends on what the thread has
-//! written there, and on nothing else.
+//! [`PrivateMemory::through_calls`] follows addresses further: into callees whose
+//! [summary](crate::summary) says what they do with the memory that an argument points to, and
+//! through slots that hold one address ([`holders`]). To compute such a summary,
+//! [`PrivateMemory::with_pointees`] treats the memory that an argument points to as an object. In a
+//! kernel, structures passed by value are objects as well: each thread has a copy of which no other
+//! code has an address, and all copies have the same content when the kernel starts. So a value
+//! loaded from one depends only on what the thread has written there.
 //!
-//! **What is taken for granted.** Content that was never written is undef, one value for all
-//! threads (see docs/divergence.md). An access whose address was made from an object is inside that
-//! object; otherwise the program has no defined meaning.
+//! **Assumptions.** Content that was never written is undef, one value for all threads (see
+//! docs/divergence.md). An access through an address computed from an object is inside that object;
+//! otherwise the program has undefined behaviour.
 //!
 //! **Complexity.** O(instructions + operands), sorting accesses per object, and
 //! [`ssa`](super::ssa).
@@ -70,46 +80,46 @@ use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
 use crate::code::{Code, Surroundings};
 
-/// Private objects of a function, in SSA form. Equal if they say the same.
+/// Private objects of a function, in SSA form. Equality ignores what only incremental updates need.
 #[derive(Clone, Debug, Default)]
 pub struct PrivateMemory {
     slots: Vec<Slot>,
-    /// In the order of blocks in the dominator tree's preorder, and of execution in each.
+    /// Blocks in the preorder of the dominator tree, and the order of execution within each.
     touches: Vec<Touch>,
-    /// First touch by instruction. Ends with the last instruction that has one.
+    /// The first touch of each instruction. Ends with the last instruction that has one.
     first: Entries,
     /// The touch of each event.
     touch_of: Vec<u32>,
     events: Events,
     ssa: Ssa,
-    /// Instructions whose change may change any of this: allocas, addresses made from them, and
-    /// whatever has one for an operand. Not told where calls are followed.
+    /// Instructions whose change may change this answer: allocas, addresses computed from them, and
+    /// users of these. Empty if calls are followed.
     concerned: InstSet,
-    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told
-    /// where calls are followed, or are nothing to it.
+    /// Instructions with the address of an object as an operand, with that object, sorted. Filled
+    /// if calls are followed, or if following calls would make no difference.
     users: Vec<(InstId, InstId)>,
-    /// Whether there is any stack slot.
+    /// Whether there is any alloca.
     has_slots: bool,
-    /// Whether it was found from scratch, and no address is stored or given to a function that is
-    /// called.
+    /// Whether no address is stored or passed to a function, and the function is no kernel with
+    /// structures passed by value. Then following calls makes no difference.
     is_plain: bool,
-    /// The same more closely, where calls are not followed.
+    /// The dependencies of this answer in more detail. Empty if calls are followed.
     concern: Concern,
     origins: Origins,
-    /// All private objects, accessed or not, in order of their numbers.
+    /// All private objects, accessed or not, sorted by number.
     objects: Vec<InstId>,
-    /// What calls are given of them and do as their summaries say, by call and position.
+    /// Addresses of objects that are passed to calls with a summary, sorted by call and position.
     passed: Vec<Passed>,
-    /// Loads that give the address of an object, by number, and that address.
+    /// Loads that give the address of an object, with that address, sorted.
     held: Vec<(InstId, HeldAddress)>,
-    /// Slots that hold the address of an object, by number, and the store that puts it there.
+    /// Allocas that hold the address of an object, with the store that puts it there, sorted.
     holders: Vec<(InstId, Holder)>,
 }
 
 impl PartialEq for PrivateMemory {
     fn eq(&self, other: &Self) -> bool {
-        // Not what it hangs on: of that an answer knows more if instructions have come and gone
-        // that are nothing to it.
+        // Dependencies are not compared: after edits of irrelevant instructions, the recorded
+        // dependencies may be larger than those from scratch.
         let Self { slots, touches, first, touch_of, events, ssa, origins, objects, .. } = self;
         slots == &other.slots
             && touches == &other.touches
@@ -123,14 +133,14 @@ impl PartialEq for PrivateMemory {
 impl Eq for PrivateMemory {}
 
 impl PrivateMemory {
-    /// That of a function.
+    /// The private memory of a function. Calls are not followed.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
         Self::without_origins(code, around, cfg, dom).with_origins(code, around)
     }
 
-    /// That of a function, with what is done to it in functions that are called, as far as their
-    /// summaries tell.
+    /// The private memory of a function, including the effects of callees according to their
+    /// summaries.
     #[must_use]
     pub fn through_calls(
         code: Code<'_>,
@@ -143,8 +153,8 @@ impl PrivateMemory {
         Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
     }
 
-    /// As [`PrivateMemory::through_calls`], where this is what [`PrivateMemory::without_origins`]
-    /// has found: with nothing to follow it is the same.
+    /// As [`PrivateMemory::through_calls`], given the result of [`PrivateMemory::without_origins`].
+    /// That result is reused if there are no calls to follow.
     #[must_use]
     pub fn followed_through_calls(
         &self,
@@ -159,7 +169,7 @@ impl PrivateMemory {
         }
     }
 
-    /// The same, with nothing said about what it hangs on.
+    /// A copy without dependencies.
     fn without_concern(&self) -> Self {
         PrivateMemory {
             slots: self.slots.clone(),
@@ -179,15 +189,15 @@ impl PrivateMemory {
         }
     }
 
-    /// Whether it is what [`PrivateMemory::through_calls`] finds but for where other pointers come
-    /// from, as is known at once.
+    /// Whether this equals the result of [`PrivateMemory::through_calls`], apart from origins.
+    /// O(1), so it may return false although the two are equal.
     #[must_use]
     pub fn is_through_calls(&self) -> bool {
         self.is_plain
     }
 
-    /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread,
-    /// and nobody has another pointer to it.
+    /// As [`PrivateMemory::through_calls`], under the assumption that the memory that an argument
+    /// points to is private to the thread and is accessed through this argument only.
     #[must_use]
     pub fn with_pointees(
         code: Code<'_>,
@@ -206,7 +216,7 @@ impl PrivateMemory {
         }
     }
 
-    /// The same, with nothing said about where other pointers come from.
+    /// As [`PrivateMemory::new`], without origins.
     #[must_use]
     pub fn without_origins(
         code: Code<'_>,
@@ -217,8 +227,8 @@ impl PrivateMemory {
         Self::reaching_to(code, around, (cfg, dom), Reach::default())
     }
 
-    /// The same of objects alone in which addresses are put, or from which they may be loaded: what
-    /// is known of pointers follows from these. Others have no slots.
+    /// As [`PrivateMemory::without_origins`], but only objects in which addresses are stored, or
+    /// from which they may be loaded, have slots. This is enough for facts about pointers.
     #[must_use]
     pub fn of_addresses(
         code: Code<'_>,
@@ -264,12 +274,12 @@ impl PrivateMemory {
         self.slots.is_empty()
     }
 
-    /// Whether there is any stack slot that may be a private object, where calls are followed.
+    /// Whether there is any alloca, which may be a private object if calls are followed.
     pub(crate) fn has_slots(&self) -> bool {
         self.has_slots
     }
 
-    /// Which addresses may be private at all.
+    /// Which addresses may lead to private memory.
     #[must_use]
     pub fn origins(&self) -> &Origins {
         &self.origins
@@ -287,25 +297,25 @@ impl PrivateMemory {
         &self.ssa
     }
 
-    /// What the SSA form was made from.
+    /// The events from which the SSA form was computed.
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events
     }
 
-    /// All touches: of each instruction together, reads before writes.
+    /// All touches. Those of an instruction are adjacent, reads before writes.
     #[must_use]
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
-    /// The touch that an event is.
+    /// The touch of an event.
     #[must_use]
     pub fn touch_of(&self, event: u32) -> &Touch {
         &self.touches[self.touch_of[event as usize] as usize]
     }
 
-    /// What an instruction touches.
+    /// The touches of an instruction.
     #[inline]
     #[must_use]
     pub fn of(&self, inst: InstId) -> &[Touch] {
@@ -315,14 +325,14 @@ impl PrivateMemory {
         &rest[..count]
     }
 
-    /// Whether what a load gives is what private slots hold.
+    /// Whether a load reads private slots.
     #[inline]
     #[must_use]
     pub fn is_load(&self, inst: InstId) -> bool {
         self.of(inst).first().is_some_and(|touch| touch.effect == Effect::Load)
     }
 
-    /// What a call is given of private objects and does as its summary says, by position.
+    /// The addresses of private objects that a call with a summary is passed, by position.
     #[must_use]
     pub fn passed(&self, call: InstId) -> &[Passed] {
         let of = |passed: &Passed| number(passed.call);
@@ -331,8 +341,8 @@ impl PrivateMemory {
         &rest[..rest.iter().take_while(|passed| passed.call == call).count()]
     }
 
-    /// Whether a load gives the address of an object, from a slot that holds one address; and if so
-    /// whether it is at a constant offset.
+    /// Whether a load gives the address of an object, from a slot that holds one address.
+    /// `Some(true)` if the address is at a constant offset.
     #[must_use]
     pub fn held(&self, load: InstId) -> Option<bool> {
         Some(self.held_address(load)?.offset.is_some())
@@ -350,7 +360,7 @@ impl PrivateMemory {
         Some(self.holders[at].1)
     }
 
-    /// The stack slot that an address is made from, a few steps up.
+    /// The alloca from which an address is computed, up to a bounded number of steps.
     #[must_use]
     pub fn object_of(&self, body: &Body, mut address: Value) -> Option<InstId> {
         for _ in 0..STEPS {
@@ -364,15 +374,15 @@ impl PrivateMemory {
         None
     }
 
-    /// Whether an alloca is an object that nobody else can reach.
+    /// Whether an alloca is a private object.
     #[must_use]
     pub fn is_object(&self, alloca: InstId) -> bool {
         self.objects.binary_search_by_key(&number(alloca), |object| number(*object)).is_ok()
     }
 
-    /// Whether there is an argument that points to an object that nobody else can reach.
+    /// Whether some argument points to a private object.
     pub(crate) fn has_pointees(&self) -> bool {
-        // In order of numbers.
+        // Sorted by number, and the objects of arguments have the largest numbers.
         self.objects.last().is_some_and(|&object| parameter_of(object).is_some())
     }
 
@@ -388,7 +398,7 @@ impl PrivateMemory {
         self.ssa.reaching(touch.event)
     }
 
-    /// Whether an instruction has to do with addresses of objects, private or not.
+    /// Whether an instruction is, makes or uses an address of an object, private or not.
     fn concerns_at_all(&self, code: Code<'_>, inst: InstId) -> bool {
         let body = code.body;
         let matters = |operand: InstId| {

@@ -1,7 +1,7 @@
 //! Which objects there are, how they are numbered, and which instructions make addresses of them.
 //!
-//! An object is named by its `alloca`. What an argument points to has no instruction: it is named
-//! by a number that no instruction has. O(1) each, [`has_copies`] O(parameters).
+//! An object is named by its `alloca`. The object that an argument points to has no instruction:
+//! its name is a number that no instruction has. O(1) each, [`has_copies`] O(parameters).
 
 use phalanx_ir::{
     Body, Context, GlobalName, InstId, Opcode, TypeKind, Value, attributes::AttrKind,
@@ -11,28 +11,27 @@ use phalanx_target::calling_convention::Entry;
 
 use crate::code::{Code, Surroundings, calls::may_be_private_argument};
 
-/// The number of what the first argument points to: no function has so many instructions.
+/// The number of the object that the first argument points to. No function has so many
+/// instructions.
 pub(in crate::memory::private) const POINTEES: u32 = Value::LIMIT as u32 + 1;
 
-/// The number of the object that an argument points to: one that no instruction has, however many
-/// there come to be.
+/// The number of the object that an argument points to. No instruction ever has this number.
 pub(crate) fn pointee_of(position: u32) -> InstId {
     InstId::from_raw((POINTEES + position).into())
 }
 
-/// The argument that points to an object with that number, if it is none of a stack slot.
+/// The argument that points to this object. `None` for an alloca.
 pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
     number(object).checked_sub(POINTEES)
 }
 
-/// Whether an argument is a pointer to an object that nobody else has an address of, where such are
-/// followed: in a function that is called, of a caller's private memory, as far as is known; in a
-/// kernel, a structure that it is passed by value.
+/// Whether an argument may be treated as a pointer to a private object. In a kernel: a structure
+/// passed by value. In another function: a pointer that may lead to private memory of the caller.
 pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
     may_be_private_argument(code, around, position) || is_copy(code, around, position)
 }
 
-/// Whether an argument of a kernel is a structure passed by value: each thread has a copy of what
+/// Whether an argument of a kernel is a structure passed by value. Each thread has a copy of what
 /// the host passed.
 pub(in crate::memory::private) fn is_copy(
     code: Code<'_>,
@@ -61,18 +60,18 @@ pub(in crate::memory::private) fn is_address(body: &Body, inst: InstId) -> bool 
     )
 }
 
-/// Whether an instruction makes a pointer of an integer.
+/// Whether an instruction converts an integer to a pointer.
 pub(in crate::memory::private) fn is_cast(body: &Body, inst: InstId) -> bool {
     body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
 }
 
-/// Whether an alloca of the entry block is a plain piece of the frame.
+/// Whether an alloca of the entry block is ordinary stack memory.
 pub(in crate::memory::private) fn is_trackable(body: &Body, inst: InstId) -> bool {
     let flags = body.inst(inst).flags;
     !flags.contains(InstFlags::IN_ALLOCA) && !flags.contains(InstFlags::SWIFT_ERROR)
 }
 
-/// How many steps from an address to its object are looked at.
+/// The largest number of steps from an address up to its object.
 pub(in crate::memory::private) const STEPS: usize = 64;
 
 pub(in crate::memory::private) fn number(inst: InstId) -> u32 {

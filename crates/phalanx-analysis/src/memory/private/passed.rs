@@ -1,12 +1,13 @@
-//! What is done to slots in functions that are called.
+//! Effects of callees on slots.
 
 use super::accesses::Access;
 use super::slots::Divided;
 use super::touch::{Effect, Slot};
 use crate::memory::ssa::EventKind;
 
-/// What the calls among the accesses of one instruction do to each slot: reads first, each slot
-/// once. A slot is defined for certain where parts that are surely written cover it together.
+/// The effects of a call on slots, from the accesses of that call: all reads first, at most one
+/// read and one write per slot. The write must define a slot if the parts that the callee certainly
+/// writes cover all of it.
 pub(super) fn calls_of(
     accesses: &[Access],
     slots: &[Slot],

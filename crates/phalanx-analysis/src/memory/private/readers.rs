@@ -1,7 +1,7 @@
-//! Who reads what versions of private memory hold.
+//! The readers of each version of private memory.
 //!
-//! A fixpoint over values and over what memory holds has a node for each instruction and for each
-//! version; these are the ways from versions. O(touches + entries of phis).
+//! A fixpoint over values and contents of memory has a node for each instruction and for each
+//! version. This module computes the edges that leave versions. O(touches + entries of phis).
 
 use phalanx_fixpoint::Subject;
 use phalanx_ir::InstId;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{PrivateMemory, Touch};
 use crate::memory::ssa::EventKind;
 
-/// A node: what an instruction gives, or what a version holds.
+/// A node: the result of an instruction, or the content of a version.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Place {
     /// By instruction.
@@ -19,13 +19,13 @@ pub(crate) enum Place {
     Content(u32),
 }
 
-/// By number of a version: who reads it.
+/// By number of a version: its readers.
 pub(crate) type Readers = Vec<SmallVec<[Place; 2]>>;
 
 impl Place {
-    /// The class of what versions hold.
+    /// The class of the contents of versions.
     pub(crate) const CONTENT: usize = 0;
-    /// The class of what instructions give.
+    /// The class of the results of instructions.
     pub(crate) const VALUES: usize = 1;
 }
 

@@ -23,8 +23,7 @@ use crate::memory::by_inst::InstSet;
 
 const NO_ADDRESS: u32 = u32::MAX;
 
-/// How many bytes a part of an object may have that counts as one scalar when a function that is
-/// called touches it.
+/// The largest size in bytes of a part that counts as one scalar when a callee accesses it.
 const SCALAR: i64 = 16;
 
 pub(super) struct Scan<'a> {
@@ -32,34 +31,33 @@ pub(super) struct Scan<'a> {
     around: Surroundings<'a>,
     reach: Reach,
     sizes: TypeSizes<'a>,
-    /// By instruction: the entry in `addresses`. No room for any when one instruction alone is
-    /// looked at.
+    /// By instruction: the entry in `addresses`. Without capacity in a scan of a single
+    /// instruction.
     address: Entries,
     addresses: Vec<Address>,
     objects: Vec<Object>,
     accesses: Vec<Access>,
     concerned: InstSet,
-    /// Whether there is any stack slot.
+    /// Whether there is any alloca.
     has_slots: bool,
     /// Whether no address was stored or given to a function that is called, as far as was looked.
     is_plain: bool,
-    /// Instructions with an address for an operand, and its object.
+    /// Instructions with an address as an operand, and its object.
     users: Vec<(InstId, u32)>,
-    /// The one that is looked at, with the operand.
+    /// The instruction that is being scanned, and the operand.
     current: Option<(InstId, Value)>,
-    /// By argument that is a pointer: the entry in `addresses`. Empty where arguments are not
-    /// followed.
+    /// By argument: the entry in `addresses`. Empty if arguments are not objects.
     arguments: Vec<u32>,
-    /// Slots that hold one address.
+    /// Allocas that hold one address.
     holders: FxHashMap<InstId, Held>,
-    /// Loads of these, with the address.
+    /// Loads from `holders`, with the address.
     held: Vec<(InstId, Address)>,
-    /// What calls are given, with the number of the object.
+    /// Addresses that are passed to calls, with the number of the object.
     passed: Vec<(u32, Passed)>,
 }
 
 impl<'a> Scan<'a> {
-    /// Nothing seen yet.
+    /// A new scan of the whole function.
     pub(super) fn new(
         code: Code<'a>,
         around: Surroundings<'a>,
@@ -69,7 +67,7 @@ impl<'a> Scan<'a> {
         let address = Entries::All(vec![0; code.body.id_count()]);
         let mut scan = Scan { address, ..Scan::of_one(code, around, reach) };
         if let (true, Some(entry)) = (reach.follows_calls, code.flow.entry()) {
-            // What cannot be reached puts nothing anywhere.
+            // Unreachable stores do not count.
             let blocks = dom.preorder().iter().map(|&node| block_of(node));
             let insts = blocks.flat_map(|block| code.body.block_insts(block));
             scan.holders = holders(code, code.body.block_insts(entry), insts);
@@ -81,8 +79,8 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at these instructions, which are all that can be reached and have
-    /// to do with these objects: stack slots, and what arguments point to. Calls are followed.
+    /// A new scan of some objects: allocas, and objects that arguments point to. `insts` are all
+    /// reachable instructions that use them. Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
         around: Surroundings<'a>,
@@ -101,14 +99,13 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at all instructions that have to do with some objects. Calls are
-    /// not followed.
+    /// A new scan of all instructions that use some objects. Calls are not followed.
     pub(super) fn of_part(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
         let address = Entries::Some(FxHashMap::default());
         Scan { address, ..Scan::of_one(code, around, reach) }
     }
 
-    /// Nothing seen yet, to look at one instruction.
+    /// A new scan of one instruction.
     pub(super) fn of_one(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
         Scan {
             code,
@@ -131,9 +128,9 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What an instruction does with an operand that is the address of an object. Whether it is
-    /// understood, and nothing but access. `known` tells which values besides stack slots are
-    /// addresses of objects.
+    /// Scans one operand of an instruction, which may be the address of an object. Returns whether
+    /// the use is an access and nothing else: no escape, and no computation of another address.
+    /// `known` gives the addresses of objects among values that are not computed from allocas.
     pub(super) fn look_at(
         &mut self,
         inst: InstId,
@@ -147,7 +144,8 @@ impl<'a> Scan<'a> {
         self.addresses.len() == count && self.objects.iter().all(|object| object.is_private)
     }
 
-    /// An address, taken apart from its object on.
+    /// The object and offset of an address, found by walking up to the object and computing down
+    /// again.
     fn follow(
         &mut self,
         operand: Value,
@@ -185,17 +183,17 @@ impl<'a> Scan<'a> {
         self.is_plain
     }
 
-    /// Accesses that were seen.
+    /// The accesses found so far.
     pub(super) fn accesses(&self) -> &[Access] {
         &self.accesses
     }
 
-    /// The object of one.
+    /// The object of an access.
     pub(super) fn alloca(&self, access: &Access) -> InstId {
         self.objects[access.object as usize].alloca
     }
 
-    /// Where an address is that is made from another.
+    /// The offset of an address that is computed from another address at offset `from`.
     fn stepped(&mut self, from: Option<i64>, by: InstId) -> Option<i64> {
         match self.code.body.inst(by).opcode {
             Opcode::GetElementPtr => {
@@ -203,7 +201,7 @@ impl<'a> Scan<'a> {
                 from.and_then(|at| at.checked_add(step?))
             }
             Opcode::AddrSpaceCast => {
-                // Below the object an address may have wrapped, in a space of narrow ones.
+                // In a space with narrower addresses, an address below the object may have wrapped.
                 let bits = |value| self.sizes.index_bits(value_type(self.code, value)?);
                 let is_as_wide = bits(self.code.body.operands(by)[0]) == bits(Value::inst(by));
                 from.filter(|&at| is_as_wide || at >= 0)
@@ -212,7 +210,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes what arguments point to for objects, of those that are named.
+    /// Adds an object for each argument for which `are_objects` says so.
     fn pointees(&mut self, are_objects: impl Iterator<Item = bool>) {
         for (is_object, position) in are_objects.zip(0..) {
             let mut entry = NO_ADDRESS;
@@ -241,7 +239,7 @@ impl<'a> Scan<'a> {
         self.addresses.push(address);
     }
 
-    /// What an instruction does; blocks come in the dominator tree's preorder.
+    /// Scans an instruction. Blocks have to come in the preorder of the dominator tree.
     pub(super) fn visit(&mut self, inst: InstId, block: Node, is_entry: bool) {
         let body = self.code.body;
         let data = body.inst(inst);
@@ -277,7 +275,8 @@ impl<'a> Scan<'a> {
         if is_concerned {
             self.concern(inst);
         } else if data.opcode == Opcode::Phi {
-            // An entry over a back edge may be met later; the phi is asked again at the end.
+            // A value of the phi may be met later, over a back edge; `escape_over_phis` checks the
+            // phi at the end.
             let is_pointer = matches!(
                 self.code.context.type_kind(data.ty),
                 TypeKind::Ptr(_) | TypeKind::Vector { .. }
@@ -288,7 +287,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes that an instruction has to do with objects; where calls are followed, `users` tells.
+    /// Records that the answer depends on an instruction. If calls are followed, `users` serves
+    /// instead.
     fn concern(&mut self, inst: InstId) {
         if !self.reach.follows_calls {
             self.concerned.insert(inst);
@@ -348,7 +348,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether a store puts an address where it stays the same.
+    /// Handles a store of an address. Returns whether its destination holds this one address.
     fn hold(&mut self, store: InstId, address: Address) -> bool {
         self.is_plain = false;
         let body = self.code.body;
@@ -362,7 +362,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes a load from a slot that holds an address for that address.
+    /// Treats a load from an alloca that holds an address as that address.
     fn load_of_holder(&mut self, load: InstId) {
         let body = self.code.body;
         let from = body.operands(load)[0].as_inst().and_then(|from| slot_of(body, from));
@@ -372,12 +372,13 @@ impl<'a> Scan<'a> {
                 self.define(load, address);
                 self.held.push((load, address));
             }
-            // What is stored later, and seen here in another round, is not followed.
+            // The scan has not met the store: a load in a later iteration may still see its
+            // address. The alloca is disqualified.
             Held::Nothing | Held::Other => *held = Held::Other,
         }
     }
 
-    /// What a function returns with is the caller's.
+    /// Adds an access of each object of an argument: its caller may read them after the return.
     fn returned(&mut self, ret: InstId, block: Node) {
         let pointees = self.arguments.iter().filter_map(|&at| self.addresses.get(at as usize));
         let pointees: Vec<Address> = pointees.copied().collect();
@@ -406,7 +407,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Records an access of so many bytes, if that is known; of a scalar or of a block of memory.
+    /// Records an access of a scalar or of a block of memory, with its size if that is known.
     fn range(
         &mut self,
         inst: InstId,

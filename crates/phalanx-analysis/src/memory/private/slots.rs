@@ -32,12 +32,12 @@ pub(super) fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Sl
     let mut of_object: Vec<(u32, (i64, i64))> = Vec::with_capacity(objects.len());
     let mut is_whole = BitSet::new(objects.len());
     let mut is_touched = BitSet::new(objects.len());
-    // Most objects are accessed in one way.
+    // Most objects are accessed with one range only.
     let mut last = vec![(0, 0); objects.len()];
     for access in accesses {
         is_touched.insert(access.object as usize);
         match access.range {
-            // A callee that reads or writes anywhere touches whatever slots there are.
+            // A callee that may access any byte touches all slots, but does not join them.
             None if access.is_wide
                 && matches!(
                     access.effect,
@@ -92,8 +92,7 @@ pub(super) fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Sl
     Divided { slots: ranges }
 }
 
-/// What only wide accesses touch, between the slots that are there, sorted by object and first
-/// byte.
+/// The byte ranges between slots that only wide accesses touch, sorted by object and first byte.
 fn gaps(slots: &[(u32, (i64, i64))], accesses: &[Access]) -> Vec<(u32, (i64, i64))> {
     let mut wide: Vec<(u32, (i64, i64))> = accesses
         .iter()
@@ -127,7 +126,7 @@ fn gaps(slots: &[(u32, (i64, i64))], accesses: &[Access]) -> Vec<(u32, (i64, i64
     found
 }
 
-/// Whether the content of a slot may be another afterwards.
+/// Whether an access may change the content of a slot.
 pub(super) fn writes(effect: Effect) -> bool {
     matches!(
         effect,
@@ -135,7 +134,7 @@ pub(super) fn writes(effect: Effect) -> bool {
     )
 }
 
-/// What an access is for the SSA form of a slot.
+/// The kind of event that an access is for a slot.
 pub(super) fn event_kind(access: &Access, slot: &Slot) -> EventKind {
     if !writes(access.effect) {
         return EventKind::Use;

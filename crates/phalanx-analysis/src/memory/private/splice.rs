@@ -1,41 +1,41 @@
-//! Private memory of a function that is edited, as a whole.
+//! Incremental update of [`PrivateMemory`], as one table for the whole function.
 //!
 //! # What
 //!
-//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an
-//! edit, of instructions or blocks, made from what it said before. It equals the one from scratch,
-//! and knows as much of what concerns it, so that it can be followed again.
+//! [`PrivateMemory::follow`] updates the result of [`PrivateMemory::without_origins`] after an edit
+//! of instructions or blocks. The new result equals the one from scratch. Its dependency set is
+//! complete, so that it can be updated again.
 //!
 //! # Why
 //!
-//! What is said of an object follows from the instructions that have its address for an operand,
-//! and from the graph. So the objects that are not in [`question`] keep their slots and versions:
-//! these only get other numbers. After an edit of blocks, [`Disturbed`] says which objects are in
-//! question for the graph alone; all that stands in these blocks counts as changed.
+//! The facts about an object depend on the instructions with its address as an operand, and on the
+//! graph. So the objects that an edit does not affect ([`question`]) keep their slots and versions;
+//! these only get other numbers. After an edit of blocks, [`Disturbed`] gives the objects that the
+//! change of the graph affects. All instructions of the edited blocks count as changed.
 //!
-//! [`SlotFollower`](super::follow) goes another way: it puts patches beside a base, and who asks is
-//! answered from one or the other. Here the answer is one table, which is shared with who has the
-//! old one, compared, and handed out. For that it costs a copy.
+//! [`SlotFollower`](super::follow) works differently: it stores patches beside a base, and a lookup
+//! uses one or the other. Here the result is one table that can be shared, compared and returned as
+//! a value. The price is a copy per update.
 //!
 //! # How
 //!
-//! 1. [`question`] gathers the objects in question, and whoever has to do with them.
-//! 2. These instructions alone are scanned, in the order of a scan of the whole function: that is
-//!    the *part*.
-//! 3. [`tables`] takes what is said of the objects in question out of the old tables and puts the
-//!    part in: objects in order of the entry block, touches in order of blocks and instructions.
-//!    What was not changed is in the order in which it was, so a place is found by a walk from a
-//!    changed instruction up to the next one that has a place; blocks are not looked at as a whole.
-//!    If the graph is another, blocks may have changed places in its dominator tree; then what they
-//!    keep is sorted.
+//! 1. [`question`] finds the affected objects and all instructions that use them.
+//! 2. The scan visits only these instructions, in the order of a scan of the whole function. Its
+//!    result is the *part*.
+//! 3. [`tables`] removes the affected objects from the old tables and inserts the part: objects in
+//!    the order of the entry block, touches in the order of blocks and instructions. Unchanged
+//!    instructions keep their order. So the position of a changed instruction is found by a walk up
+//!    to the nearest one with a known position, without a pass over the block. If the graph has
+//!    changed, blocks may have another order in the dominator tree; then the old touches are
+//!    sorted.
 //!
-//! **Invariants.** Each access has a touch, and no instruction has touches of an object in question
-//! and of another.
+//! **Invariants.** Each access has a touch. No instruction has touches of both an affected object
+//! and an unaffected one.
 //!
-//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in),
-//! and copies of the tables: O(touches + blocks); after an edit of blocks, what [`Disturbed`] costs
-//! and O(blocks log) to sort. Dominance frontiers are found once for a graph, when a definition
-//! asks for them.
+//! **Complexity.** O(uses of the affected objects + lengths of the blocks of these uses), and
+//! O(touches + blocks) to copy tables. After an edit of blocks, the cost of [`Disturbed`], and
+//! O(blocks log blocks) to sort. Dominance frontiers are computed once per graph, when a definition
+//! needs them.
 
 mod question;
 mod tables;
@@ -56,8 +56,8 @@ use crate::memory::{
 use crate::policy::most_spliced;
 
 impl PrivateMemory {
-    /// The same after an edit, with nothing said about where other pointers come from. `before` is
-    /// the graph of which it was found.
+    /// The answer after an edit, without origins. `before` is the graph for which `self` was
+    /// computed.
     #[must_use]
     pub fn follow(
         &self,
@@ -66,11 +66,11 @@ impl PrivateMemory {
         (before, graph): (Graph<'_>, Frontiers<'_>),
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        // Whether integers are made pointers may matter to all objects.
+        // The first conversion of an integer to a pointer may affect all objects.
         if self.has_other_casts(code.body, edited.insts) {
             return Followed::Unknown;
         }
-        // Where there are no objects, the graph is nothing to them.
+        // Without objects, the graph does not matter.
         let is_same_graph = edited.blocks.is_none() || !self.concern.is_known();
         if is_same_graph && !self.concerns_objects(code, around, edited.insts) {
             return Followed::Same;
@@ -82,7 +82,8 @@ impl PrivateMemory {
         self.spliced(code, around, (before, graph), edited).unwrap_or(Followed::Unknown)
     }
 
-    /// Whether another one says the same, also of what concerns it: only then can it be left out.
+    /// Whether another answer is equal, including its dependency set. Only then may `self` be
+    /// retained in its place.
     #[must_use]
     pub fn says_as_much(&self, other: &Self) -> bool {
         (self, &self.concern, &self.concerned) == (other, &other.concern, &other.concerned)
@@ -116,7 +117,8 @@ impl PrivateMemory {
         }
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
-        // What is looked at again costs several times what it costs from scratch.
+        // Scanning an instruction again costs several times as much as in a scan of the whole
+        // function.
         if is_many(insts.len()) {
             return None;
         }
@@ -131,7 +133,7 @@ impl PrivateMemory {
         let inserted = places.of_touches(&part)?;
         let objects = places.of_objects(&part)?;
         if objects.is_empty() {
-            // Then nothing is known from scratch, not even what would concern it.
+            // A scan from scratch without objects gives an empty answer, without a dependency set.
             return None;
         }
         let order = disturbed.is_reordered.then_some(dom);
@@ -154,8 +156,8 @@ impl PrivateMemory {
 }
 
 impl PrivateMemory {
-    /// Who uses the address of a stack slot, with those who use objects in question as they are
-    /// now.
+    /// The new `users`: those of unaffected objects are retained, those of affected objects come
+    /// from the part.
     fn users_with(
         &self,
         body: &Body,
@@ -163,7 +165,7 @@ impl PrivateMemory {
         question: &Question,
     ) -> Vec<(InstId, InstId)> {
         let place = |(user, object): &(InstId, InstId)| (number(*user), number(*object));
-        // The part knows nothing of other objects.
+        // The part does not have users of unaffected objects.
         let is_kept = |(user, object): &&(InstId, InstId)| {
             !question.all.contains(user)
                 || body.block_of(*user).is_some() && !question.objects.contains(object)
@@ -181,14 +183,14 @@ impl PrivateMemory {
     }
 }
 
-/// Whether all that is known of an object follows from its uses.
+/// Whether the facts about an object depend only on its uses in this function.
 fn is_plain(reach: Reach) -> bool {
     !reach.follows_calls && !reach.has_pointees
 }
 
 impl Concern {
-    /// What it hangs on, with what is found of objects in question in the place of what was known;
-    /// without accesses and the order of objects.
+    /// The new dependency set: for affected objects it is that of the part. Without accesses and
+    /// the order of objects.
     fn with(&self, part: &Concern, question: &Question) -> Self {
         let mut concern = Concern {
             addresses: self.addresses.clone(),
@@ -205,7 +207,8 @@ impl Concern {
         }
         concern.addresses.extend(&part.addresses);
         concern.unwanted.extend(&part.unwanted);
-        // Who has an address no longer does nothing with it, which is found when it changes.
+        // An instruction that no longer has an address may stay in this set: a change of it then
+        // only costs a comparison.
         concern.users.extend(&part.users);
         let is_kept = |(_, object): &&(InstId, InstId)| !question.objects.contains(object);
         concern.witnesses.extend(self.witnesses.iter().filter(is_kept));

@@ -1,10 +1,10 @@
-//! Private memory as a whole after a block was split, and nothing else happened that concerns it.
+//! Incremental update of [`PrivateMemory`] after a block was split, if no other edit affects it.
 //!
 //! # What
 //!
-//! Each version is what it was, since no instruction comes to be executed before another one
-//! ([`SlotFollower::follow_split`](super::SlotFollower) says more). But the answer numbers events
-//! by block, and the new block is the last one: what has moved there gets the last numbers.
+//! A split does not change the order of execution, so all versions stay the same
+//! ([`SlotFollower::follow_split`](super::SlotFollower) says more). But events are numbered by
+//! block, and the new block is the last one. So the events that moved there get the last numbers.
 //!
 //! ```text
 //! a: store %x   ; event 0        a:  store %x   ; event 0
@@ -13,16 +13,16 @@
 //! b: load %x    ; event 2        a2: load %x    ; event 2, which was 1
 //! ```
 //!
-//! Phis behind the block take from the new one what they took from it. Touches stand in the order
-//! of the dominator tree, where the new block follows at once on the old one: they stay.
+//! In phis of the successors, the new block replaces the old one as the predecessor. Touches are in
+//! the preorder of the dominator tree. There the new block directly follows the old one, so touches
+//! keep their positions.
 //!
 //! # Why
 //!
-//! [`splice`](super::splice) looks again at each object that is accessed in the block, which in a
-//! block of a thousand instructions costs more than to find everything from scratch.
+//! [`splice`](super::splice) would scan each object that is accessed in the block again. For a
+//! block of a thousand instructions that costs more than a scan of the whole function.
 //!
-//! **Complexity.** A copy of the tables, O(touches + blocks); instructions are not looked at, but
-//! for those of the new block.
+//! **Complexity.** A copy of the tables: O(touches + blocks), and O(instructions of the new block).
 
 use phalanx_ir::{
     Opcode,
@@ -37,8 +37,8 @@ use crate::edited::Edited;
 use crate::memory::{Followed, ssa::Graph};
 
 impl PrivateMemory {
-    /// What became of it in an edit, if that split a block and did nothing else that concerns
-    /// objects.
+    /// The answer after an edit. `None` if the edit did not split a block, or also affects objects
+    /// in another way.
     pub(super) fn split(
         &self,
         (code, around): (Code<'_>, Surroundings<'_>),
@@ -80,8 +80,8 @@ impl PrivateMemory {
     }
 }
 
-/// Whether all blocks are in the order of before in the dominator tree's preorder, and the new one
-/// follows on the one that was split.
+/// Whether all blocks have the same order in the preorder of the dominator tree, and the new one
+/// directly follows the split one.
 fn follows_at_once((before, now): (Graph<'_>, Graph<'_>), block: SplitBlock) -> bool {
     let (old, new) = (before.dom.preorder(), now.dom.preorder());
     let Some(at) = new.iter().position(|&node| node == block.new) else { return false };

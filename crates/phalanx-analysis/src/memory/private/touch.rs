@@ -13,7 +13,7 @@ use phalanx_ir::InstId;
 pub enum Effect {
     /// A load: its result is what the slot holds.
     Load,
-    /// It may read the slot and give what it read to the outside.
+    /// It may read the slot and pass the content to other code.
     Read,
     /// A store of the value that it is given.
     Store,
@@ -23,20 +23,21 @@ pub enum Effect {
     CopyFrom,
     /// The destination of a copy.
     CopyTo,
-    /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the
-    /// version before a definition that nobody reads is not always known.
+    /// It leaves unknown content in the slot. An instruction that may also read the slot has a
+    /// [`Read`](Self::Read) before, since the version before a dead definition is not always
+    /// recorded.
     Clobber,
-    /// A function that is called may read it, through something that it was [`Passed`].
+    /// The callee may read it, through an address that it was [`Passed`].
     ReadByCall,
-    /// A function that is called may write it, through something that it was [`Passed`].
+    /// The callee may write it, through an address that it was [`Passed`].
     WriteByCall,
-    /// The function returns, and what is there is its caller's: a part of what an argument points
-    /// to.
+    /// The function returns, and its caller may read the slot: a part of the object that an
+    /// argument points to.
     Return,
 }
 
 impl Effect {
-    /// Whether it is what a function that is called does, as its summary says.
+    /// Whether it is the effect of a callee according to its summary.
     #[must_use]
     pub const fn is_by_call(self) -> bool {
         matches!(self, Effect::ReadByCall | Effect::WriteByCall)
@@ -50,16 +51,15 @@ pub struct Touch {
     pub inst: InstId,
     /// The slot.
     pub slot: u32,
-    /// What it does.
+    /// The effect of the instruction on the slot.
     pub effect: Effect,
-    /// Number of the event in the SSA form.
+    /// The number of its event in the SSA form.
     pub event: u32,
-    /// Whether which part of the object is touched is not known, or depends on operands of the
-    /// address.
+    /// Whether the touched part of the object is unknown or depends on operands of the address.
     pub is_at_variable_offset: bool,
     /// The first byte of the object that the instruction touches, if it is known.
     pub at: Option<i64>,
-    /// The first of what the instruction does to private objects.
+    /// The number of the first access of the instruction.
     pub(in crate::memory::private) access: u32,
 }
 
@@ -68,12 +68,13 @@ pub struct Touch {
 pub struct Slot {
     /// The object.
     pub alloca: InstId,
-    /// Its bytes, counted from the start of the object; all of it if they are not known.
+    /// Its bytes, counted from the start of the object. `None`: the whole object.
     pub range: Option<(i64, i64)>,
 }
 
-/// An address of a private object that is an argument of a call whose [summary](crate::summary)
-/// says what becomes of the object. No other argument of the call is an address of it.
+/// An argument of a call that is an address of a private object. The [summary](crate::summary) of
+/// the callee says what it does with the object. No other argument of the call is an address of the
+/// same object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// The call.
@@ -82,12 +83,12 @@ pub struct Passed {
     pub position: u32,
     /// The object.
     pub object: InstId,
-    /// Where in the object it points to, if that is a constant.
+    /// The offset in the object, if it is a constant.
     pub offset: Option<i64>,
 }
 
 impl Passed {
-    /// The bytes of the object that a part is of what the argument points to.
+    /// Converts a byte range relative to the argument into a byte range of the object.
     #[must_use]
     pub fn shift(&self, range: Option<(i64, i64)>) -> Option<(i64, i64)> {
         let ((at, end), offset) = (range?, self.offset?);

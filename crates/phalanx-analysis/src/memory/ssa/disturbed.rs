@@ -3,8 +3,8 @@
 //! # What
 //!
 //! A graph was edited, and some variables have the same events in the same blocks as before, in the
-//! same order; all these blocks can be reached in both graphs. [`Disturbed`] says of which of them
-//! the form may be another one: those that are *defined* in certain blocks, or have a phi in
+//! same order; all these blocks can be reached in both graphs. [`Disturbed`] gives the variables
+//! whose form may have changed: those that are *defined* in certain blocks, or have a phi in
 //! certain others.
 //!
 //! # Why that is enough
@@ -33,18 +33,19 @@
 //! these blocks on a chain, and the chains have the same of them in the same order: so the same
 //! reaches each event, and the end of each predecessor of a join. If no phi that was kept is in
 //! `P`, all have the entries that they had. Phis are dropped from which no use is reached over what
-//! has been shown to be the same; so the same ones are. A phi that was dropped may be in `P`:
-//! nobody reads its entries.
+//! has been shown to be the same; so the same ones are. A dropped phi may be in `P`, since no use
+//! reads its entries.
 //!
-//! New blocks, loops and irreducible graphs are nothing special: nothing was said about the shape
-//! of either graph.
+//! New blocks, loops and irreducible graphs need no special case: the argument does not depend on
+//! the shape of either graph.
 //!
-//! **Complexity.** O(blocks + edges) to compare the graphs, and the parts of chains that are looked
-//! at, of which there may be a bounded number.
+//! **Complexity.** O(blocks + edges) to compare the graphs, and a bounded number of steps along
+//! chains.
 
 use phalanx_graph::{BitSet, Cfg, DomTree, Node};
 
-/// How many blocks of chains are looked at for one edit; more are not worth it.
+/// The largest number of steps along chains for one edit. Beyond it a solution from scratch is
+/// cheaper.
 const BOUND: usize = 1 << 14;
 
 /// A graph with its dominator tree.
@@ -88,19 +89,20 @@ impl<'a> Graph<'a> {
 /// See the [module documentation](self). Nodes in no order, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) struct Disturbed {
-    /// Where a definition may be named elsewhere or come to other joins: `R`.
+    /// `R`: blocks whose definitions may reach other events or other joins than before.
     pub(in crate::memory) definitions: Vec<Node>,
-    /// Where phis have other entries: `P`.
+    /// `P`: joins whose phis have other entries than before.
     pub(in crate::memory) joins: Vec<Node>,
-    /// What can be reached and could not, or the other way round.
+    /// Blocks that became reachable or unreachable.
     pub(in crate::memory) turned: Vec<Node>,
-    /// Whether blocks that can be reached in both have changed places in the tree's preorder.
+    /// Whether blocks that can be reached in both graphs have changed their order in the preorder
+    /// of the dominator tree.
     pub(in crate::memory) is_reordered: bool,
 }
 
 impl Disturbed {
-    /// What has been disturbed where one graph has become another; nodes keep their numbers. None
-    /// if that is too much, or the entry is another.
+    /// Compares the graphs before and after an edit; nodes keep their numbers. `None` if the budget
+    /// was exceeded or the entry is a different block.
     pub(in crate::memory) fn between(old: Graph<'_>, new: Graph<'_>) -> Option<Self> {
         if old.dom.root() != new.dom.root() {
             return None;
@@ -139,12 +141,12 @@ impl Disturbed {
     }
 }
 
-/// Walks up chains.
+/// Walks up chains of immediate dominators.
 struct Search {
     /// By node: the last round that met it.
     met: Vec<u32>,
     round: u32,
-    /// How many steps may still be made.
+    /// The remaining budget of steps.
     left: usize,
 }
 
@@ -154,8 +156,8 @@ impl Search {
         Some(())
     }
 
-    /// Finds the blocks of the two chains of a block below the first of the old one that they
-    /// share.
+    /// Finds the part of `E` of one block: the blocks of its two chains below the first block of
+    /// the old chain that is on both.
     fn chains(
         &mut self,
         (old, new): (Graph<'_>, Graph<'_>),
@@ -177,8 +179,7 @@ impl Search {
         Some(())
     }
 
-    /// Meets the blocks whose frontier a join is in, those that the round has not met; tells of
-    /// them.
+    /// Walks over `reach(join)` and calls `tell` for the blocks that this round has not met.
     fn reach(&mut self, of: Graph<'_>, join: Node, mut tell: impl FnMut(Node)) -> Option<()> {
         if !of.is_reached(join) {
             return Some(());
@@ -187,7 +188,7 @@ impl Search {
         for &pred in of.cfg.predecessors(join) {
             let mut at = Some(pred).filter(|&pred| of.dom.is_reachable(pred));
             while let Some(node) = at.filter(|_| at != above) {
-                // What is above has been met with it.
+                // The blocks above were met together with this one.
                 if std::mem::replace(&mut self.met[node.index()], self.round) == self.round {
                     break;
                 }
@@ -199,7 +200,7 @@ impl Search {
         Some(())
     }
 
-    /// Finds the blocks in whose frontier a join is in one graph alone.
+    /// Finds the blocks whose frontier has the join in only one of the two graphs.
     fn reaches(
         &mut self,
         (old, new): (Graph<'_>, Graph<'_>),
@@ -218,7 +219,7 @@ impl Search {
         Some(())
     }
 
-    /// Blocks, and those from which one of them is reached over frontiers.
+    /// The given blocks, and all blocks whose iterated frontier contains one of them.
     fn closure(&mut self, of: Graph<'_>, blocks: Vec<Node>) -> Option<Vec<Node>> {
         let mut is_found = BitSet::new(self.met.len());
         let mut found = blocks;

@@ -1,10 +1,10 @@
-//! One SSA form of many variables, made one for each of some groups of variables.
+//! Divides one SSA form of many variables into one form per group of variables.
 //!
 //! # What
 //!
 //! [`Ssa::divided`] gives for each group the form that [`Ssa::sparse`] finds for the group alone.
-//! The versions of a variable follow from its own events and the graph, so nothing is found again:
-//! events, variables and phis get numbers of their group, and that is all.
+//! The versions of a variable depend only on its own events and on the graph. So dividing
+//! recomputes nothing: it only renumbers events, variables and phis within their group.
 //!
 //! ```text
 //! store 1, %x    ; event 0         group 0: event 0
@@ -16,7 +16,7 @@
 
 use super::{Events, MemoryPhi, Ssa, Version};
 
-/// Where a variable or an event comes to.
+/// The group of a variable or event, and its number there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) struct Place {
     /// The group.
@@ -26,8 +26,8 @@ pub(in crate::memory) struct Place {
 }
 
 impl Ssa {
-    /// The forms of so many groups. `variables` and `events` say where each goes; events keep their
-    /// order within a group if they are numbered so, and so do variables.
+    /// The forms of groups `0..groups`. `variables` and `events` give the place of each variable
+    /// and each event. The numbers within a group keep the order of the whole form.
     pub(in crate::memory) fn divided(
         &self,
         all: &Events,

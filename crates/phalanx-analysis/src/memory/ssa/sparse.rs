@@ -1,20 +1,20 @@
-//! The SSA form of few variables in a large graph, at the price of what touches them.
+//! The SSA form of few variables in a large graph, at a cost that depends on their events only.
 //!
 //! # What
 //!
-//! [`Ssa::sparse`] names the versions that [`Ssa::new`] names, for events in few blocks. It looks
-//! at blocks with events, at those where phis are placed, and at the predecessors of the latter;
-//! nothing is made per block of the graph.
+//! [`Ssa::sparse`] gives the same form as [`Ssa::new`], for events in few blocks. It visits blocks
+//! with events, blocks with phis, and the predecessors of the latter. It allocates nothing per
+//! block of the graph.
 //!
 //! # Why that is enough
 //!
-//! Naming versions is one walk down the dominator tree, in which a block without events and phis
-//! does nothing but hand its version on to what comes into phis of its successors. So a walk over
-//! the blocks that do something, in the tree's preorder, meets the same versions: what is open when
-//! a block is reached are those above it.
+//! Renaming is one walk down the dominator tree. A block without events and phis changes no
+//! version; its only effect is on the phis of its successors. So it is enough to walk over blocks
+//! with events, blocks with phis, and predecessors of phis, in the preorder of the tree. The stack
+//! of open blocks always has those that dominate the current one.
 //!
-//! **Complexity.** O((events + phis + entries of phis) log) and the parts of dominance frontiers
-//! that are looked at; `frontier` is made once for a graph.
+//! **Complexity.** O((events + phis + entries of phis) log) and the visited parts of the dominance
+//! frontiers. `frontier` is computed once per graph.
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rustc_hash::FxHashSet;
@@ -28,14 +28,14 @@ pub struct Frontiers<'a> {
     pub cfg: &'a Cfg,
     /// Its dominator tree.
     pub dom: &'a DomTree,
-    /// Gives its dominance frontiers; asked if a definition needs them.
+    /// Gives its dominance frontiers. Called only if a definition needs them.
     pub frontier: &'a dyn Fn() -> &'a DominanceFrontier,
 }
 
 impl Ssa {
-    /// The versions of so many variables; `by_block` are their events, in the tree's preorder of
-    /// blocks and in order of execution in each, and numbered so. Phis from which no use is reached
-    /// are dropped.
+    /// The SSA form of variables `0..variables`. `by_block` lists their events: blocks in the
+    /// preorder of the dominator tree, and the order of execution within each. Events are numbered
+    /// in this order. Phis from which no use is reached are dropped.
     #[must_use]
     pub fn sparse(
         graph: Frontiers<'_>,
@@ -69,7 +69,7 @@ impl Ssa {
         others.sort_unstable();
         others.dedup();
         blocks.extend(others.into_iter().map(|block| (block, 0..0)));
-        // What cannot be reached gives the version at the entry, as it stands.
+        // An unreachable predecessor keeps `Entry`, which its phi entry has from the start.
         blocks.retain(|(block, _)| dom.is_reachable(*block));
         blocks.sort_unstable_by_key(|(block, _)| dom.tin(*block));
         let phis: Vec<Node> = ssa.phis.iter().map(|phi| phi.block).collect();

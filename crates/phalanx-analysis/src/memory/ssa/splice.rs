@@ -1,16 +1,16 @@
-//! Two SSA forms of different variables of one graph, made one.
+//! Joins two SSA forms of different variables of one graph.
 //!
 //! # What
 //!
 //! [`Ssa::joined`] gives the form that [`Ssa::new`] finds for the variables of both parts together.
-//! A variable's versions follow from its own events and from the graph, so nothing is found again:
-//! events, variables and phis get other numbers, and that is all.
+//! The versions of a variable depend only on its own events and on the graph. So joining recomputes
+//! nothing: it only renumbers events, variables and phis.
 //!
 //! # How
 //!
-//! Whoever joins says which number each event and each variable gets; what gets none is left out.
-//! Numbers of events follow the blocks, and phis are sorted by block and variable in both parts, so
-//! they are merged. If variables keep their order within each part, so do phis.
+//! The caller gives the new number of each event and each variable; one without a number is left
+//! out. Phis are sorted by block and variable in both parts, so a merge sorts them in the result.
+//! The new variable numbers have to keep the order within each part.
 //!
 //! **Complexity.** O(events + entries of phis).
 
@@ -18,17 +18,17 @@ use phalanx_graph::Node;
 
 use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version, trim};
 
-/// In the place of a number: what is left out.
+/// Stands in place of a number for an event or variable that is left out.
 pub(in crate::memory) const LEFT_OUT: u32 = u32::MAX;
 
-/// A form, and what becomes of its numbers.
+/// An SSA form, and the new numbers of its events and variables.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Part<'a> {
     pub(in crate::memory) events: &'a Events,
     pub(in crate::memory) ssa: &'a Ssa,
-    /// By event.
+    /// The new number by event.
     pub(in crate::memory) event: &'a [u32],
-    /// By variable.
+    /// The new number by variable.
     pub(in crate::memory) variable: &'a [u32],
 }
 
@@ -37,7 +37,7 @@ impl Part<'_> {
         self.variable.get(old as usize).copied().filter(|&new| new != LEFT_OUT)
     }
 
-    /// Phis that are kept: block, variable by its new number, and number.
+    /// Kept phis: block, new number of the variable, old number of the phi.
     fn phis(&self) -> impl Iterator<Item = (Node, u32, u32)> {
         let numbered = self.ssa.phis.iter().zip(0..);
         numbered.filter_map(|(phi, at)| Some((phi.block, self.variable(phi.variable)?, at)))
@@ -45,8 +45,8 @@ impl Part<'_> {
 }
 
 impl Events {
-    /// The first event of each block up to the last one with events, and the end, where blocks have
-    /// some events more or less. Sorts what it is given.
+    /// The table `start` of these events after each block in `changes` has gained or lost that many
+    /// events. Sorts `changes`.
     pub(in crate::memory) fn shifted(&self, changes: &mut [(Node, i64)]) -> Vec<u32> {
         changes.sort_unstable();
         let last = changes.last().map_or(0, |(block, _)| block.index() + 2);
@@ -73,8 +73,8 @@ impl Events {
 }
 
 impl Ssa {
-    /// The form of all that two parts have. `start` is the first event of each block, and the end.
-    /// None if the parts do not fit together.
+    /// Joins two parts. `start` has the first event of each block, and then the number of events.
+    /// `None` if the numbers of the parts do not fit together.
     pub(in crate::memory) fn joined(
         start: Vec<u32>,
         parts: [Part<'_>; 2],
@@ -106,7 +106,7 @@ impl Ssa {
     }
 }
 
-/// A version by the new numbers of events and phis.
+/// Renumbers a version. `None` if its event or phi is left out.
 fn renamed(version: Version, event: &[u32], phi: &[u32]) -> Option<Version> {
     let of = |numbers: &[u32], old: u32| {
         numbers.get(old as usize).copied().filter(|&new| new != LEFT_OUT)
@@ -118,8 +118,8 @@ fn renamed(version: Version, event: &[u32], phi: &[u32]) -> Option<Version> {
     })
 }
 
-/// The phis of both parts by block and variable: of which part, and its number there; and the new
-/// number of each, by part.
+/// Merges the phis of both parts, sorted by block and variable. Each one has its part (0 or 1),
+/// block, new variable and old number. The second result maps old to new numbers, for each part.
 #[expect(clippy::type_complexity)]
 fn merged(parts: [Part<'_>; 2]) -> (Vec<(usize, Node, u32, u32)>, [Vec<u32>; 2]) {
     let mut number = parts.map(|part| vec![LEFT_OUT; part.ssa.phis.len()]);

@@ -1,7 +1,7 @@
-//! Events of a block that was split: other numbers, and the same versions.
+//! Renumbers events after a block was split. The versions stay the same.
 //!
-//! Numbers of events follow the numbers of blocks, and the new block has the last one. So what has
-//! moved goes to the end, and what was behind it moves up:
+//! Events are numbered in the order of block numbers, and the new block has the last number. So the
+//! events that moved to it get the last numbers, and those behind them move up:
 //!
 //! ```text
 //! block       a  a  a  b  c           a  b  c  a2 a2
@@ -15,7 +15,7 @@ use phalanx_graph::Node;
 
 use super::{Events, Ssa, Version};
 
-/// What becomes of the numbers of events where some have moved to the end.
+/// New numbers of events after `first..end` moved behind all `count` events.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct Renumbered {
     first: u32,
@@ -24,7 +24,7 @@ pub(in crate::memory) struct Renumbered {
 }
 
 impl Renumbered {
-    /// The number of what had this one.
+    /// The new number of the event with this old number.
     pub(in crate::memory) fn of(self, event: u32) -> u32 {
         let Renumbered { first, end, count } = self;
         match event {
@@ -34,7 +34,7 @@ impl Renumbered {
         }
     }
 
-    /// Puts what stands by event where it belongs.
+    /// Reorders a table by event to the new numbers.
     pub(in crate::memory) fn rotate<T>(self, by_event: &mut [T]) {
         by_event[self.first as usize..].rotate_left((self.end - self.first) as usize);
     }
@@ -48,7 +48,8 @@ impl Renumbered {
 }
 
 impl Events {
-    /// Moves the events of a block, but for so many, to a new block behind all others.
+    /// Moves the events of block `old` to block `new`, which is behind all others, except the first
+    /// `kept` ones.
     pub(in crate::memory) fn split(&mut self, (old, new): (Node, Node), kept: u32) -> Renumbered {
         let of = self.of(old);
         let numbers =
@@ -65,7 +66,7 @@ impl Events {
 }
 
 impl Ssa {
-    /// Gives events their new numbers.
+    /// Applies the new numbers of events.
     pub(in crate::memory) fn renumber(&mut self, numbers: Renumbered) {
         numbers.rotate(&mut self.reaching);
         let incoming = self.incoming.iter_mut().map(|(_, version)| version);

@@ -15,12 +15,12 @@ use crate::shape::{
     ids,
 };
 
-/// How many steps of a constant address are looked at.
+/// The largest number of nested constant expressions that are examined.
 const STEPS: usize = 16;
 
 impl Finder<'_> {
-    /// The address as a function of the thread and of what is not, base and offsets in 64 bits, and
-    /// how many of the low bits count: those of an index in the narrowest of the spaces on the way.
+    /// The address as a form (base and offsets in 64 bits), and the number of its significant low
+    /// bits: the index width of the narrowest address space on the way.
     pub(super) fn address(&mut self, pointer: Operand) -> Option<(Form, u32)> {
         let body = self.facts.code.body;
         let zero = self.shapes.exprs.constant(0, 64);
@@ -34,7 +34,7 @@ impl Finder<'_> {
             bits = bits.min(self.index_bits(self.type_of(pointer)?)?);
             let inst = pointer.as_inst();
             self.read.extend(inst.map(|inst| self.place.numbering.inst(inst)));
-            // In code that is not reached an address can be made from itself.
+            // In unreachable code an address can be computed from itself.
             left = left.checked_sub(1)?;
             match inst.map(|inst| body.inst(inst).opcode) {
                 Some(Opcode::GetElementPtr) => {
@@ -43,7 +43,8 @@ impl Finder<'_> {
                     sum = self.plus_indices(sum, body.inst(inst).element_type(), &operands[1..])?;
                     pointer = operands[0];
                 }
-                // Windows of the generic space are at addresses that are equal in the wave.
+                // The windows of other spaces in the generic space are at addresses that are equal
+                // in the wave.
                 Some(Opcode::AddrSpaceCast | Opcode::BitCast) => {
                     is_cast = true;
                     pointer = body.operands(inst?)[0];
@@ -53,7 +54,7 @@ impl Finder<'_> {
         }
         if let Some(constant) = pointer.as_const() {
             let (sum, zeros) = self.plus_constant_address(sum, &mut bits, constant, is_cast);
-            // That the rest is a multiple of something says nothing of where the base is.
+            // The alignment of the rest says nothing about that of the base.
             let zeros = sum.rest.zeros.min(zeros);
             return Some((Form { rest: Rest { zeros, ..sum.rest }, ..sum }, bits));
         }
@@ -62,14 +63,14 @@ impl Finder<'_> {
         Some((Form { rest, ..sum }, bits))
     }
 
-    /// How many bits an index has in the space of such addresses.
+    /// The index width of the address space of a pointer type.
     fn index_bits(&self, pointer: Type) -> Option<u32> {
         let Facts { code, around, .. } = self.facts;
         TypeSizes::new(code.context, around.layout).index_bits(pointer)
     }
 
-    /// The sum with offsets in a constant address, and how many low bits of the address that these
-    /// are from are zero.
+    /// Adds the offsets in a constant address to `sum`. Also gives the number of low zero bits of
+    /// the base of these offsets.
     fn plus_constant_address(
         &mut self,
         mut sum: Form,
@@ -86,7 +87,7 @@ impl Finder<'_> {
                     self.alignments.insert(*name, align);
                     return (sum, align.trailing_zeros() as u8);
                 }
-                // In another space it is any address.
+                // A null pointer that is cast to another space can be any address.
                 ConstKind::Null if !is_cast => return (sum, 64),
                 ConstKind::Expr(expr) => expr,
                 _ => break,
@@ -108,7 +109,7 @@ impl Finder<'_> {
         (sum, 0)
     }
 
-    /// The sum with the offset that an address computation adds to the address of such a type.
+    /// Adds the offset of an address computation over a type to `sum`.
     fn plus_indices(&mut self, mut sum: Form, mut ty: Type, indices: &[Operand]) -> Option<Form> {
         for (number, &index) in indices.iter().enumerate() {
             let stride = if number == 0 {
@@ -152,7 +153,7 @@ impl Finder<'_> {
             let wide = match width {
                 64 => form,
                 _ => algebra::sign_extended(&mut self.shapes, &form, width, 64)
-                    // The index is its own atom, then.
+                    // Otherwise the index is an atom.
                     .or_else(|| self.opaque(index))?,
             };
             sum = algebra::plus_scaled(&mut self.shapes, &sum, &wide, stride)?;
@@ -162,7 +163,7 @@ impl Finder<'_> {
 
     fn opaque(&mut self, index: Operand) -> Option<Form> {
         let value = self.place.numbering.operand(index)?;
-        // As an atom such a phi stands for what it is beside the thread's part.
+        // As an atom, such a phi represents the rest of its form.
         if self.uniform.contains(&value) {
             return None;
         }
@@ -181,7 +182,7 @@ impl Finder<'_> {
         ids::integer(self.place, index.as_const()?)
     }
 
-    /// Bytes of a type in memory. None where types nest deep.
+    /// The size of a type in bytes. `None` if types nest too deeply.
     pub(super) fn size(&self, ty: Type, depth: u8) -> Option<u64> {
         if depth > 8 {
             return None;
@@ -198,7 +199,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Bytes from one element of a type to the next.
+    /// The distance in bytes from one element of a type to the next.
     fn alloc_size(&self, ty: Type, depth: u8) -> Option<u64> {
         let align = self.abi_align(ty)?;
         self.size(ty, depth)?.checked_next_multiple_of(align.max(1))

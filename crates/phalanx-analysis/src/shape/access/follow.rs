@@ -1,46 +1,46 @@
-//! Accesses of a function that is edited.
+//! Incremental update of the accesses of a function.
 //!
 //! # How
 //!
-//! The shapes are kept, and for each value which accesses look at it: their own instruction, those
-//! that make the address, the indices in there, and the atoms of what the threads have in common.
-//! After an edit of instructions the [shapes are followed](Shapes::follow), and those accesses are
-//! looked at again that read
+//! The retained state has the shapes, and for each value the accesses that read it: an access reads
+//! its own instruction, those that compute the address, the indices there, and the atoms of the
+//! rest. After an edit of instructions the update [updates the shapes](Shapes::follow), and then
+//! recomputes the accesses that read
 //!
-//! - an instruction that has changed, or stands elsewhere,
-//! - a value whose form is another one, or
-//! - a value that diverges otherwise.
+//! - an instruction that has changed or moved,
+//! - a value whose form has changed, or
+//! - a value whose divergence has changed.
 //!
 //! | what changed | what happens |
 //! |---|---|
-//! | nothing that an access reads | the very same list again |
-//! | what some read | these are looked at again; the rows of their blocks are others if one of them does something else |
-//! | an access came, went, or stands elsewhere among the others | the same, and the rows of these blocks are put together anew |
-//! | what the loops are solved from, cycles, or where threads are assumed to run apart | from scratch |
-//! | the alignment of a variable that was asked for | from scratch |
+//! | nothing that an access reads | the same list is returned |
+//! | what some read | these are recomputed, and rows with a changed access are replaced |
+//! | an access was inserted, removed or moved | the same; the rows of these blocks are rebuilt |
+//! | inputs of the loops, cycles, or where threads are assumed to run apart | from scratch |
+//! | the alignment of a variable that was read | from scratch |
 //!
-//! Where blocks are others, their rows are put together anew. What else is asked of the graph is
-//! which cycles a block is in, and how many predecessors the header of a loop has. So it is enough
-//! that blocks that are not told of are in the [cycles](super::nest) in which they were, and what
-//! stands in the others counts as changed. The loops are solved again from what has changed itself,
-//! if all other blocks are in one cycle as they were. An edge that comes to the header of a loop,
-//! or goes, changes the phis there: it is nothing to accesses as long as nothing was assumed of
-//! these and nothing can be now.
+//! If an edit changes blocks, the update rebuilds their rows. Apart from that, the answer depends
+//! on the graph in two ways: on the cycles that a block is in, and on the number of predecessors of
+//! a loop header. So the update requires that the unedited blocks are in the same
+//! [cycles](super::nest) as before. All instructions of the edited blocks count as changed. For the
+//! loops only instructions count that have changed themselves, if all edited blocks are in one
+//! cycle, the same as before. A new or removed edge to a loop header changes the phis there. That
+//! does not affect accesses as long as nothing was assumed about these phis and nothing can be
+//! assumed now.
 //!
 //! # Invariants
 //!
 //! - The answer is that of [`accesses`](super::accesses).
-//! - What is assumed of phis holds for as long as nothing changes that was looked at in *any*
-//!   round, of the instructions or of what diverges. A form follows from the instructions behind
-//!   it, up to the phis, and these were all looked at; so no form changes that a round has asked
-//!   for.
-//! - Everything else that is looked at besides is the same: who keeps a follower sees to that.
-//! - In code that is not reached a value can depend on itself, and then the order of questions
-//!   matters. A function with such blocks is not followed.
+//! - The assumptions about phis hold as long as no instruction and no divergence changes that *any*
+//!   round of assumptions has read. A form depends on the instructions that compute it, up to the
+//!   phis, and all of these were read. So no form changes that a round has used.
+//! - All other inputs are unchanged: the owner of an [`AccessFollower`] guarantees that.
+//! - In unreachable code a value can depend on itself, and then facts depend on the order in which
+//!   they are computed. A function with unreachable blocks is not updated incrementally.
 //!
-//! **Complexity.** O(values whose form changes, their users, accesses that read what changed, and
-//! others of their blocks); where an access comes, goes or moves, O(instructions of the block),
-//! each for one look at what it is.
+//! **Complexity.** O(values whose form changes + their users + accesses that read a change + other
+//! accesses of their blocks). If an access is inserted, removed or moved, O(instructions of the
+//! block) as well.
 
 use std::sync::Arc;
 
@@ -65,12 +65,12 @@ use crate::{
     shape::{Place, Shapes},
 };
 
-/// How an answer was found that was not found from scratch.
+/// The result of an incremental update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is the one of before.
+    /// The answer is unchanged.
     Kept,
-    /// An access does something else.
+    /// The answer has changed.
     Repaired,
 }
 
@@ -82,9 +82,9 @@ pub struct AccessFollower {
     lanes: Lanes,
     of_loops: LoopReads,
     divergence: Divergence,
-    /// Cycles in which threads are assumed to run apart.
+    /// Cycles in which threads are assumed to run apart, with their sources.
     apart: Vec<(Node, SourceSet)>,
-    /// Those of variables that were asked for.
+    /// The alignments of variables that were read.
     alignments: FxHashMap<GlobalName, u64>,
     readers: Readers,
     list: Listed,
@@ -96,7 +96,7 @@ fn number(inst: InstId) -> usize {
 }
 
 impl LoopReads {
-    /// Whether something else may be found of the loops where these instructions have changed.
+    /// Whether a change of these instructions may change the solution of the loops.
     fn are_concerned(&self, facts: Facts<'_>, changed: &[InstId]) -> bool {
         let Facts { code, cycles, .. } = facts;
         let numbering = Numbering::new(code.header);
@@ -104,7 +104,7 @@ impl LoopReads {
             let at = numbering.inst(inst).index();
             at < self.values.universe() && self.values.contains(at)
         };
-        // A phi that is new there is one more of which something can be assumed.
+        // A new phi there is a new candidate for an assumption.
         let is_candidate = |inst: InstId| {
             let block = code.body.block_of(inst).filter(|_| cycles.all_reducible());
             code.body.inst(inst).opcode == Opcode::Phi
@@ -115,8 +115,8 @@ impl LoopReads {
 }
 
 impl AccessFollower {
-    /// The accesses of a function, found from scratch, and what follows them; nothing does if the
-    /// function has blocks that are not reached.
+    /// The accesses of a function from scratch, and the state for incremental updates. There is no
+    /// such state if the function has unreachable blocks.
     #[must_use]
     pub fn new(facts: Facts<'_>) -> (Arc<Accesses>, Option<Self>) {
         let code = facts.code;
@@ -158,7 +158,7 @@ impl AccessFollower {
         &self.list.answer
     }
 
-    /// Brings the answer up to date. None if it is to be found from scratch.
+    /// Updates the answer. `None` if it has to be computed from scratch.
     #[must_use]
     pub fn follow(mut self, facts: Facts<'_>, edited: Edited<'_>) -> Option<(Self, Found)> {
         let Edited { insts: changed, own, blocks } = edited;
@@ -211,7 +211,7 @@ impl AccessFollower {
     }
 }
 
-/// The cycles in which threads are assumed to run apart, by header, and why.
+/// The cycles in which threads are assumed to run apart, by header, with the sources.
 fn apart(Facts { cycles, divergence, .. }: Facts<'_>) -> Vec<(Node, SourceSet)> {
     let assumed = divergence.assumed_divergent_cycles().iter();
     let mut apart: Vec<_> =
@@ -228,8 +228,8 @@ fn nest(Facts { code, cfg, cycles, .. }: Facts<'_>) -> Option<Nest> {
     are_all.then(|| Nest::new(cfg, cycles, &reached))
 }
 
-/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved: of
-/// changed instructions, and these.
+/// Recomputes the accesses in `dirty`. Rebuilds the rows of blocks in which accesses may have been
+/// inserted, removed or moved: those of changed instructions, and `others`.
 fn look_again(
     list: &mut Listed,
     finder: &mut Finder<'_>,
@@ -240,14 +240,14 @@ fn look_again(
     let is_dirty =
         |inst: InstId| dirty.binary_search_by_key(&number(inst), |&dirty| number(dirty)).is_ok();
     let is_told = |block: Option<BlockId>| block.is_none_or(|b| others.binary_search(&b).is_ok());
-    // The blocks of these are put together anew in any case.
+    // The rows of these blocks are rebuilt in any case.
     let is_covered = |inst: InstId| is_told(list.home(inst)) && is_told(code.body.block_of(inst));
     let elsewhere = changed.iter().filter(|&&inst| !is_covered(inst));
     let concerned = elsewhere.flat_map(|&inst| list.concerned(code, inst));
     let mut moved: Vec<BlockId> = concerned.chain(others.iter().copied()).collect();
     moved.sort_unstable();
     moved.dedup();
-    // Who was looked at once may be gone.
+    // A dirty access may have been removed.
     let mut blocks: Vec<BlockId> = dirty.iter().filter_map(|&inst| list.home(inst)).collect();
     blocks.extend(&moved);
     blocks.sort_unstable();
@@ -269,7 +269,7 @@ fn look_again(
 }
 
 impl Finder<'_> {
-    /// What an instruction accesses, noting what that depends on.
+    /// Computes the access of an instruction, and records what it reads.
     fn noted_access(&mut self, inst: InstId, readers: &mut Readers) -> Option<Access> {
         self.read.clear();
         let access = self.access(inst)?;

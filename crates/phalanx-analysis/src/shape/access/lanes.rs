@@ -1,13 +1,11 @@
 //! Patterns of addresses, from what they are in the lanes of each wave.
 //!
-//! Where the waves of a workgroup are known, what the lanes add to the rest of an address is looked
-//! at in each of them. Waves in which the lanes' offsets differ from the first one's in the same
-//! way are looked at together, as one *shape*; of their first lanes it only matters where in a
-//! segment they are.
+//! If the waves of a workgroup are known, the thread's part of an address is evaluated in each of
+//! them. Waves with the same offsets of lanes from the first lane form one *shape*. Of their first
+//! lanes, only the position within a segment matters.
 //!
-//! A linear function has one shape for all waves whose threads [follow each other](Waves) in the
-//! same way, mostly one altogether. What has been found is kept: most accesses of a function look
-//! like others.
+//! A linear function has one shape for each [class of waves](Waves); most launches have a single
+//! class. Results are cached, since most accesses of a function resemble others.
 
 use std::sync::Arc;
 
@@ -26,31 +24,31 @@ use crate::shape::{
     geometry::Waves,
 };
 
-/// Waves whose lanes are at the same offsets from the first one.
+/// Waves whose lanes have the same offsets from the first lane.
 #[derive(Debug, PartialEq, Eq)]
 struct WaveShape {
     /// The first one is zero.
     offsets: Vec<i64>,
-    /// Where the first ones are.
+    /// The positions of the first lanes.
     firsts: Places,
 }
 
-/// All that matters of an access where the waves are known.
+/// All inputs of the classification of an access, if the waves are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Looks {
     /// The thread's part of the address.
     expr: Expr,
-    /// How many low bits of it count.
+    /// The number of its significant low bits.
     bits: u32,
-    /// What the rest is a multiple of; at most as much as matters.
+    /// The alignment of the rest; at most the largest one that matters.
     of_rest: u64,
     size: u32,
-    /// The stated alignment; likewise.
+    /// The stated alignment; at most the largest one that matters.
     align: u64,
     is_shared: bool,
 }
 
-/// What is found of it.
+/// The result of the classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Touched {
     pattern: Pattern,
@@ -59,7 +57,7 @@ struct Touched {
     bank_degree: Option<u32>,
 }
 
-/// What has been found of waves. Of the expressions of one function.
+/// Cached results, for the expressions of one function.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     /// By the sources of an expression.
@@ -68,8 +66,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The waves that stand for all, as far as such an expression is concerned; none if they are
-    /// not known.
+    /// The waves that represent all waves for this expression. `None` if they are not known.
     fn waves(&mut self, exprs: &Exprs, expr: Expr) -> Option<Arc<[Waves]>> {
         let sources = exprs.indices(expr);
         if let Some((_, known)) = self.waves.iter().find(|(of, _)| *of == sources) {
@@ -81,8 +78,8 @@ impl Lanes {
     }
 }
 
-/// The shapes of so many low bits of an expression in these waves; none if it has no value in some
-/// thread.
+/// The shapes of the low `bits` bits of an expression in these waves. `None` if it has no value in
+/// some thread.
 fn shapes(exprs: &Exprs, expr: Expr, bits: u32, waves: &[Waves]) -> Option<Vec<WaveShape>> {
     let mut found: Vec<WaveShape> = Vec::new();
     let mut insert = |offsets: &[i64], first: i64| {
@@ -124,8 +121,8 @@ fn shapes(exprs: &Exprs, expr: Expr, bits: u32, waves: &[Waves]) -> Option<Vec<W
 }
 
 impl Finder<'_> {
-    /// What is known of an access at an address of which so many low bits count. What is found goes
-    /// into `known`; where nothing is, the access is `unknown`.
+    /// Classifies an access at an address with `bits` significant low bits. The result is `known`
+    /// with the found facts, or `unknown`.
     pub(super) fn classify(
         &mut self,
         form: &Form,
@@ -164,7 +161,7 @@ impl Finder<'_> {
             let pattern = of_stride(cut(coefs[3], bits), unknown.size);
             return Access { pattern, ..known };
         }
-        // Rows are whole waves where neither y nor z varies in one.
+        // If neither y nor z varies in a wave, rows are whole waves.
         let of_wave = self.shapes.varying.in_wave;
         match self.classify_rows(form, bits, known) {
             Some(access) if !of_wave.intersects(SourceSet::Y | SourceSet::Z) => {
@@ -175,8 +172,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What lanes with y and z in common access, where the thread's part of the address is linear
-    /// and no function of the lane. Its rest has to be equal in them.
+    /// Classifies an access within rows, for an address whose thread part is linear and does not
+    /// depend on the lane. The rest has to be equal in lanes with equal y and z.
     pub(super) fn classify_rows(&self, form: &Form, bits: u32, known: Access) -> Option<Access> {
         let exprs = &self.shapes.exprs;
         let varying = exprs.indices(form.thread) & self.shapes.varying.in_wave;
@@ -188,8 +185,8 @@ impl Finder<'_> {
 }
 
 impl Finder<'_> {
-    /// What the lanes add to an address of which so many low bits count, in the wave that takes
-    /// longest. None if the waves are not known.
+    /// The offsets of the lanes in the slowest wave, for an address with `bits` significant low
+    /// bits. `None` if the waves are not known.
     pub(super) fn slowest_wave(
         &mut self,
         (form, bits): (&Form, u32),
@@ -202,13 +199,13 @@ impl Finder<'_> {
             true => banks::degree(&shape.offsets, size, 4),
             false => fewest_sectors(&shape.offsets, size, 32),
         };
-        // The first of those that take as long.
+        // The first one of several equally slow ones.
         let slower = |a: WaveShape, b| if cost(&b) > cost(&a) { b } else { a };
         shapes.into_iter().reduce(slower).map(|shape| shape.offsets)
     }
 }
 
-/// The pattern of lanes that are so many bytes apart.
+/// The pattern of lanes that are `stride` bytes apart.
 fn of_stride(stride: i64, size: u32) -> Pattern {
     match stride {
         0 => Pattern::Broadcast,
@@ -217,7 +214,8 @@ fn of_stride(stride: i64, size: u32) -> Pattern {
     }
 }
 
-/// The pattern where the lanes of each wave are known, and how many segments they touch.
+/// The pattern of an access with known lanes, and the numbers of segments and words that they
+/// touch.
 fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
     let Looks { bits, of_rest, size, align, is_shared, .. } = looks;
     let steps = |shape: &WaveShape, is: &mut dyn FnMut(i64) -> bool| {
@@ -238,14 +236,14 @@ fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
         sectors = sectors.max(most(32));
     }
     if is_shared {
-        // The base is as aligned as what the rest is a multiple of, and an address as is stated.
+        // The base has the alignment of the rest, and each address has the stated alignment.
         let is_aligned = |shape: &WaveShape| {
             shape.offsets.iter().all(|offset| offset.rem_euclid(4) == 0)
                 && shape.firsts.iter().all(|first| first % 4 == 0)
         };
         let align = if shapes.iter().all(is_aligned) { of_rest.max(align) } else { of_rest };
         for WaveShape { offsets, firsts } in shapes {
-            // Whole words more turn the banks round.
+            // Adding whole words only rotates the banks.
             for first in firsts.modulo(4).iter() {
                 let shifted = offsets.iter().map(|offset| offset.wrapping_add(first as i64));
                 degree = degree.max(banks::degree(&shifted.collect::<Vec<_>>(), size, align));
@@ -256,7 +254,7 @@ fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
     Touched { pattern, segments, sectors, bank_degree }
 }
 
-/// What the base of an address is a multiple of; where a variable is, nobody knows.
+/// The alignment of the base of an address. The place of a variable is unknown.
 fn alignment(rest: &Rest) -> u64 {
     match rest.is_none() {
         true => 1,
@@ -264,8 +262,8 @@ fn alignment(rest: &Rest) -> u64 {
     }
 }
 
-/// The smallest number of sectors of 32 bytes that lanes at these offsets can touch, from any base
-/// for which their addresses are aligned.
+/// The smallest number of 32-byte sectors that lanes at these offsets can touch, over all bases for
+/// which their addresses are aligned.
 #[must_use]
 pub fn fewest_sectors(lanes: &[i64], size: u32, align: u64) -> u32 {
     let first = lanes.first().copied().unwrap_or(0);

@@ -1,19 +1,18 @@
-//! The accesses of a function as a list by block, of which a copy shares the blocks that are not
-//! changed.
+//! The accesses of a function as a persistent list by block: copies share unchanged blocks.
 //!
 //! # Why
 //!
-//! Somebody has the answer of before. If the list were one piece, an edit that concerns one access
-//! would copy all.
+//! The previous answer is still in use elsewhere when an edit changes the list. With a flat list,
+//! an edit of one access would copy all accesses.
 //!
 //! # How
 //!
-//! A *row* has the accesses of one block in its order, and rows stand in
-//! [pages](crate::memory::pages). [`Listed`] knows besides in which row an instruction is, so that
-//! rows are found again after an edit.
+//! A *row* has the accesses of one block in order, and rows are stored in
+//! [pages](crate::memory::pages). [`Listed`] also maps each instruction to its row, so that an
+//! update finds the rows to change.
 //!
-//! **Complexity.** A row that is replaced: O(accesses of the block), and a page. Comparing two
-//! lists, one of which was made from the other: O(pages).
+//! **Complexity.** Replacing a row: O(accesses of the block), and a copy of a page. Comparing a
+//! list with an edited copy: O(pages).
 
 use std::sync::Arc;
 
@@ -23,10 +22,10 @@ use rustc_hash::FxHashMap;
 use super::{Access, accesses_memory};
 use crate::{code::Code, memory::pages::Pages};
 
-/// The accesses of one block, if it has any.
+/// The accesses of one block; `None` if it has none.
 type Row = Option<Arc<[Access]>>;
 
-/// The accesses of a function. Equal if they are the same in the same order.
+/// The accesses of a function. Equal if they have the same accesses in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
     /// By block.
@@ -36,7 +35,7 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// The accesses of the blocks of a function, which are given in its order.
+    /// Builds the list of a function. `access` is called in the order of its instructions.
     pub(super) fn new(code: Code<'_>, mut access: impl FnMut(InstId) -> Option<Access>) -> Self {
         let mut rows: Vec<Row> = vec![None; code.flow.id_count()];
         for &block in code.flow.order() {
@@ -46,19 +45,19 @@ impl Accesses {
         Accesses { rows: Pages::new(&rows), order: code.flow.order().into() }
     }
 
-    /// Those of one block, in its order.
+    /// The accesses of one block, in order.
     #[must_use]
     pub fn of(&self, block: BlockId) -> &[Access] {
         let row = self.rows.get(node_of(block).index());
         row.and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// All, in the order of the function.
+    /// All accesses, in the order of the function.
     pub fn iter(&self) -> impl Iterator<Item = &Access> + '_ {
         self.order.iter().flat_map(|&block| self.of(block))
     }
 
-    /// States the order of the function. Whether it is another one.
+    /// Sets the order of the blocks. Returns whether it has changed.
     fn reorder(&mut self, order: &[BlockId]) -> bool {
         let is_other = *self.order != *order;
         if is_other {
@@ -73,7 +72,7 @@ impl Accesses {
     }
 }
 
-/// Accesses, and in which row an instruction is.
+/// Accesses, with the row of each instruction.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) answer: Arc<Accesses>,
@@ -81,7 +80,7 @@ pub(super) struct Listed {
     homes: Vec<Option<BlockId>>,
 }
 
-/// Steps in which the access next to another one is looked for.
+/// The largest number of steps in the search for a neighbouring access.
 const NEAR: usize = 64;
 
 fn number(inst: InstId) -> usize {
@@ -104,8 +103,8 @@ impl Listed {
         self.homes.get(number(inst)).copied().flatten()
     }
 
-    /// The blocks in which accesses may have come, gone, or changed places with this instruction,
-    /// which has changed.
+    /// The blocks whose rows a changed instruction may affect: it may be inserted, removed, or
+    /// moved there.
     pub(super) fn concerned(
         &self,
         code: Code<'_>,
@@ -120,7 +119,8 @@ impl Listed {
         [before, now].into_iter().flatten().filter(move |_| !is_in_place)
     }
 
-    /// Whether the accesses next to one in its block are those that they were.
+    /// Whether the accesses next to an instruction in its block are the same as before. `None` if
+    /// they are too far away.
     fn is_in_place(&self, code: Code<'_>, block: BlockId, inst: InstId) -> Option<bool> {
         let row = self.answer.of(block);
         let at = row.iter().position(|access| access.inst == inst)?;
@@ -131,7 +131,8 @@ impl Listed {
         Some(before == inst_at(at.checked_sub(1)) && behind == inst_at(at.checked_add(1)))
     }
 
-    /// The next instruction to one side that is in the row of a block; none if it is not near.
+    /// The nearest instruction on one side that is in the row of a block. `None` if it is too far
+    /// away.
     fn nearest(
         &self,
         block: BlockId,
@@ -148,7 +149,7 @@ impl Listed {
         None
     }
 
-    /// The row of a block put together anew: what is in it already is taken as it is, unless it
+    /// Rebuilds the row of a block. An access that is already in it is reused, unless it
     /// `is_dirty`.
     pub(super) fn again(
         &self,
@@ -168,19 +169,19 @@ impl Listed {
         found.collect()
     }
 
-    /// States the order of the function. Whether it is another one.
+    /// Sets the order of the blocks. Returns whether it has changed.
     pub(super) fn reorder(&mut self, order: &[BlockId]) -> bool {
         *self.answer.order != *order && Arc::make_mut(&mut self.answer).reorder(order)
     }
 
-    /// Replaces rows; whether any is another one.
+    /// Replaces rows. Returns whether any of them has changed.
     pub(super) fn replace(&mut self, rows: &[(BlockId, Vec<Access>)]) -> bool {
         let is_other = |(block, row): &&(BlockId, Vec<Access>)| self.answer.of(*block) != *row;
         let others: Vec<&(BlockId, Vec<Access>)> = rows.iter().filter(is_other).collect();
         if others.is_empty() {
             return false;
         }
-        // An access may have gone from one of these blocks to another.
+        // An access may have moved from one of these blocks to another.
         for (block, _) in &others {
             for access in self.answer.of(*block) {
                 self.homes[number(access.inst)] = None;

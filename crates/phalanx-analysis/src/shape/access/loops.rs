@@ -11,23 +11,23 @@ use crate::shape::{
     form::{Form, Rest},
 };
 
-/// What loops were solved from, in all rounds: a form can change under an assumption that was given
-/// up, and not under those that hold.
+/// What the solution of loops has read, in all rounds: an edit can change a form under an
+/// assumption that was dropped, although it does not under those that hold.
 #[derive(Debug, Default)]
 pub(super) struct LoopReads {
-    /// Values whose instruction was looked at, and phis of which something was assumed; arguments
-    /// too.
+    /// Values whose instruction was read (arguments included), and phis with an assumption in some
+    /// round.
     pub(super) values: BitSet,
-    /// Those whose divergence was; sorted.
+    /// Values whose divergence was read; sorted.
     pub(super) atoms: Vec<Value>,
 }
 
-/// What became of an assumption on a phi.
+/// The outcome of an assumption about a phi.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Holds,
-    /// Holds in the arithmetic of the width, but perhaps not of integers; and where `assumes`, if
-    /// no index wraps.
+    /// Holds modulo the width, but perhaps not for integers. If `assumes`, it holds only if no
+    /// index wraps.
     Weaker {
         wraps: bool,
         assumes: bool,
@@ -51,7 +51,7 @@ impl Finder<'_> {
         }
         while !assumed.is_empty() {
             let mut shapes = Shapes::with_phis(self.place, Trust::Indices, assumed.clone());
-            // What is assumed speaks of expressions that are known already.
+            // Assumed forms refer to existing expressions, so the table of expressions moves along.
             std::mem::swap(&mut shapes.exprs, &mut self.shapes.exprs);
             self.shapes = shapes;
             let numbering = self.place.numbering;
@@ -78,7 +78,7 @@ impl Finder<'_> {
         self.uniform.clear();
     }
 
-    /// Phis of headers with one entry and one repetition, with the thread's part of what comes in
+    /// Phis of headers with one entering edge and one back edge, with the thread part of the value
     /// from outside.
     fn candidates(&mut self) -> FxHashMap<InstId, Form> {
         let code = self.facts.code;
@@ -111,8 +111,8 @@ impl Finder<'_> {
         cycle.is_some_and(|cycle| self.facts.cycles.contains(cycle, node_of(block)))
     }
 
-    /// Whether both incoming values have the thread's part that is assumed, and a rest that is
-    /// equal in the wave.
+    /// Checks that both incoming values have the assumed thread part, and a rest that is equal in
+    /// the wave.
     fn outcome(&mut self, phi: InstId, assumed: &Form) -> Outcome {
         let body = self.facts.code.body;
         let Some(width) = self.place.width(body.inst(phi).ty) else { return Outcome::Fails };
@@ -121,7 +121,7 @@ impl Finder<'_> {
             let Some(form) = self.shapes.operand(self.place, value, width) else {
                 return Outcome::Fails;
             };
-            // A constant more is one of the rest.
+            // A constant difference counts as a part of the rest.
             let difference = self.shapes.exprs.binary(Opcode::Sub, form.thread, assumed.thread);
             let is_same = difference.is_some_and(|d| self.shapes.exprs.constant_value(d).is_some());
             if !is_same || !self.is_uniform(&form.rest, node_of(from)) {
@@ -137,7 +137,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Notes what was looked at in a round.
+    /// Records what a round has read.
     fn note_round(&mut self) {
         if let Some(reads) = &mut self.of_loops {
             for value in self.shapes.known() {
@@ -149,8 +149,8 @@ impl Finder<'_> {
     }
 }
 
-/// Whether something may be assumed of the phis of a block: the header of a cycle with one entry
-/// and one repetition.
+/// Whether a block can have phis with assumptions: it is the header of a cycle with one entering
+/// edge and one back edge.
 pub(super) fn has_candidates(Facts { cfg, cycles, .. }: Facts<'_>, block: Node) -> bool {
     cycles.is_header(block) && cfg.predecessors(block).len() == 2
 }

@@ -1,9 +1,9 @@
 //! What the lanes of a wave touch when they execute a load, a store or an atomic together.
 //!
-//! The address is written as `thread + rest`, as values are, with the flags of its operations taken
-//! for granted: an address that is poison must not be used. If the atoms of the rest are equal in
-//! the wave where the access is, the lanes' addresses differ by the thread's part alone, which is
-//! evaluated for the lanes of each wave.
+//! The address has a form `thread + rest`, as values have. The flags of its operations are assumed
+//! to hold, since an access through a poison address has undefined behaviour. If the atoms of the
+//! rest are equal in the wave at the access, the addresses of the lanes differ only by the thread's
+//! part. That part is evaluated for the lanes of each wave.
 //!
 //! | pattern | the lanes' addresses |
 //! |---|---|
@@ -12,27 +12,29 @@
 //! | strided `n` | are `n` bytes apart |
 //! | gather | anything |
 //!
-//! Where the extents of workgroups are not known, a wave may run across rows; then what is said
-//! holds between lanes of one row. So it does where the rest of the address depends on y or z
-//! (`a[y * w + x]`).
+//! If the extents of workgroups are not known, a wave may contain several rows. Then the pattern
+//! holds between lanes of one row ([`Within::Row`]). The same is true if the rest of the address
+//! depends on y or z (`a[y * w + x]`).
 //!
 //! **Indices that wrap.** `a[blockIdx.x * blockDim.x + threadIdx.x]` is computed as an unsigned
-//! number of 32 bits, whose lanes are 4 bytes apart unless it wraps in the middle of a wave. That
-//! is assumed not to happen, and [said](Access::assumes_no_wrap).
+//! number of 32 bits, whose lanes are 4 bytes apart unless it wraps in the middle of a wave. The
+//! analysis assumes that this does not happen, and [says so](Access::assumes_no_wrap).
 //!
-//! **Loops.** The header of a reducible cycle that is entered by one edge and repeated by one:
-//! threads that are together there came by the same edge. So a phi there whose incoming values have
-//! the same thread's part `t` is `t + rest`, where the rest is equal in the wave if those of the
-//! incoming values are. That is assumed of all such phis, and given up where it turns out wrong,
-//! until nothing does; there are as many rounds as assumptions fail one after the other.
+//! **Loops.** Take the header of a reducible cycle with one entering edge and one back edge.
+//! Threads that are together at the header came over the same edge. So a phi there whose incoming
+//! values have the same thread part `t` is `t + rest`, and the rest is equal in the wave if the
+//! rests of the incoming values are. The analysis assumes this for all such phis. It drops or
+//! weakens assumptions that turn out wrong and repeats, until all hold. There are as many rounds as
+//! assumptions that fail one after another.
 //!
-//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has
-//! been left since. Where threads are assumed to run apart in such a cycle, those that are together
-//! in another block may have come there in different rounds: it counts in its own block only.
+//! An atom counts as equal in the wave if it is uniform at its definition and the access is in
+//! every cycle around the definition. In some cycles threads are assumed to run apart: threads that
+//! are together in another block may have come there in different rounds. An atom in such a cycle
+//! counts as equal only in its own block.
 //!
-//! O(instructions) per round; for each access lanes of a wave, and runs of bytes that they touch
-//! times alignments of its base; for each expression that is not linear, threads of a workgroup.
-//! [`AccessFollower`] brings the answer up to date after an edit.
+//! O(instructions) per round of assumptions. For each access, O(lanes of a wave + runs of bytes
+//! that they touch * alignments of the base). For each non-linear expression, O(threads of a
+//! workgroup). [`AccessFollower`] updates the answer after an edit.
 
 mod address;
 mod follow;
@@ -62,9 +64,9 @@ use crate::code::{Code, Definition, Surroundings, pointer_space};
 /// How the addresses of a wave's lanes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// They do not.
+    /// All addresses are equal.
     Broadcast,
-    /// By the size of what each lane accesses.
+    /// By the size of the access.
     Consecutive,
     /// By this many bytes from one lane to the next.
     Strided(i64),
@@ -72,12 +74,12 @@ pub enum Pattern {
     Gather,
 }
 
-/// Between which lanes a pattern holds.
+/// The lanes between which a pattern holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
-    /// All of a wave that execute the access together.
+    /// All lanes of a wave that execute the access together.
     Wave,
-    /// Those of them that have y and z in common; the stride is that from one x to the next.
+    /// Lanes of these with equal y and z. The stride is that from one x to the next.
     Row,
 }
 
@@ -86,42 +88,42 @@ pub enum Within {
 pub struct Access {
     /// The instruction.
     pub inst: InstId,
-    /// Bytes that each lane accesses.
+    /// The number of bytes that each lane accesses.
     pub size: u32,
-    /// The stated alignment, one if none is.
+    /// The stated alignment, or one.
     pub align: u64,
     /// How addresses differ.
     pub pattern: Pattern,
     /// Between which lanes.
     pub within: Within,
-    /// Whether all that is said holds only if no index wraps between two lanes: C computes with
-    /// 32 bits and unsigned numbers what becomes an offset of 64 bits.
+    /// Whether all of this holds only if no index wraps between two lanes. C programs often compute
+    /// an index as an unsigned 32-bit number, which is then extended to 64 bits.
     pub assumes_no_wrap: bool,
-    /// Bytes that the lanes of a full wave access, all together.
+    /// The number of bytes that the lanes of a full wave access in total.
     pub bytes: Option<u32>,
-    /// Segments of 128 bytes that one wave touches at most, if that is known.
+    /// The largest number of 128-byte segments that a wave touches, if known.
     pub segments: Option<u32>,
-    /// The same for sectors of 32 bytes.
+    /// The largest number of 32-byte sectors that a wave touches, if known.
     pub sectors: Option<u32>,
-    /// Of shared memory: how many words of one bank are asked for at once, at most, if that is
-    /// known. One is no conflict.
+    /// For shared memory: the largest number of different words of one bank that are accessed at
+    /// once, if known. One means no conflict.
     pub bank_degree: Option<u32>,
 }
 
-/// What classification needs to know.
+/// The inputs of the classification.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// What is around it.
+    /// Its surroundings.
     pub around: Surroundings<'a>,
     /// Its graph.
     pub cfg: &'a Cfg,
     /// Its cycles.
     pub cycles: &'a Cycles,
-    /// What varies.
+    /// Its divergence.
     pub divergence: &'a Divergence,
-    /// What the address of a variable is a multiple of, by name; one if nothing is known.
+    /// The alignment of a variable by name; one if unknown.
     pub alignment: &'a dyn Fn(GlobalName) -> u64,
 }
 
@@ -133,9 +135,9 @@ pub fn accesses(facts: Facts<'_>) -> Accesses {
     Accesses::new(facts.code, |inst| finder.access(inst))
 }
 
-/// By how many bytes the addresses of a wave's lanes differ from that of the first lane, for the
-/// accesses that are asked for and where the lanes are known: in the wave that takes longest, which
-/// of workgroup memory is the one with most words of one bank, else that with most sectors.
+/// For some accesses, the offsets in bytes of the lanes of a wave from the first lane, if they are
+/// known. They are those of the slowest wave: for workgroup memory, the one with the most words of
+/// one bank; otherwise the one with the most sectors.
 #[must_use]
 pub fn lane_offsets(
     facts: Facts<'_>,
@@ -155,16 +157,16 @@ struct Finder<'a> {
     facts: Facts<'a>,
     place: Place<'a>,
     shapes: Shapes,
-    /// Phis that stand for the rest of their form, which is equal in the wave.
+    /// Phis that represent the rest of their own form, which is equal in the wave.
     uniform: FxHashSet<Value>,
-    /// Of the expressions in the shapes.
+    /// A cache for the expressions of the shapes.
     lanes: Lanes,
-    /// What was looked at since somebody cleared it: values of which the instruction, the form or
-    /// the divergence matters.
+    /// Values that were read since the caller last cleared the list: the result depends on their
+    /// instruction, form or divergence.
     read: Vec<Value>,
-    /// Alignments of variables that were asked for.
+    /// Alignments of variables that were read.
     alignments: FxHashMap<GlobalName, u64>,
-    /// What the loops are solved from, if somebody wants to know.
+    /// A record of what the loops are solved from, if it is needed for incremental updates.
     of_loops: Option<LoopReads>,
 }
 
@@ -174,7 +176,7 @@ impl<'a> Finder<'a> {
         Self::with_shapes(facts, shapes, FxHashSet::default(), Lanes::default())
     }
 
-    /// One that knows these shapes of loops, and lanes.
+    /// A finder with retained shapes, loop phis and lanes.
     fn with_shapes(
         facts: Facts<'a>,
         shapes: Shapes,
@@ -191,7 +193,7 @@ impl<'a> Finder<'a> {
         self.is_equal(rest, at, self.shapes.varying.in_wave)
     }
 
-    /// Whether it is equal there in threads of a wave that differ by these sources.
+    /// Whether it is equal there in threads of a wave that differ only by these sources.
     fn is_equal(&mut self, rest: &Rest, at: Node, varying: SourceSet) -> bool {
         let Facts { cycles, divergence, .. } = self.facts;
         self.read.extend(rest.values());
@@ -212,8 +214,8 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The address of an access, and how many bytes are accessed; none if an instruction accesses
-    /// no memory by an address.
+    /// The address of an access, and its size. `None` if the instruction does not access memory by
+    /// an address.
     fn accessed(&self, inst: InstId) -> Option<(Operand, u32)> {
         let body = self.facts.code.body;
         let data = body.inst(inst);
@@ -227,8 +229,8 @@ impl<'a> Finder<'a> {
         Some((address, u32::try_from(self.size(ty, 0)?).ok()?))
     }
 
-    /// The address as a function of the thread and of what is equal in the wave, and how many of
-    /// its low bits count; none if it depends on more.
+    /// The address as a function of the thread and of values that are equal in the wave, and the
+    /// number of its significant low bits. `None` if it depends on more.
     fn wave_address(&mut self, inst: InstId, address: Operand) -> Option<(Form, u32)> {
         let at = self.facts.code.body.block_of(inst).map(node_of)?;
         let (form, bits) = self.address(address)?;
@@ -242,7 +244,7 @@ impl<'a> Finder<'a> {
         self.slowest_wave((&form, bits), size, self.is_shared(address))
     }
 
-    /// What an instruction accesses; none if it accesses no memory by an address.
+    /// The access of an instruction. `None` if it does not access memory by an address.
     fn access(&mut self, inst: InstId) -> Option<Access> {
         let (address, size) = self.accessed(inst)?;
         let align = self.facts.code.body.inst(inst).mem().align().unwrap_or(1);
@@ -274,11 +276,11 @@ impl<'a> Finder<'a> {
         Some(unknown)
     }
 
-    /// Whether an address is one of the workgroup's memory, by its type or what it was cast from.
+    /// Whether an address is in workgroup memory, by its type or the type that it was cast from.
     fn is_shared(&self, pointer: Operand) -> bool {
         let body = self.facts.code.body;
         let mut pointer = pointer;
-        // In code that is not reached an address can be made from itself.
+        // In unreachable code an address can be computed from itself.
         for _ in 0..=body.id_count() {
             let space =
                 self.type_of(pointer).and_then(|ty| pointer_space(self.facts.code.context, ty));

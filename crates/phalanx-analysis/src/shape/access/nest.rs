@@ -1,12 +1,11 @@
-//! Which blocks are in which cycles, by the headers of these: to be compared where blocks have come
-//! or gone.
+//! The nesting of blocks in cycles, identified by headers, so that two graphs can be compared.
 //!
-//! A cycle has a number of its own in each [hierarchy](phalanx_graph::Cycles), and a header that no
-//! other cycle has. So two hierarchies say the same of blocks of which the innermost cycle has the
-//! same header in both, if the cycles with these headers are in cycles with the same headers.
+//! The number of a cycle differs between [hierarchies](phalanx_graph::Cycles), but each cycle has a
+//! header of its own. So a block has the same nesting in two hierarchies if its innermost cycle has
+//! the same header in both, and so has each cycle around it.
 //!
-//! If blocks that have been split or merged were in one cycle and are in it now, whatever stands in
-//! them is where it was, as far as cycles are concerned.
+//! If all edited blocks were in one cycle and are in it now, a split or merge of them moves no
+//! instruction to another cycle.
 //!
 //! O(blocks).
 
@@ -42,7 +41,7 @@ impl Nest {
         self.innermost.get(block.index()).copied().flatten()
     }
 
-    /// Whether all of these blocks, as far as they can be reached, are in one cycle in both, or in
+    /// Whether all reachable blocks of these are in one and the same innermost cycle in both, or in
     /// none.
     pub(super) fn is_one_of(&self, other: &Self, blocks: &[Node]) -> bool {
         let mut all = blocks.iter().flat_map(|&block| [self.of(block), other.of(block)]).flatten();
@@ -50,8 +49,8 @@ impl Nest {
         all.all(|header| Some(header) == first)
     }
 
-    /// Whether cycles are the same but for whether some blocks are in them. Blocks that only one of
-    /// both has are none of the others.
+    /// Whether all blocks except these have the same cycles in both. A block that exists in only
+    /// one of the two has to be among these.
     pub(super) fn is_same_but_for(&self, other: &Self, blocks: &[Node]) -> bool {
         let is_same = |at: usize| {
             self.of(Node::new(at)).flatten() == other.of(Node::new(at)).flatten()

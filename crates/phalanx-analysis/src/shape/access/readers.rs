@@ -1,8 +1,8 @@
-//! Which accesses look at a value.
+//! The accesses that read each value.
 //!
-//! A list for each value, all in one table. An access that is looked at again adds what it reads
-//! now; what it read before stays, which costs a look at it more and is never wrong. O(1) per
-//! entry.
+//! One table holds a linked list per value. An access that is recomputed adds entries for what it
+//! reads now. Its old entries stay: they are safe, and at worst cause an unnecessary recomputation.
+//! O(1) per entry.
 
 use phalanx_core::affect::Value;
 use phalanx_ir::InstId;
@@ -17,22 +17,22 @@ pub(super) struct Readers {
     first: Vec<u32>,
     /// A reader, and the next entry of the value.
     entries: Vec<(InstId, u32)>,
-    /// How many entries there were before the first edit.
+    /// The number of entries before the first edit.
     initial: usize,
 }
 
 impl Readers {
-    /// None yet, of so many values.
+    /// An empty table for this many values.
     pub(super) fn new(values: usize) -> Self {
         Readers { first: vec![NONE; values], entries: Vec::new(), initial: 0 }
     }
 
-    /// From now on accesses are looked at again.
+    /// Marks the end of the computation from scratch.
     pub(super) fn settle(&mut self) {
         self.initial = self.entries.len();
     }
 
-    /// Whether more is kept than is worth it.
+    /// Whether so many old entries have accumulated that a new start is better.
     pub(super) fn is_crowded(&self) -> bool {
         self.entries.len() > 4 * self.initial + 4096
     }
@@ -46,7 +46,7 @@ impl Readers {
         self.first[at] = (self.entries.len() - 1) as u32;
     }
 
-    /// Who looks at a value; some more than once.
+    /// The accesses that read a value; some may be listed more than once.
     pub(super) fn of(&self, value: Value) -> impl Iterator<Item = InstId> + '_ {
         let mut next = self.first.get(value.index()).copied().unwrap_or(NONE);
         std::iter::from_fn(move || {

@@ -1,19 +1,19 @@
-//! How many segments of memory the lanes of a wave touch.
+//! Counts the segments of memory that the lanes of a wave touch.
 //!
-//! What they touch is a few *spans* of bytes, found once; for each address that the first lane may
-//! have, a walk over them counts the segments. Addresses that differ by whole segments touch as
-//! many.
+//! The touched bytes form a few *spans*, which are computed once. For each possible position of the
+//! first lane, a walk over the spans counts the segments. Positions that differ by whole segments
+//! give the same number.
 //!
-//! O(lanes log lanes) for the spans, then O(spans) for each place of the first lane in a segment:
-//! as many as a segment has multiples of the alignment.
+//! O(lanes log lanes) for the spans, then O(spans) for each position of the first lane in a
+//! segment. There are as many positions as multiples of the alignment in a segment.
 
 use smallvec::SmallVec;
 
-/// The largest segments that are asked for, in bytes. The size of each is a power of two.
+/// The largest size of a segment in bytes. All sizes are powers of two.
 pub(super) const LARGEST: u64 = 128;
 
-/// The places that the address of a first lane can have in a segment of [`LARGEST`] bytes: bit by
-/// bit.
+/// The positions that a first lane can have in a segment of [`LARGEST`] bytes, one bit per
+/// position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places(u128);
 
@@ -21,12 +21,12 @@ impl Places {
     /// Any.
     pub(super) const ALL: Places = Places(u128::MAX);
 
-    /// That of an offset besides.
+    /// Adds the position of an offset.
     pub(super) fn insert(&mut self, offset: i64) {
         self.0 |= 1 << offset.rem_euclid(LARGEST as i64);
     }
 
-    /// The places modulo a power of two that is at most [`LARGEST`].
+    /// The positions modulo a power of two that is at most [`LARGEST`].
     pub(super) fn modulo(self, step: u64) -> Places {
         let (mut folded, mut width) = (self.0, LARGEST);
         while width > step {
@@ -45,14 +45,13 @@ impl Places {
     }
 }
 
-/// The bytes that lanes touch, as offsets from the first lane's address: runs without a gap, in
-/// order.
+/// The bytes that lanes touch, as sorted ranges of offsets from the first lane's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spans(SmallVec<[(i128, i128); 4]>);
 
 impl Spans {
-    /// What lanes at these offsets from the first one touch, of which each accesses so many bytes.
-    /// One that accesses none is taken to access one.
+    /// The spans of lanes at these offsets from the first lane, with `size` bytes each. A size of
+    /// zero counts as one.
     pub(super) fn new(offsets: &[i64], size: u32) -> Spans {
         let size = i128::from(size.max(1));
         let mut sorted: SmallVec<[i64; 64]> = SmallVec::from_slice(offsets);
@@ -69,23 +68,23 @@ impl Spans {
         Spans(spans)
     }
 
-    /// How many segments of this size they touch where the first lane's address is at `place` in
-    /// one.
+    /// The number of segments of this size that they touch, if the first lane is at position
+    /// `place` in one.
     fn segments(&self, place: u64, segment: u64) -> u32 {
         let shift = segment.trailing_zeros();
         let number = |offset: i128| (i128::from(place) + offset) >> shift;
         let (mut count, mut next) = (0, i128::MIN);
         for &(start, end) in &self.0 {
             let (first, last) = (number(start).max(next), number(end - 1));
-            // The first one may have been counted with the span before.
+            // The previous span may have counted the first segment already.
             count += (last - first + 1).max(0);
             next = next.max(last + 1);
         }
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// The same for each place at which the first lane can be: one of those given, modulo `step`,
-    /// and as aligned as all addresses are.
+    /// The same for each possible position of the first lane: one of `places` modulo `step`, such
+    /// that all addresses are aligned.
     pub(super) fn counts(
         &self,
         firsts: Places,

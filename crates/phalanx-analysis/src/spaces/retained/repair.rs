@@ -1,8 +1,8 @@
-//! One repair of the kinds: what is evaluated again, until nothing changes.
+//! One repair of the kinds: evaluates nodes again until nothing changes.
 //!
-//! See [`retained`](super) for why the result is the least fixpoint. Nodes are evaluated in no
-//! particular order, those that wait on a stack; more than [`SPACE_STEPS`] of them and it is given
-//! up. O(1) per node and reader, a lookup each.
+//! See [`retained`](super) for why the result is the least fixpoint. Nodes that wait are on a
+//! stack, and are evaluated in no particular order. After more than [`SPACE_STEPS`] evaluations the
+//! repair gives up. O(1) per node and reader, one look-up each.
 
 use super::super::{extras::Extras, numbers::number, readers::takers, rules::Class, solve::Solver};
 use super::Work;
@@ -17,7 +17,7 @@ pub(super) struct Repair<'a, 'b> {
     pub(super) work: Work<'a>,
     pub(super) readers: &'b Readers,
     pub(super) extras: &'b mut Extras,
-    /// Nodes whose sets are others than before.
+    /// Nodes whose sets differ from those before the repair.
     pub(super) changed: FxHashSet<Place>,
     pub(super) visited: usize,
 }
@@ -30,7 +30,7 @@ impl Repair<'_, '_> {
         }
     }
 
-    /// Whether a node has a set in this function as it is.
+    /// Whether a node has a set in the function as it is now.
     fn is_node(&mut self, place: Place) -> bool {
         match place {
             Place::Value(inst) => self.work.is_reached(inst) && self.solver.rules.is_tracked(inst),
@@ -44,18 +44,18 @@ impl Repair<'_, '_> {
         }
     }
 
-    /// Whether an instruction that has changed may be one of which something is known and was not
-    /// before, or the other way round: an integer, that has become another operation. Where nothing
-    /// is known of it, who reads it sees anything, whatever its own set is.
+    /// Whether a changed instruction may have gained or lost its set: an integer, if its operation
+    /// has changed. Readers of an integer without a set take it for anything.
     fn may_turn(&mut self, inst: InstId) -> bool {
         let ty = self.work.code.body.inst(inst).ty;
         self.solver.rules.class(ty) == Class::Integer
     }
 
-    /// Whether it could be done. `phis` of private memory are those in which other versions meet.
+    /// Repairs the sets. Returns false if the limit was exceeded. `phis` are the phis of private
+    /// memory that have other versions as entries.
     pub(super) fn run(&mut self, changed: &[InstId], phis: &[u32]) -> bool {
         let all = self.extras.any;
-        // What is stored where is what an instruction gives, too.
+        // An instruction also determines what is stored by it.
         let memory = self.solver.rules.memory;
         let definitions = memory.events().len() as u32;
         let stored: Vec<Place> = changed
@@ -128,7 +128,7 @@ impl Repair<'_, '_> {
                 return false;
             }
         }
-        // What now comes over forward edges as well is no extra.
+        // Bits that now come over forward edges as well are no extras.
         for place in phis {
             let (forward, _) = self.work.parts(&mut self.solver, place);
             self.extras.remove(place, forward);
@@ -136,7 +136,7 @@ impl Repair<'_, '_> {
         true
     }
 
-    /// Evaluates until nothing changes, extras as they are. Phis that were met are noted.
+    /// Evaluates until nothing changes, with the extras fixed. Records the phis that it meets.
     fn converge(&mut self, work: &mut Vec<Place>, phis: &mut FxHashSet<Place>) -> bool {
         while let Some(place) = work.pop() {
             if !self.is_node(place) {
@@ -169,7 +169,7 @@ impl Repair<'_, '_> {
         }
     }
 
-    /// Adds whoever reads the set of a node. Not if there are too many.
+    /// Adds the readers of a node. Returns false if there are too many.
     fn push_users(&self, place: Place, work: &mut Vec<Place>) -> bool {
         let inst = match place {
             Place::Value(inst) => inst,
@@ -184,7 +184,8 @@ impl Repair<'_, '_> {
             work.push(Place::Value(one.user));
             let touches = self.solver.rules.memory.of(one.user);
             work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
-            // What takes it out again reads it, whatever else is in the structure.
+            // The instruction that takes the value out again reads it, whatever else is in the
+            // structure.
             if code.body.inst(one.user).opcode == Opcode::InsertValue {
                 let mut push = |taker| work.push(Place::Value(taker));
                 is_all &= takers(code, one.user, SPACE_STEPS, &mut push);
@@ -193,8 +194,8 @@ impl Repair<'_, '_> {
         is_all
     }
 
-    /// The phis with an extra to which a way leads from changed instructions, along edges and
-    /// through nodes that share something with any extra. None if there are too many nodes.
+    /// The phis with an extra to which a path leads from changed instructions, along edges and
+    /// through nodes that share a bit with any extra. None if there are too many nodes.
     fn behind(&mut self, mut work: Vec<Place>, all: u64) -> Option<Vec<Place>> {
         let mut seen: FxHashSet<Place> = work.iter().copied().collect();
         let (mut users, mut phis) = (Vec::new(), Vec::new());

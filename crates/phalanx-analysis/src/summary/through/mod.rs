@@ -1,49 +1,54 @@
-//! What a function does through pointers that it is given.
+//! What a function does through pointers that it is passed.
 //!
 //! # What
 //!
 //! A caller that passes the address of a [private object](crate::memory::private) has to know what
-//! becomes of it. For each argument that is a pointer [`Through`] says whether the function
-//! *follows* it, which is to say that nobody keeps it; and if so, what the function does with the
-//! parts of what it points to: bytes at constant offsets from the pointer, or all of it. Of each
-//! [`Part`](crate::code::calls::Part):
+//! the callee does with the object. For each pointer argument, [`Through`] says whether it is
+//! *followed*: the callee does not capture the address, and the analysis knows all accesses through
+//! it. Then the object of the argument has parts: bytes at constant offsets from the pointer, or
+//! all of it. For each [`Part`](crate::code::calls::Part), [`Through`] has
 //!
-//! - whether what is there at the call matters for anything;
-//! - what is there afterwards, as an [`Outcome`](crate::code::calls::Outcome), if the function may
-//!   write there;
-//! - whether it surely replaces all of the part before it returns.
+//! - whether the content at the call matters for anything;
+//! - the content after the call, as an [`Outcome`](crate::code::calls::Outcome), if the function
+//!   may write there;
+//! - whether the function certainly replaces all of the part before it returns.
+//!
+//! ```text
+//! define void @set(ptr %p, i32 %v) {   ; %p is followed, with one part: bytes 0..4
+//!   store i32 %v, ptr %p               ; replaced for certain; the content depends on %v
+//!   ret void
+//! }
+//! ```
 //!
 //! Outcomes are as for results: two threads that are converged at an instance of the call, and
-//! agree on every source of the outcome, find equal contents afterwards. Besides arguments an
-//! outcome may depend on what is in parts when the function is called
-//! ([`Input`](crate::code::calls::Input)).
+//! agree on every source of the outcome, find equal contents afterwards. Besides arguments, an
+//! outcome may depend on the content of parts at the call ([`Input`](crate::code::calls::Input)).
 //!
-//! > All of this holds for a call whose argument is the address of an object that is private to the caller, of which no other argument is an
-//! > address.
+//! > All of this holds for a call whose argument is the address of an object that is private to the
+//! > caller, and no other argument is an address of the same object.
 //!
-//! Where such an argument stands beside others that are not, what is loaded through the others may
-//! be anything: an outcome that depends on it
-//! ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at a call only if that argument
-//! is the address of a private object as well.
+//! If a call passes other pointers as well, a value loaded through them may be anything. An outcome
+//! that depends on such a value ([`Input::Loaded`](crate::code::calls::Input::Loaded)) is known at
+//! a call only if that argument is the address of a private object as well.
 //!
 //! # How
 //!
-//! During the call nobody else has a pointer to the object, so what the argument points to is as
-//! good as a stack slot of the callee: [`PrivateMemory::with_pointees`] divides it and puts it into
-//! SSA form. The function is solved with it, and solved again with arguments and contents as the
-//! only sources, as for [results](super). What a part holds where the function returns is the
-//! version that reaches the return; threads that return apart are together again behind the call,
-//! and hold what they returned with: the sources of the branches that parted them belong to the
-//! outcome unless the version is the same.
+//! During the call no other code has a pointer to the object. So the callee can treat the object
+//! like an alloca of its own: [`PrivateMemory::with_pointees`] divides it into slots and puts these
+//! into SSA form. The function is solved with this form, and again with arguments and contents as
+//! the only sources, as for [results](super). The content of a part at a return is the version that
+//! reaches the return. Threads that left by different returns are together again behind the call.
+//! So the sources of the branches that parted them belong to the outcome, unless the version is the
+//! same.
 //!
-//! A part is replaced if the version at the entry reaches no return over definitions that are not
-//! certain and over memory phis.
+//! A part is replaced for certain if the version at the entry reaches no return over
+//! may-definitions and memory phis.
 //!
 //! # Cost
 //!
-//! As for results, if a pointer is followed; nothing otherwise. Functions with more than
-//! [`PARTS`](crate::code::calls::PARTS) parts are not followed. After an edit what was found is
-//! repaired: [`follow`](crate::follow::ThroughFollower).
+//! As for results, if a pointer may be followed; nothing otherwise. If there are more than
+//! [`PARTS`](crate::code::calls::PARTS) parts, no argument is followed. After an edit the facts are
+//! updated incrementally: [`follow`](crate::follow::ThroughFollower).
 
 mod reading;
 mod seeded;
@@ -72,8 +77,8 @@ use crate::explain::Fact;
 use crate::lower::{self, PointeeValues};
 use crate::memory::PrivateMemory;
 
-/// What a function does through its arguments. None if none is followed. `can_part` is only left
-/// out by tests.
+/// What a function does through its arguments. `None` if none is followed. Only tests pass
+/// `can_part = false`, which ignores parting branches.
 pub(crate) fn through(
     code: Code<'_>,
     around: Surroundings<'_>,
@@ -110,13 +115,13 @@ pub(crate) fn through(
     Some(reading.finish())
 }
 
-/// Whether there is an argument that may be followed at all.
+/// Whether any argument may be followed.
 pub(crate) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool {
     let mut arguments = 0..code.header.params.len() as u32;
     arguments.any(|position| may_be_private_argument(code, around, position))
 }
 
-/// What is returned, if that is told for private objects apart.
+/// The returns, if the result gets an outcome of its own for calls with private objects.
 pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
     let Code { context, header, .. } = code;
     let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
@@ -124,8 +129,8 @@ pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> 
     is_told.then(|| Returns::new(code, flow, postdom))
 }
 
-/// What an outcome of parts of what an argument points to is read off: what is there at the
-/// returns, and the branches at which threads part for returns where something else is there.
+/// The facts whose union is the outcome of some parts of an argument: the contents at returns, and
+/// the branches that part threads for returns with different contents.
 pub(crate) fn ends(
     (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
     (memory, values): (&PrivateMemory, &PointeeValues),

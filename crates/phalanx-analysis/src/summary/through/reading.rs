@@ -1,4 +1,4 @@
-//! What a function does through pointers, read off solutions.
+//! Builds [`Through`] from solutions of the function.
 
 use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_target::SourceSet;
@@ -9,7 +9,7 @@ use super::seeded::Seeded;
 use super::slots::SlotFacts;
 use crate::code::calls::{Input, Outcome, Part, Through};
 
-/// Reads off one solution after the other.
+/// Reads one solution after the other.
 pub(crate) struct Reading<'a> {
     seeded: &'a Seeded,
     /// By part.
@@ -21,7 +21,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// `facts` are by argument, of all its slots.
+    /// `facts` has the facts about all slots of each argument.
     pub(crate) fn new(
         (seeded, facts): (&'a Seeded, &'a [Vec<SlotFacts>]),
         returns: Option<&'a Returns>,
@@ -51,13 +51,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The solution with the function's own sources. `value` tells of values that stand for
-    /// versions of memory.
+    /// Reads the solution with the function's own sources. `value` gives the sources of values that
+    /// stand for versions of memory.
     pub(crate) fn own(&mut self, answer: &Divergence, value: impl Fn(Value) -> SourceSet) {
         self.read(answer, value, |outcome, sources| outcome.sources |= sources);
     }
 
-    /// One with inputs as the only sources.
+    /// Reads a solution with inputs as the only sources.
     pub(crate) fn pass(
         &mut self,
         pass: &Pass,

@@ -1,12 +1,13 @@
-//! What the outcomes of [`Through`](crate::code::calls::Through) may depend on, and the values of
-//! tables that stand for it.
+//! The inputs of the outcomes of [`Through`](crate::code::calls::Through), and the table values
+//! that represent them.
 //!
 //! An argument that is followed points to an object with slots ([`PrivateMemory::with_pointees`]).
-//! A value stands for what a slot holds when the function is entered, one for what it holds at each
-//! return, and one for whatever is loaded from any slot of the object. The first and the last are
-//! seeds when the function is solved with its inputs as the only sources; the second are read.
+//! The table has a value for the content of each slot at function entry, one for its content at
+//! each return, and one for all values loaded from the object. When the function is solved with its
+//! inputs as the only sources, the first and the last are seeds. The second ones are read as
+//! results.
 //!
-//! O(slots of the objects and returns) for those that are looked at again.
+//! O(slots + returns) for the objects that an update scans again.
 
 use phalanx_core::affect::Value;
 use phalanx_ir::InstId;
@@ -21,28 +22,29 @@ use crate::memory::{
     private::{parameter_of, pointee_of},
 };
 
-/// What an argument points to.
+/// The object that an argument points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pointee {
     pub(crate) slots: Vec<PointeeSlot>,
-    /// Whatever is loaded from there reads it. None if nothing is there.
+    /// The value that all loads from the object read. `None` if there are no loads.
     loaded: Option<Value>,
 }
 
-/// A part of what an argument points to.
+/// A part of the object that an argument points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PointeeSlot {
-    /// Its number in the memory that tells of it.
+    /// Its number in the private memory that contains the object.
     pub(crate) number: u32,
     pub(crate) range: Option<(i64, i64)>,
-    /// What it holds when the function is entered.
+    /// The value for its content at function entry.
     entry: Option<Value>,
-    /// What it holds where the function returns.
+    /// The values for its content at returns.
     pub(crate) exits: Vec<Value>,
 }
 
 impl Pointee {
-    /// What memory and these values of a table tell of an argument; none if it is not followed.
+    /// The object of an argument, with the table values for it. `None` if the argument is not
+    /// followed.
     pub(crate) fn of(
         memory: &PrivateMemory,
         values: &PointeeValues,
@@ -69,31 +71,31 @@ impl Pointee {
 /// See the [module documentation](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seeded {
-    /// By argument; none where it is not followed.
+    /// By argument. `None` if it is not followed.
     pointees: Vec<Option<Pointee>>,
 }
 
 impl Seeded {
-    /// Whether memory tells of an argument, and of no more parts than are told apart.
+    /// Whether some argument is followed, with at most [`PARTS`] parts in total.
     pub(crate) fn is_told_by(memory: &PrivateMemory) -> bool {
         let slots = memory.slots().iter();
         let parts = slots.filter(|slot| parameter_of(slot.alloca).is_some()).count();
         memory.has_pointees() && parts <= PARTS
     }
 
-    /// The same of memory that is followed.
+    /// The same for incrementally updated memory.
     pub(crate) fn is_told_by_followed(memory: &SlotFollower) -> bool {
         memory.pointee_slots().is_some_and(|parts| parts <= PARTS)
     }
 
-    /// What memory and these values of a table tell of the arguments of a function.
+    /// Collects the objects of all arguments.
     pub(crate) fn new(code: Code<'_>, memory: &PrivateMemory, values: &PointeeValues) -> Seeded {
         let arguments = 0..code.header.params.len() as u32;
         Seeded { pointees: arguments.map(|at| Pointee::of(memory, values, at)).collect() }
     }
 
-    /// Brings it up to date with a function that is followed: with all of its memory, or with what
-    /// has been found again.
+    /// Updates the objects after an edit: all of them, or those in components that were scanned
+    /// again.
     pub(crate) fn update(
         &mut self,
         code: Code<'_>,
@@ -138,11 +140,11 @@ impl Seeded {
         })
     }
 
-    /// What outcomes may depend on, and the value that stands for it.
+    /// The inputs of outcomes, each with its table value.
     pub(crate) fn inputs(&self, code: Code<'_>) -> Vec<(Input, Value)> {
         let numbering = Numbering::new(code.header);
         let parameters = 0..code.header.params.len() as u32;
-        // A copy is its own source; of which argument does not matter.
+        // Copies (`byval`) are sources of their own, whatever is passed.
         let open = parameters.filter(|&at| !is_copied(code.context, code.header, at as usize));
         let mut inputs: Vec<(Input, Value)> =
             open.map(|at| (Input::Argument(at), numbering.argument(at))).collect();
@@ -157,7 +159,7 @@ impl Seeded {
     }
 }
 
-/// The arguments among objects.
+/// The positions of the arguments whose objects are in the list.
 pub(crate) fn positions(objects: &[InstId]) -> impl Iterator<Item = u32> {
     objects.iter().filter_map(|&object| parameter_of(object))
 }

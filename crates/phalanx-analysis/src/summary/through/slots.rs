@@ -1,4 +1,4 @@
-//! What follows from the SSA form of a slot of what an argument points to, without any solution.
+//! Facts about a slot of an argument's object that follow from its SSA form, without a solution.
 
 use phalanx_core::divergence::Flow;
 use phalanx_graph::{Node, PostDomTree};
@@ -18,23 +18,23 @@ use crate::memory::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotFacts {
     pub(crate) is_written: bool,
-    /// Whether what is there at the entry is nowhere left at a return.
+    /// Whether the content at function entry reaches no return.
     pub(crate) is_certain: bool,
-    /// The branches at which threads part for returns where the slot holds different things.
+    /// The branches that part threads for returns with different contents of the slot.
     pub(crate) parting: Vec<Node>,
     exits: Vec<Exit>,
 }
 
-/// What a slot holds at a return.
+/// The content of a slot at a return.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     ret: InstId,
-    /// Compared with others of the same slot alone.
+    /// Compared only with versions of the same slot.
     version: Version,
     made: Made,
 }
 
-/// Where a version comes to be.
+/// Where a version is made.
 #[derive(Clone, Copy, Debug)]
 enum Made {
     AtEntry,
@@ -43,8 +43,8 @@ enum Made {
 }
 
 impl SlotFacts {
-    /// Those of all slots of memory, by number; of stack slots nothing is told. O(touches), and the
-    /// versions of the slots in question.
+    /// The facts about all slots, by number. Slots of allocas get default facts. O(touches +
+    /// versions of the other slots).
     pub(crate) fn all(
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
@@ -52,7 +52,7 @@ impl SlotFacts {
         Self::of_objects(graphs, memory, |_| true)
     }
 
-    /// The same where nothing is told of other objects than these.
+    /// The same, with default facts for all objects for which `is_told` is false.
     pub(crate) fn of_objects(
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
@@ -75,20 +75,19 @@ impl SlotFacts {
         found
     }
 
-    /// Those of what an argument points to, among those of all slots of the memory that tells of
-    /// it.
+    /// Selects the facts about the slots of one argument's object. `all` has those of all slots.
     pub(crate) fn of_pointee(all: &[SlotFacts], pointee: Option<&Pointee>) -> Vec<SlotFacts> {
         let slots = pointee.into_iter().flat_map(|pointee| &pointee.slots);
         slots.map(|slot| all[slot.number as usize].clone()).collect()
     }
 
-    /// As if no branch parted threads.
+    /// Drops the parting branches.
     pub(crate) fn forget_parting(&mut self) {
         self.parting.clear();
     }
 
-    /// Finds the branches that part threads in a graph, where the slot has the SSA form that it
-    /// had. O(blocks + edges), and O(1) with one return.
+    /// Finds the parting branches again in a new graph, if the SSA form of the slot is the same.
+    /// O(blocks + edges), or O(1) with one return.
     pub(crate) fn find_parting(
         &mut self,
         (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
@@ -118,7 +117,7 @@ impl Exit {
 }
 
 impl Made {
-    /// Whether it is one version per call.
+    /// Whether the version is made at most once per call.
     fn is_once(self, code: Code<'_>, flow: Flow<'_>) -> bool {
         let block = match self {
             Made::AtEntry => return true,

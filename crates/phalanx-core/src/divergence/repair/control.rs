@@ -276,7 +276,7 @@ impl ControlGraph {
                     }
                 }
                 Control::Assumed(region) => {
-                    // Nobody knows here of terminators that hold threads together.
+                    // Fixed terminators, which hold threads together, are not known here.
                     let answer = view.split(region, |_| false);
                     footprint = answer.footprint();
                     self.draw((view, flow), &answer, None, &mut drawn);

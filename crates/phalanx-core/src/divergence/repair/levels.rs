@@ -19,8 +19,8 @@ use super::subject::{Known, Solution, Subject, Subjects};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
-/// How many facts there may be: so many per value in any function, and so many whatever the number
-/// of values.
+/// Limits on the number of facts: a function may have up to `PER_VALUE` facts per value, or up to
+/// `ANYWAY` facts in total.
 const PER_VALUE: usize = 256;
 const ANYWAY: usize = 1 << 26;
 
@@ -45,7 +45,7 @@ struct Band {
 }
 
 impl Levels {
-    /// Whether cycles are not nested too deep for so many values.
+    /// Whether cycles are not nested too deeply for this number of values.
     pub(super) fn is_possible(cycles: &Cycles, values: usize) -> bool {
         let deepest = deepest(cycles) as usize;
         deepest <= PER_VALUE || deepest.saturating_mul(values) <= ANYWAY

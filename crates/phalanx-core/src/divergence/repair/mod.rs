@@ -66,7 +66,7 @@ use crate::divergence::{Divergence, Flow, ValueTable};
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Repaired, visiting so many values and other subjects.
+    /// Repaired. `visited` counts the visited values and other subjects.
     Repaired {
         /// Subjects whose consequences were drawn or withdrawn.
         visited: usize,
@@ -75,14 +75,14 @@ pub enum Outcome {
     Rebuilt,
 }
 
-/// What is kept of a function between edits.
+/// The retained state of a function between edits.
 #[derive(Debug)]
 pub struct Retained {
     table: EditableTable,
     /// The control flow that everything is built on, kept to compare with.
     graph: Arc<GraphCopy>,
     state: State,
-    /// Shared with who was told: it is another one only where something has changed.
+    /// Shared with callers. A repair only copies the parts that change.
     answer: Arc<Divergence>,
 }
 
@@ -145,7 +145,8 @@ impl Retained {
         })
     }
 
-    /// Whether cycles are nested too deep for a function of so many values to be followed. Cheap.
+    /// Whether cycles are nested too deeply for incremental updates of a function with this number
+    /// of values. Cheap.
     #[must_use]
     pub fn is_too_deep(flow: Flow<'_>, values: usize) -> bool {
         !Levels::is_possible(flow.cycles, values)
@@ -157,7 +158,7 @@ impl Retained {
         &self.answer
     }
 
-    /// The sources of a value as of the last repair, also of one that an answer does not tell of.
+    /// The sources of a value as of the last repair. Also for a value that answers do not report.
     pub fn sources(&self, value: Value) -> SourceSet {
         SourceSet::from_bits(self.state.known.get(Subject::Value(value.raw())))
     }

@@ -11,9 +11,9 @@
 //! What a region has no nodes for ([`ControlGraph::is_irregular`](super::control::ControlGraph))
 //! cannot be followed.
 //!
-//! **Complexity.** When a region or a cycle comes to be so, or ceases to be, O(values in the
-//! region) and their uses; these are [listed](Members) once, by a look at all values. Else O(cycles
-//! around a value).
+//! **Complexity.** When a region or a cycle becomes such or ceases to be, O(values in the region +
+//! their uses). The members of regions are [listed](Members) once, in a pass over all values.
+//! Otherwise O(cycles around a value).
 
 use std::ops::ControlFlow;
 

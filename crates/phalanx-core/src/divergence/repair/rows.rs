@@ -12,7 +12,7 @@ pub(super) struct Rows<T> {
 }
 
 impl<T: Copy> Rows<T> {
-    /// So many rows with these items, given with their rows.
+    /// `rows` rows, built from pairs of a row and an item.
     pub(super) fn new(
         rows: usize,
         nothing: T,
@@ -25,8 +25,8 @@ impl<T: Copy> Rows<T> {
         new
     }
 
-    /// So many rows without items. What each will hold is [counted](Self::count) first, then there
-    /// is [room](Self::make_room) for it, and it is [filled](Self::fill) in.
+    /// `rows` empty rows. The caller first [counts](Self::count) the items of each, then [makes
+    /// room](Self::make_room), and then [fills](Self::fill) them in.
     pub(super) fn empty(rows: usize) -> Self {
         Self { at: vec![(0, 0); rows], items: Vec::new(), used: 0 }
     }

@@ -44,7 +44,7 @@ pub(super) struct State {
     pub(super) selections: FxHashMap<Value, Selections>,
     pub(super) members: RefCell<Members>,
     pub(super) room: usize,
-    /// How many supports were looked at and consequences drawn when everything was derived.
+    /// The cost of the solution from scratch: examined supports and drawn consequences.
     pub(super) built: usize,
 }
 
@@ -219,7 +219,7 @@ impl State {
         };
         let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let mut moved = Vec::new();
-        // What is fixed in a region matters to all who read it.
+        // A value that becomes fixed in a region matters to all its users.
         let in_region = |value: &Value| view.region_around(table.block(*value)).is_some();
         let values = log.iter().filter_map(|edited| match edited.user.kind() {
             UserKind::Value(value) => Some(value),
@@ -288,7 +288,7 @@ impl State {
 /// A few uses.
 pub(super) type Uses = SmallVec<[(Value, User); 16]>;
 
-/// Makes room in an answer for what it is to tell of.
+/// Makes room in an answer for all reported values.
 pub(super) fn grow(answer: &mut Arc<Divergence>, table: &EditableTable) {
     let (values, blocks) = (table.reported(), table.block_count());
     if answer.values.len() < values || answer.terminators.len() < blocks {

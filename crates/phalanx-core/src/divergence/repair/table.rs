@@ -1,17 +1,18 @@
 //! A [`ValueTable`] that can be edited.
 //!
-//! It knows operands as well as users, since repair asks what may support a value. Whoever edits
-//! says what a value or a terminator is now; the difference to what it was is kept until the next
-//! repair.
+//! The table has operands as well as users, since a repair asks what may support a value. An edit
+//! states the new definition of a value or terminator. The table retains the difference to the old
+//! one until the next repair.
 //!
 //! **Users** are the compressed rows of the [`AffectMap`] and a list aside of those that were
 //! added. What was removed stays listed; the users of a value that was touched are checked against
-//! their operands. When an eighth is aside, the rows are made anew.
+//! their operands. When an eighth is aside, the rows are rebuilt.
 //!
-//! **What is taken for granted** is part of the table, not of what is stated: a load that is taken
-//! to give one value to more than a wave is narrowed whenever its definition is stated, whoever
-//! does that, and the sources of a terminator that is taken to go one way in each workgroup are
-//! read so. Both as in [`ValueTable::narrow_wave`] and [`ValueTable::assume_uniform_in_group`].
+//! **Assumptions** are part of the table, not of the stated definitions. A load may be assumed to
+//! give one value to more than a wave: the table narrows its definition whenever it is stated. A
+//! terminator may be assumed to go one way in each workgroup: the table narrows its sources
+//! whenever they are read. See [`ValueTable::narrow_wave`] and
+//! [`ValueTable::assume_uniform_in_group`].
 //!
 //! **The same code with other sources** ([`ValueTable::with_sources`]) has a table of its own,
 //! which is edited by restating there what has been edited in the first one
@@ -226,7 +227,7 @@ impl EditableTable {
         }
     }
 
-    /// How many values an answer tells of.
+    /// The number of values that an answer reports.
     #[must_use]
     pub fn reported(&self) -> usize {
         self.memory.map_or(self.rules.len(), |memory| memory.others as usize)

@@ -166,7 +166,7 @@ fn recursions_follow_random_edits() {
         for round in 0..60 {
             let count = [1, 1, 1, 3][rng.random_range(0..4)];
             edits += (0..count).filter(|_| edited.edit(rng)).count();
-            // Now and then nobody asks.
+            // Sometimes no query runs between two edits.
             if rng.random_bool(0.1) {
                 continue;
             }

@@ -201,7 +201,7 @@ fn random_edits_are_followed() {
                 true => edit_elsewhere(&mut fixture, rng),
                 false => edit(&mut fixture, rng),
             }
-            // Now and then nobody asks.
+            // Sometimes no query runs between two edits.
             if rng.random_bool(0.8) {
                 fixture.check(few, &format!("seed {seed}, round {round}"));
             }

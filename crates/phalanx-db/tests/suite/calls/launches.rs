@@ -1,12 +1,12 @@
-//! In which launches functions are executed, by who calls them.
+//! The launches in which functions are executed, from their callers.
 
 use expect_test::expect;
 use phalanx_db::{FunctionInput, queries};
 
 use crate::calls::Module;
 
-/// Whoever has the address may call with any launch, and whoever is called from there is executed
-/// in it.
+/// Code with the address of a function may call it in any launch. The callees of that function are
+/// executed in the same launch.
 #[test]
 fn launches_of_functions_whose_addresses_are_taken_are_not_known() {
     let module = Module::new(
@@ -119,8 +119,8 @@ fn launches_of_kernels_reach_the_functions_that_they_call() {
     assert_eq!(of_clusters(&module, leaf), Some(1));
 }
 
-/// A function that names no processor runs in waves of who calls it, however the module is
-/// compiled; of who may call it, if that is not known.
+/// A function that names no processor runs in the waves of its callers, however the module is
+/// compiled. If its callers are unknown, it runs in the waves of all possible callers.
 #[test]
 fn functions_that_name_no_processor_run_in_waves_of_their_callers() {
     let widths = |kernels: &str| -> String {
@@ -196,7 +196,7 @@ fn stated_waves_are_those_of_functions_that_name_no_processor() {
     assert_eq!(widths(&module), [None, Some(32)]);
 }
 
-/// Who can be called by others than those that name it as a callee is not known by its calls.
+/// If a function is mentioned other than as a callee, it may have unknown callers.
 #[test]
 fn callers_are_known_of_who_is_named_nowhere_else() {
     let is_closed = |others: &str, callee: &str| {

@@ -5,7 +5,8 @@ use phalanx_db::{Did, queries};
 use phalanx_ir::{BuildError, InstBuilder, InstId, Value, edit::Transaction};
 use phalanx_testing::files::check_table;
 
-/// A kernel calls `@middle`, which calls `@leaf`; another calls `@leaf` too, and nobody edits that.
+/// A kernel calls `@middle`, which calls `@leaf`. Another kernel calls `@leaf`, too, and is never
+/// edited.
 const CHAIN: &str = "
 define internal i32 @leaf(i32 %a, i32 %b) {
   %s = add i32 %a, 1
@@ -121,7 +122,7 @@ fn the_table_in_the_documentation_is_what_happens() {
     for (kind, edit) in KINDS {
         let mut module = Module::new(CHAIN);
         module.ask();
-        // What was edited once has low durability, and who reads it learns of that.
+        // An edited part has low durability, and its readers see that as a change.
         for name in ["leaf", "kernel"] {
             let s = module.named(name, "s");
             for operand in [Value::arg(1), Value::arg(u32::from(name == "kernel"))] {

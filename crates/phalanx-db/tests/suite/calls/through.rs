@@ -420,7 +420,8 @@ fn a_place_that_is_not_known() {
     );
 }
 
-/// A structure that is made of private memory is told as a whole, unless more is known of a member.
+/// A structure built from private memory has one outcome as a whole, unless more is known about a
+/// member.
 #[test]
 fn structures_are_made_of_what_is_pointed_to() {
     check(
@@ -469,7 +470,7 @@ fn structures_are_made_of_what_is_pointed_to() {
     );
 }
 
-/// Who was looked at again after an edit.
+/// The functions that were analysed again after an edit.
 fn divergences(module: &Module) -> Vec<String> {
     for (_, input) in module.definitions() {
         queries::divergence(&module.db, input);
@@ -513,7 +514,7 @@ fn an_equal_summary_stops_an_edit() {
         edit.expect("it is well-formed");
         divergences(&module)
     };
-    // What was edited once has low durability, and who reads it learns of that.
+    // An edited part has low durability, and its readers see that as a change.
     edited(sums[0], Value::arg(1));
     edited(sums[0], Value::arg(0));
     assert_eq!(edited(sums[1], Value::inst(sums[0])), ["out"]);

@@ -45,7 +45,7 @@ fn numbers_that_are_not_known_are_warnings() {
     assert_eq!(with_number("internal", of_all), "");
 }
 
-/// Each call is looked at by itself: numbers of two calls are not compared.
+/// Each call is analysed by itself: the numbers of two calls are not compared.
 #[test]
 fn two_calls_with_two_numbers_are_two_barriers() {
     let both = "  call void @meet(i32 1) convergent

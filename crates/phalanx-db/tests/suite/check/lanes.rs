@@ -18,7 +18,7 @@ fn check(text: &str) -> String {
     found(&format!("{DECLARATIONS}{text}"))
 }
 
-/// What callers decide is not known where a function is looked at by itself.
+/// Facts that depend on callers are unknown in the analysis of a function by itself.
 #[test]
 fn masks_of_functions_that_some_lanes_call() {
     let text = |lanes: &str| {
@@ -75,8 +75,8 @@ fn masks_of_rows() {
     assert_eq!(text("\"nvvm.reqntid\"=\"16,4\""), "k: error PHX014\n");
 }
 
-/// A lane of the tail of a reduction reads from one that is not named, and nobody wants what it
-/// gets.
+/// In the tail of a reduction, a lane reads from a lane that is not in the mask. The value that it
+/// gets is not used.
 #[test]
 fn tails_of_reductions() {
     let text = |by: &str| {

@@ -1,4 +1,5 @@
-//! Accesses of workgroup memory: races, what nobody wrote, and what is outside of an array.
+//! Accesses of workgroup memory: races, reads of memory that was never written, and accesses
+//! outside of an array.
 
 use std::sync::Arc;
 
@@ -375,7 +376,7 @@ fn what_nobody_wrote_is_read() {
         PHX052 error: 0 reads flag[]
     "#]],
     );
-    // Somebody may have.
+    // Some thread may have written it.
     let perhaps = "%x = load i32, ptr addrspace(1) %out
         %c = icmp eq i32 %x, %t
         br i1 %c, label %write, label %read

@@ -100,7 +100,7 @@ fn what_barriers_keep_apart_is_one_value() {
         );
         assert_eq!(found(&format!("{apart}{kernel}")), expected);
     }
-    // Somebody else writes there.
+    // Other code writes there.
     for other in [
         "store i32 7, ptr addrspace(3) @job",
         "%any = load ptr, ptr addrspace(1) %out\n  store i32 7, ptr %any",
@@ -219,7 +219,7 @@ exit:
     };
     assert_eq!(bounded("256"), "");
     assert_eq!(bounded("512"), warning);
-    // In another loop: with a counter that begins anew in each round, and with one that goes on.
+    // In another loop: with a counter that starts again in each round, and with one that goes on.
     let outer = |text: &str, from: &str| {
         text.replace(from, &format!("br label %outer\nouter:\n  {from}")).replace(
             "exit:",
@@ -324,8 +324,8 @@ exit:
     assert_ne!(found(text), "");
 }
 
-/// What a function is passed by value is what its callers were: one value, where nobody writes the
-/// copy.
+/// A structure that a function is passed by value has the content that its callers were passed: one
+/// value, if no code writes the copy.
 #[test]
 fn copies_that_are_passed_on_are_one_value() {
     let text = |[before, passed, within]: [&str; 3]| {
@@ -393,8 +393,8 @@ define ptx_kernel void @k(ptr byval(%s) %p) {{
     }
 }
 
-/// A pointer that a stack slot holds leads where it was put there from: what is read through it is
-/// one value where nobody writes.
+/// A pointer loaded from a stack slot leads where the stored pointer leads. A value read through it
+/// is uniform if that memory is not written.
 #[test]
 fn pointers_in_slots_lead_to_what_is_shared() {
     let text = |[put, from]: [&str; 2]| {
@@ -445,7 +445,7 @@ exit:
     assert_eq!(found(&text(["", "%bounds"])), "");
     assert_eq!(found(&text(["store ptr %own, ptr %slot", "%p"])), "k: warning PHX002\n");
     assert_eq!(found(&text(["", "%own"])), "inner: warning PHX002\n");
-    // Device memory that somebody may write is one value for a wave.
+    // A value loaded from device memory that may be written is uniform within a wave only.
     let written = text(["", "%p"]).replace("noalias readonly %p", "%p");
     assert_eq!(found(&written), "inner: note PHX002\nk: note PHX002\n");
 }

@@ -1,11 +1,12 @@
-//! Edits that are seldom, one behaviour each: what reaches a slot, what becomes a pointer, what is
-//! mentioned where.
+//! Rare edits, one behaviour each: what reaches a slot, what becomes a pointer, what is mentioned
+//! where.
 
 use super::{support::Fixture, text};
 use phalanx_db::queries;
 use phalanx_ir::{InstBuilder, Opcode, Type, Value};
 
-/// Accesses of a slot that nobody touched become accesses of a class, and private ones again.
+/// The slot escapes: its accesses become accesses of a class, and private ones again, although no
+/// edit changes them.
 #[test]
 fn a_slot_is_reached_by_others_and_by_nobody() {
     let mut fixture = Fixture::new(400);
@@ -55,8 +56,8 @@ fn integers_become_pointers_and_are_none_again() {
     }
 }
 
-/// A step that has come since pointers were looked at last is not told of: who uses it does
-/// something else if it is made from something else.
+/// A step that was inserted after the last query has no entry. If its base changes, the accesses of
+/// its users change.
 #[test]
 fn a_new_step_is_made_from_another_pointer() {
     let mut fixture = Fixture::new(400);
@@ -73,7 +74,7 @@ fn a_new_step_is_made_from_another_pointer() {
     fixture.check("a store through a variable that nobody wrote");
 }
 
-/// Who is the first to mention a variable is told, whatever it does with it.
+/// The first instruction that mentions a variable is recorded, whatever it does with it.
 #[test]
 fn a_variable_is_mentioned_earlier_and_later() {
     let early = "entry:\n  %early = load i32, ptr %out\n";
@@ -86,8 +87,8 @@ fn a_variable_is_mentioned_earlier_and_later() {
     }
 }
 
-/// A pointer that is put into a slot from which nobody loads is kept by nobody; one that is read as
-/// a number is.
+/// A pointer stored in a slot without loads is not captured. A pointer that is loaded as a number
+/// is captured.
 #[test]
 fn what_is_put_into_slots_goes_nowhere() {
     let text = "
@@ -108,8 +109,8 @@ define internal void @puts(ptr %p, ptr %q) {
     assert_eq!(found, [(false, false), (true, true)]);
 }
 
-/// What an argument is made from is looked for a number of steps up: a step that is left out
-/// matters to who is far from it.
+/// The search for the base of an argument stops after a number of steps, so removing a step matters
+/// to arguments that are far away.
 #[test]
 fn steps_are_counted() {
     let mut chain = String::from("  %g0 = getelementptr i8, ptr %slot, i32 0\n");

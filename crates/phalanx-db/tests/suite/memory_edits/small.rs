@@ -84,7 +84,7 @@ fn what_callees_do_is_read_for_classes_of_memory() {
     fixture.check("an intrinsic accesses nothing");
 }
 
-/// What hangs on a small function that is not edited is looked at as quickly as the function
+/// Validating dependents of a small, unedited function takes as long as validating the function
 /// itself.
 #[test]
 fn nothing_is_kept_of_functions_of_few_instructions() {

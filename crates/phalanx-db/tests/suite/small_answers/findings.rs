@@ -81,7 +81,7 @@ fn a_barrier_behind_a_guard() {
         f.check("the last block does nothing");
     }
     assert!(f.counts().findings.repaired >= 4, "{:?}", f.counts().findings);
-    // Who calls a function may wait behind it, unless it does not return.
+    // The caller of a function may wait behind the call, unless the function does not return.
     let mut f = Fixture::warm(&text.replace("ptx_kernel void @kernel", "void @kernel"));
     assert_eq!(f.rules(), [Rule::DivergentBarrier]);
     let last = f.edited().body(&f.db).block_of(f.named("x3")).expect("it is in a block");
@@ -120,8 +120,8 @@ fn a_barrier_behind_a_switch_without_a_default() {
     assert_eq!(f.rules(), [Rule::DivergentBarrier]);
 }
 
-/// A barrier for as many threads as a workgroup has is for all of them, unless somebody else may
-/// come to it: whether something is called matters, even if that has no barrier.
+/// A barrier for as many threads as a workgroup has is a barrier of all threads, unless other code
+/// may execute it. So a call matters even if the callee has no barrier.
 #[test]
 fn a_barrier_of_as_many_as_there_are() {
     let text = text(400)
@@ -178,8 +178,8 @@ fn classes_follow_what_is_done_with_an_argument() {
     }
 }
 
-/// A branch comes to depend on less, while what the barrier behind it depends on stays the same
-/// because of another one.
+/// A branch depends on less after the edit, but the barrier behind it still depends on the same
+/// because of another branch.
 #[test]
 fn a_barrier_under_two_branches() {
     let text = text(400)

@@ -1,5 +1,5 @@
-//! Random edits of a large kernel that has something of everything: what is told of its
-//! instructions one by one is what a new database finds.
+//! Random edits of a large kernel with all kinds of operations: facts about its instructions equal
+//! those of a new database.
 
 use super::support::Fixture;
 use phalanx_db::queries;
@@ -50,13 +50,13 @@ const ARMS: [&str; 7] = [
     "%w{at} = call i32 @llvm.ctpop.i32(i32 %n)",
 ];
 
-/// A kernel of so many rounds, each with addresses, accesses, a cast that may be wrong, a condition
+/// A kernel of `rounds` parts, each with addresses, accesses, a cast that may be wrong, a condition
 /// that may be evaluated, and an operation under it.
 fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
     kernel_where(rng, rounds, 0.0)
 }
 
-/// The same, where branches lead with this probability to a block that nobody comes to.
+/// The same; with probability `never`, a branch leads to a block that is never executed.
 fn kernel_where(rng: &mut SmallRng, rounds: usize, never: f64) -> String {
     // Few acquires and unknown calls, so that something can be said at all.
     let arms = *[&ARMS[..2], &ARMS[..4], &ARMS[..]].choose(rng).expect("there are some");
@@ -214,7 +214,7 @@ fn random_edits_are_followed() {
                 let _: Result<(), BuildError> =
                     fixture.db.edit(kernel, |transaction| edit(transaction, rng));
             }
-            // Now and then nobody asks.
+            // Sometimes no query runs between two edits.
             if rng.random_bool(0.9) {
                 check(&fixture, &format!("seed {seed}, round {round}"));
                 findings += queries::diagnostics(&fixture.db, kernel)
@@ -244,7 +244,7 @@ fn random_edits_are_followed() {
     }
 }
 
-/// Of what is found, what has nothing to do with the block that is split stays.
+/// Findings that do not depend on the split block stay.
 #[test]
 fn findings_follow_splits() {
     let mut all = queries::KeptAnswers::default();

@@ -60,8 +60,8 @@ fn a_block_is_split_and_no_way_out_any_more() {
     assert_eq!(fixture.rules(), [Rule::BarrierAfterExit]);
 }
 
-/// A barrier for as many threads as a workgroup has, which is for all of them as long as nobody
-/// else is called who may count.
+/// A barrier for as many threads as a workgroup has. It is a barrier of all threads, unless a
+/// callee may execute it, too.
 #[test]
 fn a_block_is_split_and_somebody_is_called() {
     let barrier = "@llvm.nvvm.barrier.cta.sync.count(i32";

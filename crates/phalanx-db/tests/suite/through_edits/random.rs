@@ -164,7 +164,7 @@ fn what_is_done_through_pointers_follows_random_edits() {
     let mut all = queries::Ways::default();
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(seed);
-        // With fewer inputs what is kept stays where sources collapse.
+        // With fewer inputs, the state stays retained where sources collapse.
         let mut fixture = match seed % 2 {
             0 => Fixture::new(300),
             _ => Fixture::warm(&without_slots(300)),

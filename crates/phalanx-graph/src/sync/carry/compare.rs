@@ -1,4 +1,4 @@
-//! Nodes, rows and edges out of cycles, old and new.
+//! Compares nodes, rows and edges out of cycles of the old and the new graph.
 
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ impl<'a> Carry<'a> {
             let inner = match old.innermost(node) {
                 NONE => NONE,
                 cycle => match self.cycles[cycle as usize] {
-                    // Never a number.
+                    // A value that is no cycle's number.
                     NONE => NONE - 1,
                     cycle => cycle,
                 },
@@ -70,7 +70,7 @@ impl<'a> Carry<'a> {
             reach = reach.max(end);
             is_new
         });
-        // Whose end is now that of another does not lead elsewhere.
+        // A block whose end moved to another block does not count as rewired.
         let Changed { rewired, tails, .. } = &mut self.changed;
         rewired.sort_unstable();
         rewired.dedup();
@@ -113,7 +113,7 @@ impl<'a> Carry<'a> {
         Some(())
     }
 
-    /// A node has another parent.
+    /// Marks what is stale since a node has another parent.
     fn moved(&mut self, node: Node) -> Option<()> {
         let (old, new) = (self.old, self.new);
         self.mark(node)?;
@@ -132,7 +132,7 @@ impl<'a> Carry<'a> {
         Some(())
     }
 
-    /// The source of an old edge, as it is now.
+    /// The new source of an old edge.
     fn source(&self, source: u32, target: Node) -> u32 {
         if !self.changed.blocks.contains(source as usize) {
             return source;

@@ -1,17 +1,18 @@
-//! Blocks that lead elsewhere, and those that only seem to.
+//! Determines which blocks have other successors, and which only seem to since their edges were
+//! renamed.
 
 use super::{Carry, Changed, Renamed, Side};
 use crate::node::Node;
 
-/// Longest chain of blocks that is skipped.
+/// The longest chain of blocks that is skipped.
 const LONGEST: usize = 64;
 
-/// How an edge goes on through blocks that are skipped.
+/// The path of an edge through the blocks that are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
-    /// Where it leads to.
+    /// Where the path ends.
     target: Node,
-    /// The first block on it.
+    /// The first block on the path.
     first: Node,
     /// The last block before the target.
     source: Node,
@@ -41,7 +42,8 @@ fn has_one_way_in(side: &Side<'_>, block: Node) -> bool {
     side.cfg.predecessors(block).len() == 1
 }
 
-/// The last block of a chain that starts in a block. Lists the others but the first.
+/// The last block of the chain that starts in a block. Adds the other blocks but the first to
+/// `chained`.
 fn end(
     side: &Side<'_>,
     block: Node,
@@ -62,7 +64,7 @@ fn end(
 }
 
 impl Carry<'_> {
-    /// Finds the blocks that lead elsewhere.
+    /// Finds the blocks with other successors.
     pub(super) fn compare_ends(&mut self, touched: Option<&[Node]>) {
         let (old, new) = (self.old, self.new);
         let is_changed = |block: &Node| {
@@ -86,7 +88,7 @@ impl Carry<'_> {
         rewired.retain(|block| !chained.contains(block));
     }
 
-    /// Finds out whether a block leads where it has led, chains aside.
+    /// Whether a block leads where it led before, with chains skipped.
     fn pass_on(&mut self, block: Node) -> bool {
         let (old, new) = (self.old, self.new);
         let (is_gone, is_new) = (|node| self.is_gone(node), |node| self.is_new(node));
@@ -104,7 +106,8 @@ impl Carry<'_> {
         if pairs.iter().any(|(was, is)| was.target != is.target) {
             return false;
         }
-        // Parallel edges that are not so any more, or were not, cannot be told apart by their ends.
+        // Parallel edges that became distinct, or distinct edges that became parallel, cannot be
+        // told apart by their ends.
         pairs.sort_unstable();
         pairs.dedup();
         if pairs.windows(2).any(|pair| pair[0].0.target == pair[1].0.target) {
@@ -124,8 +127,8 @@ impl Carry<'_> {
         true
     }
 
-    /// Whether blocks were split or merged, outside of irreducible regions, and nothing else has
-    /// happened: then only what these blocks say of themselves is new.
+    /// Whether the only changes are blocks split or merged outside of irreducible regions. Then
+    /// only the rows of these blocks differ.
     pub(super) fn is_chained(&mut self) -> bool {
         let (old, new) = (self.old, self.new);
         let (before, now) = (old.dom.node_count(), new.dom.node_count());

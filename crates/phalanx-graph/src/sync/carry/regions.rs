@@ -1,10 +1,10 @@
 //! Irreducible regions, old and new.
 //!
-//! The reduced graph has one node for a region, so differences within it are in none of its rows.
-//! What follows from branches inside is found from the region itself: its blocks, the edges from
-//! and to them, the cycles in it, and which of its blocks dominate which. Where all that is the
-//! same, so are the answers, but for what a search outside of it has met; where anything is
-//! another, the node of the region is stale. Two hierarchies that differ in a header list blocks in
+//! The reduced graph has one node for a region, so its rows do not show differences within the
+//! region. The consequences of branches inside depend on the region itself: its blocks, the edges
+//! from and to them, the cycles in it, and which of its blocks dominate which. If all that is the
+//! same, so are the answers, except for what the searches outside of the region met. If anything
+//! differs, the node of the region is stale. Two hierarchies that differ in a header list blocks in
 //! another order, which counts as a difference.
 //!
 //! O(blocks of regions, and edges from and to them).
@@ -36,8 +36,8 @@ impl Carry<'_> {
         Some(())
     }
 
-    /// Whether a block of a region leads where it led, can be reached from where it could, is in
-    /// the same cycles, and is dominated by the same blocks of the region.
+    /// Whether a block of a region has the same successors, reachability and cycles as before, and
+    /// is dominated by the same blocks of the region.
     fn is_same_in(&self, (region, now): (CycleId, CycleId), block: Node) -> bool {
         let (old, new) = (self.old, self.new);
         let before = old.cfg.predecessors(block);
@@ -59,8 +59,8 @@ mod tests {
     use crate::node::Node;
     use crate::sync::{Carry, SyncDependence, SyncView};
 
-    /// Branches in regions of one graph that may have other consequences in another one, which
-    /// differs in how blocks end.
+    /// The branches in regions of one graph that may have other consequences in another graph. The
+    /// graphs have the same blocks and differ in their edges.
     fn touched(old: &[&[usize]], new: &[&[usize]]) -> Vec<usize> {
         let n = Node::new;
         let graph = |lists: &[&[usize]]| {

@@ -1,5 +1,4 @@
-//! Contraction of irreducible regions: which node stands for each block, and the graph that is
-//! left.
+//! Contraction of irreducible regions: which node stands for each block, and the contracted graph.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};

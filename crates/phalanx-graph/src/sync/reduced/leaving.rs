@@ -66,8 +66,8 @@ impl Leaving {
         self.owned.row(cycle.index()).iter().map(|&i| LeavingEdge(i))
     }
 
-    /// Depth of the innermost cycle around the source that the edge does not leave: it leaves
-    /// exactly the deeper ones.
+    /// Depth of the innermost cycle around the source that edge `i` does not leave: the edge leaves
+    /// exactly the deeper cycles.
     pub(crate) fn depth(&self, i: u32) -> u32 {
         self.depths.key(i as usize)
     }

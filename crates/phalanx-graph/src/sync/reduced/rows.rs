@@ -7,20 +7,19 @@ use crate::scratch::refill;
 pub(crate) struct Rows {
     /// Where each row starts among the items, and the end; then the items.
     table: Vec<u32>,
-    /// How many rows there are, and one.
+    /// The number of rows plus one, which is where the items start in `table`.
     head: u32,
 }
 
 impl Rows {
-    /// The rows that hold each pair's second number in the row of its first, in the order of the
-    /// pairs.
+    /// The rows made of pairs of a row and an item. The items of a row keep the order of the pairs.
     pub(crate) fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
         let mut made = Self::default();
         made.refill(rows, pairs);
         made
     }
 
-    /// The same in place.
+    /// As [`from_pairs`](Self::from_pairs), in place.
     pub(crate) fn refill(&mut self, rows: usize, pairs: &[(u32, u32)]) {
         self.head = rows as u32 + 1;
         refill(&mut self.table, rows + 1 + pairs.len(), 0);
@@ -80,7 +79,7 @@ impl Rows {
         self.table[row + 1..head as usize].iter_mut().for_each(|other| *other -= end - start);
     }
 
-    /// Writes `new` for `old` in a row, which stays in its order.
+    /// Replaces `old` by `new` in a row without moving it.
     pub(super) fn rename(&mut self, row: usize, old: u32, new: u32) {
         let (start, end) = self.range(row);
         let row = &mut self.items_mut()[start as usize..end as usize];

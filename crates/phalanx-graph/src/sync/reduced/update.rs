@@ -1,4 +1,4 @@
-//! Reduced graphs of graphs that differ from others in one place, by copying.
+//! Updates a reduced graph by copying when its graph changes in one place.
 
 use super::{Leaving, Reduced, Rows, contraction::is_in_region, ranks};
 use crate::cfg::Cfg;
@@ -8,7 +8,7 @@ use crate::dom::DomTree;
 use crate::node::Node;
 use crate::threshold::Thresholds;
 
-/// A table with an entry more; one that is empty says nothing of any node, and stays so.
+/// Copies a table and appends an entry; an empty table stands for default values and stays empty.
 fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
     if table.is_empty() {
         return Vec::new();
@@ -20,13 +20,13 @@ fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
 }
 
 impl Reduced {
-    /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their
+    /// The reduced graph of a graph made by [`Cfg::after_split`]. The cycles must have kept their
     /// numbers.
     ///
-    /// The new node comes between the node and those of its children that are in the same cycle.
-    /// Positions and ranks behind grow by one; edges out start in the new node; the dominance of
-    /// both ends where that of the node has ended, except that what a header dominates in its cycle
-    /// is the whole of it.
+    /// The new node is inserted between the node and those of its children that are in the same
+    /// cycle. Later positions and ranks grow by one, and edges out start in the new node. Both
+    /// nodes have the frontier that the node had; but a header dominates the whole of its cycle, so
+    /// the new node then has an empty frontier within the cycle.
     ///
     /// None when the node is in an irreducible region.
     pub(crate) fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
@@ -37,8 +37,8 @@ impl Reduced {
         let (at, end) = self.interval(node);
         let headed = self.inner(cycles, node).filter(|&cycle| cycles.header(cycle) == node);
         let is_there = at != NONE;
-        // What the new node is put above: all children, or those of them in the cycle of a header,
-        // which come first.
+        // The new node becomes the parent of all children. Of a header's children, it takes only
+        // those in the cycle, which come first.
         let mut own_end = end;
         let mut parent = Vec::with_capacity(self.parent.len() + 1);
         parent.extend_from_slice(&self.parent);
@@ -92,16 +92,16 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their
-    /// numbers: what [`after_split`](Self::after_split) does, the other way round. None when the
-    /// nodes are in an irreducible region.
+    /// The reduced graph of a graph made by [`Cfg::after_merge`]: undoes what
+    /// [`after_split`](Self::after_split) does. The cycles must have kept their numbers. None when
+    /// the nodes are in an irreducible region.
     pub(crate) fn after_merge(
         &self,
         merged: &Cfg,
         cycles: &Cycles,
         (node, next): (Node, Node),
     ) -> Option<Self> {
-        // What is merged into the node is in no cycle any more, and was in the same.
+        // `next` is in no cycle any more; before the merge it was in the same cycles as `node`.
         if is_in_region(cycles, node) {
             return None;
         }
@@ -148,9 +148,9 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept
-    /// their numbers. Ranks are found anew: the search may come to all that the source leads to in
-    /// another order.
+    /// The reduced graph of a graph made by [`Cfg::after_edge_split`]. The cycles must have kept
+    /// their numbers. Ranks are computed from scratch, since the new node can change the order of
+    /// the search.
     ///
     /// None when there are irreducible regions.
     pub(crate) fn after_edge_split(
@@ -249,7 +249,7 @@ impl Reduced {
         self.sources.items_mut()[first as usize..end as usize].copy_from_slice(&sorted);
     }
 
-    /// The edges out of a node start in another one now.
+    /// The edges out of `node` start in `new` now.
     fn rename_sources(&mut self, split: &Cfg, cycles: &Cycles, node: Node, new: Node) {
         for &target in split.successors(new) {
             let row = match self.goes_back_to(cycles, new, target) {
@@ -263,7 +263,7 @@ impl Reduced {
 
 #[cfg(any(test, feature = "testing"))]
 impl Reduced {
-    /// Whether both say the same; lists may share their ends in other ways.
+    /// Whether both are equal, although frontier lists may share their tails in different ways.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let nodes = || (0..self.interval.len()).map(Node::new);
         let empty = || crate::sync::fringe::Fringes::default();
@@ -274,8 +274,7 @@ impl Reduced {
 }
 
 impl Leaving {
-    /// Of the edges from a position, the one to a node leads to another one now, which has the
-    /// greatest number.
+    /// The edge from `position` to `old` leads to `new` now, which has the largest number.
     fn retarget(&mut self, position: u32, (old, new): (Node, Node), cycles: &Cycles) {
         let (first, end) = self.at_positions(position, position + 1);
         let (first, end) = (first as usize, end as usize);

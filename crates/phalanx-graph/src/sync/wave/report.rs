@@ -1,4 +1,5 @@
-//! What a wave reports: joins as they are met, and at its end who comes back and who leaves apart.
+//! The reports of a wave: joins as they are found, and at its end which labels come back to the
+//! header and which leave apart.
 
 use crate::cycles::CycleId;
 use crate::dfs::NONE;
@@ -7,8 +8,8 @@ use crate::node::Node;
 use super::{Back, Consequence, Crossed, End, EnteringEdges, REST, Visit, Wave, WayOut};
 
 impl Wave<'_> {
-    /// The edges into a node that come from where the label of the rest is implicit, if one of them
-    /// was not crossed by another label.
+    /// The edges into a node that implicitly carry the label of the rest. `None` unless one of them
+    /// was not crossed by a label.
     pub(super) fn edges_of_the_rest(&self, visit: &Visit) -> Option<(u32, u32)> {
         let (first, end) = self.rest?;
         let row = self.graph.entering(visit.node);
@@ -62,10 +63,11 @@ impl Wave<'_> {
         (!self.cycles.is_reducible(inner)).then_some(inner)
     }
 
-    /// Compares the labels on the ways out of the level with the label of those who go round.
+    /// Compares the labels on the ways out of the level with the label of the threads that go
+    /// round.
     ///
-    /// Every node of the level has a way back to its header, so whoever is still under way will
-    /// come back too.
+    /// Every node of the level has a way back to its header, so threads that are still under way
+    /// will come back too.
     pub(super) fn conclude(&mut self, end: End) {
         if let (End::Onward(node, _), Some(cycle)) = (end, self.behind) {
             self.found.push(Consequence::Onward(cycle, node));
@@ -73,15 +75,16 @@ impl Wave<'_> {
         let Some(level) = self.level else { return };
         let are_alone = matches!(self.back, Back::Nobody | Back::One(REST));
         if are_alone && matches!(end, End::Onward(..)) {
-            // All who come back, but the rest, come from there. Those who left before are apart
-            // from them.
+            // All threads that come back, but those of the rest, come from the node. Threads that
+            // left before are apart from them.
             self.ways_out.retain(|way| way.0 != REST);
             self.report_ways_out(level);
             return;
         }
         let has_met = matches!(end, End::Met(..));
         self.rest_comes_back(level, has_met);
-        // Unless nobody went another way, those who come later differ from the others.
+        // The threads that met in `node` come back apart from the others, unless no other label is
+        // back.
         let mut late = None;
         if let End::Met(node, label) | End::Onward(node, label) = end {
             self.come_back(label);
@@ -99,7 +102,7 @@ impl Wave<'_> {
         }
     }
 
-    /// Ways out of the level that carry another label than those who come back.
+    /// Reports the ways out of the level that carry another label than the threads that come back.
     fn report_ways_out(&mut self, level: CycleId) {
         let depth = self.cycles.depth(level);
         for at in 0..self.ways_out.len() {
@@ -113,8 +116,8 @@ impl Wave<'_> {
         }
     }
 
-    /// Different labels are back at the header of the level. `late` is where some of them met who
-    /// were not followed to the end.
+    /// Reports that different labels are back at the header of the level. `late` is a node where
+    /// threads met whose label was not passed on further.
     fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_met: bool) {
         merge(&mut self.back_ranges);
         let mut merged = self.back_ranges.iter().map(|&(first, end)| EnteringEdges { first, end });
@@ -128,7 +131,7 @@ impl Wave<'_> {
         }
     }
 
-    /// Finds out whether threads that left by another edge come back to the header of the level.
+    /// Determines whether threads of the rest come back to the header of the level.
     fn rest_comes_back(&mut self, level: CycleId, has_met: bool) {
         let Some((first, end)) = self.rest else { return };
         let graph = self.graph;
@@ -162,7 +165,7 @@ impl Wave<'_> {
         nodes
     }
 
-    /// Those who left by other edges leave the level apart from those who go round.
+    /// Reports that threads of the rest leave the level apart from those that go round.
     fn exits_of_the_rest(&mut self, level: CycleId, has_met: bool) {
         let Some((first, end)) = self.rest else { return };
         let depth = self.cycles.depth(level);
@@ -187,7 +190,7 @@ impl Wave<'_> {
     }
 }
 
-/// Sorts ranges and joins those that overlap or touch; drops empty ones.
+/// Sorts ranges and merges those that overlap or touch; drops empty ones.
 fn merge(ranges: &mut Vec<(u32, u32)>) {
     ranges.retain(|(first, end)| first != end);
     ranges.sort_unstable();

@@ -94,9 +94,9 @@ impl Closure {
     }
 }
 
-/// Where threads meet again after each branch, and which exits diverge. How many branches were
-/// compared: none when a cycle is irreducible, where the fast algorithm is right for all
-/// hierarchies and the twin for one.
+/// Compares where threads meet again after each branch, and which exits diverge. Returns how many
+/// branches were compared: none when a cycle is irreducible, since the fast algorithm is right for
+/// all hierarchies and the twin for one only.
 pub fn sync(cfg: &Cfg) -> usize {
     let cycles = Cycles::new(cfg);
     if !cycles.all_reducible() {
@@ -119,7 +119,7 @@ pub fn sync(cfg: &Cfg) -> usize {
             slow.edges.keys().copied().filter(is_divergent).collect();
         let fast_exits: BTreeSet<(Node, Node)> = fast.exits.iter().map(|&e| view.ends(e)).collect();
         assert_eq!(fast_exits, slow_exits, "exits of {branch}");
-        // Different labels over one edge are a join for the twin, not one of blocks for us.
+        // Different labels on one edge are a join for the twin, but not for the fast algorithm.
         let entered = fast_exits.iter().map(|&(_, to)| {
             let inner = cycles.innermost(to);
             let other = inner.and_then(|c| cycles.outermost_without(c, branch));

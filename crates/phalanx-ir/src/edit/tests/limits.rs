@@ -1,13 +1,13 @@
-//! What a transaction refuses since it does not fit, and what it does when nothing is left that
-//! could lead on.
+//! Edits that a transaction refuses since an id would not fit, and edits after which no value or
+//! edge is left.
 
 use super::{super::*, diamond};
 use crate::{FunctionBuilder, InstBuilder, ModuleBuilder, builder::FunctionSpec};
 use expect_test::expect;
 use std::sync::Arc;
 
-/// Phis that stand for each other, which they may where nobody comes, stand for nothing when their
-/// block is merged away.
+/// Phis in unreachable code may have each other as their only values. Then the block cannot be
+/// merged away, since no value replaces them.
 #[test]
 fn blocks_with_phis_that_stand_for_each_other_do_not_merge() {
     let context = Arc::new(Context::new());
@@ -36,7 +36,7 @@ fn blocks_with_phis_that_stand_for_each_other_do_not_merge() {
     assert!(module == before, "what fails changes nothing");
 }
 
-/// An id that no function can have is one that this one does not have.
+/// An id beyond the limit is refused like an id that this function does not have.
 #[test]
 fn ids_that_do_not_fit_are_refused() {
     let mut module = diamond();
@@ -53,7 +53,7 @@ fn ids_that_do_not_fit_are_refused() {
     assert!(!edit.is_changed());
 }
 
-/// No value has the number of the last that fits: it is what stands for all ids that do not.
+/// The largest number names no value: it stands for all ids that do not fit.
 #[test]
 fn what_does_not_fit_is_not_made() {
     use crate::builder::check::excess;

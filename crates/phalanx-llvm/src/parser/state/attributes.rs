@@ -1,4 +1,4 @@
-//! What has been read of attributes.
+//! Parser state: attributes.
 
 use phalanx_ir::{AttrSet, attributes::AttrKind};
 use rustc_hash::FxHashMap;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// Function attributes as written: explicit ones, and groups that may be defined later.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct FnAttrs {
-    /// What stands there itself.
+    /// Attributes that are written there.
     pub(crate) set: AttrSet,
     /// `#N`, in the order of the text.
     pub(crate) groups: SmallVec<[u32; 2]>,
@@ -15,7 +15,7 @@ pub(crate) struct FnAttrs {
     pub(crate) align: Option<u64>,
 }
 
-/// What the attributes of a function header come to.
+/// The resolved attributes of a function header.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct HeaderAttrs {
     /// The attributes.
@@ -26,7 +26,7 @@ pub(crate) struct HeaderAttrs {
     pub(crate) section: Option<phalanx_ir::Symbol>,
 }
 
-/// What has been read of attributes.
+/// Attribute groups, and cached sets.
 #[derive(Default)]
 pub(crate) struct AttributeState {
     pub(in crate::parser) groups: FxHashMap<u32, AttrSet>,

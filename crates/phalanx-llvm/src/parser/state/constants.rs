@@ -1,9 +1,9 @@
-//! What has been read of constants.
+//! Parser state: constants.
 
 use phalanx_ir::{Const, InstFlags, Opcode, Type};
 use rustc_hash::FxHashMap;
 
-/// What makes reading constants cheap: the ones seen before, and stacks that are used again.
+/// Caches for reading constants: constants seen before, and reusable stacks.
 #[derive(Default)]
 pub(crate) struct ConstantState {
     pub(in crate::parser) ints: FxHashMap<(Type, u64), Const>,
@@ -11,7 +11,7 @@ pub(crate) struct ConstantState {
     pub(in crate::parser) elements: Vec<(Const, Type)>,
 }
 
-/// A bracket that is open.
+/// An open bracket.
 #[derive(Copy, Clone)]
 pub(in crate::parser) struct Frame {
     pub(in crate::parser) kind: FrameKind,

@@ -1,4 +1,4 @@
-//! What has been read of a function: its body, its calls and their types.
+//! Parser state: the current function, its calls and their types.
 
 use phalanx_ir::{
     AttrSet, Body, Context, InstId, Names, Symbol, Type, TypeKind, Value,
@@ -69,12 +69,12 @@ pub(crate) struct CallScratch {
     pub(in crate::parser) args: Vec<(Type, AttrSet, Span)>,
     /// Tag and number of operands of each bundle.
     pub(in crate::parser) bundles: Vec<(Symbol, u32)>,
-    /// The shape, spelled out.
+    /// The shape, encoded in words.
     pub(in crate::parser) words: Vec<u32>,
     pub(in crate::parser) types: Vec<Type>,
 }
 
-/// Function types by result and parameters, the ones used before at hand.
+/// Function types by result and parameters, cached.
 #[derive(Default)]
 pub(crate) struct FunctionTypes {
     pub(in crate::parser) known: FxHashMap<Box<[Type]>, Type>,

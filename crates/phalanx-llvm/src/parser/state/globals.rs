@@ -1,4 +1,4 @@
-//! What has been read of variables, functions and other names of the module.
+//! Parser state: variables, functions and other names of the module.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::attributes::FnAttrs;
 use crate::{error::Span, lexer::Token};
 
-/// What is known of the names of a module.
+/// The known names of a module.
 #[derive(Default)]
 pub(crate) struct GlobalState<'a> {
     pub(in crate::parser) named: FxHashMap<Cow<'a, [u8]>, u32>,
@@ -23,22 +23,22 @@ pub(crate) struct GlobalState<'a> {
     pub(in crate::parser) block_addresses: FxHashMap<(GlobalName, Label<'a>), u32>,
     /// Slots that wait for the body of a function.
     pub(in crate::parser) waiting: FxHashMap<GlobalName, Vec<WaitingLabel>>,
-    /// Blocks by name of functions that are complete; made when first asked for.
+    /// Blocks by name, of functions that are complete; built on demand.
     pub(in crate::parser) labels: FxHashMap<usize, FxHashMap<Box<[u8]>, BlockId>>,
     /// Globals that summaries for link-time optimisation name.
     pub(in crate::parser) summarized: Vec<(Symbol, Span)>,
     /// Operands of `dso_local_equivalent`.
     pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
-    /// Calls of what is not declared so far: by the entry of the name that is written and the entry
-    /// that is called, where the last of them is.
+    /// Calls of functions that are not declared so far: for the entry of the written name and the
+    /// entry that is called, the place of the last such call.
     pub(in crate::parser) undeclared_calls: FxHashMap<(u32, u32), u32>,
-    /// Calls that turned out to be of another function: the entry and its constant, the type of the
-    /// calls, and what they are calls of.
+    /// Calls whose callee turned out to be another function: the entry and its constant, the type
+    /// of the calls, and the actual callee.
     pub(in crate::parser) renamed: Vec<(usize, Const, Type, Const)>,
-    /// Intrinsics of older LLVMs that are called with several types: the entry of the name, the
-    /// type, and its entry.
+    /// Old intrinsics that are called with several types: the entry of the name, the type, and its
+    /// entry.
     pub(in crate::parser) old_calls: Vec<(usize, Type, usize)>,
-    /// How many functions the text has; those behind them are intrinsics that it does not declare.
+    /// How many functions the text has; functions behind them are intrinsics without a declaration.
     pub(in crate::parser) written_functions: usize,
     /// Attributes of variables that name groups.
     pub(crate) waiting_attributes: Vec<(usize, FnAttrs)>,

@@ -1,4 +1,4 @@
-//! The names of a function that is being read.
+//! Parser state: the names of the current function.
 
 use phalanx_ir::{BlockId, Type, Value, ValueKind};
 use rustc_hash::FxHashMap;

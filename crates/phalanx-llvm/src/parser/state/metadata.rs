@@ -1,14 +1,14 @@
-//! What has been read of metadata.
+//! Parser state: metadata.
 
 use phalanx_ir::metadata::{MetadataId, MetadataValue, NodeBuilder};
 use rustc_hash::FxHashMap;
 
 use crate::error::Span;
 
-/// What has been read of metadata.
+/// Metadata that has been read.
 #[derive(Default)]
 pub(crate) struct MetadataState {
-    /// Nodes by number, for numbers that a text of this length can well use.
+    /// Nodes by number, for numbers that are plausible for a text of this length.
     pub(in crate::parser) dense: Vec<Option<Numbered>>,
     /// Nodes with greater numbers.
     pub(in crate::parser) sparse: FxHashMap<u32, Numbered>,
@@ -54,7 +54,7 @@ pub(in crate::parser) enum FrameState {
 }
 
 impl Frame {
-    /// Takes the value that has been read for what is next.
+    /// Stores the value that has just been read as the next part of the node.
     pub(in crate::parser) fn deliver(&mut self, value: MetadataValue) {
         match self.state {
             FrameState::Element => self.builder.push(value),

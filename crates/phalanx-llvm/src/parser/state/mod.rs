@@ -1,6 +1,6 @@
-//! What the parser has read so far, by theme.
+//! The state of the parser, by theme.
 //!
-//! Here are the types alone. The functions that fill them are methods of
+//! This folder holds the types only. The functions that fill them are methods of
 //! [`Parser`](super::Parser), in the file of the same theme beside this folder.
 
 pub(super) mod attributes;

@@ -1,4 +1,4 @@
-//! What has been read of types.
+//! Parser state: types.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Span;
 
-/// What the types of a module are called.
+/// The named types of a module.
 #[derive(Default)]
 pub(crate) struct TypeState<'a> {
     pub(in crate::parser) named: FxHashMap<Cow<'a, [u8]>, TypeEntry>,
@@ -41,7 +41,7 @@ pub(in crate::parser) struct TypeEntry {
     pub(in crate::parser) defined: bool,
 }
 
-/// A bracket that is open; its parts begin at `base` of the stack of parts.
+/// An open bracket; its parts begin at `base` of the stack of parts.
 #[derive(Copy, Clone)]
 pub(in crate::parser) enum Frame {
     Array { len: u64 },

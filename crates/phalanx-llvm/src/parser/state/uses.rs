@@ -1,4 +1,4 @@
-//! Uses of what use-list orders are about.
+//! Parser state: counts of the uses that use-list orders refer to.
 
 use phalanx_ir::{
     Context, GlobalName,

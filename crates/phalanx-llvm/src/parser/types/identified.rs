@@ -1,8 +1,8 @@
-//! Identified structures: what names of types mean, and which types have a size.
+//! Identified structures: resolves names of types, and determines which types have a size.
 //!
-//! A name may be used before it is defined; it is an opaque structure until then. Whether all names
-//! that are used are defined, and no structure holds itself, is asked at the end of the file:
-//! O(size of the types), on a stack of its own, as definitions nest as deep as a file likes.
+//! A name may be used before it is defined; until then it is an opaque structure. At the end of the
+//! file, the parser checks that all used names are defined, and that no structure contains itself:
+//! O(size of the types), on an explicit stack, since definitions may nest arbitrarily deep.
 
 use phalanx_ir::{
     Type, TypeKind,

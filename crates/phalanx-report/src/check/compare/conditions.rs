@@ -1,4 +1,5 @@
-//! The conditions that an operation is under, as text that two versions of a module agree on.
+//! Spells the conditions under which an operation is executed as text that is equal in both
+//! versions of a module.
 //!
 //! Ids and names of values differ between versions, so a condition is spelled by what it computes:
 //!
@@ -9,15 +10,15 @@
 //! ```
 //!
 //! A branch belongs to the conditions of a block if the block's execution depends on it. If each of
-//! them leads to the block by one way only, the branches are a chain, and the block is executed by
-//! the threads that go the right way at all of them. So blocks of two versions with the same
-//! conditions are executed by the same threads. That is said of blocks outside of cycles only; a
-//! condition that reads memory, a phi or what other threads give has no spelling, since what it is
-//! depends on more than its operands.
+//! them leads to the block by one edge only, the branches form a chain, and a thread executes the
+//! block if it takes the right edge at all of them. So blocks of two versions with the same
+//! conditions are executed by the same threads. This holds for blocks outside of cycles only. A
+//! condition that reads memory, a phi or results from other threads has no spelling, since its
+//! value depends on more than its operands.
 //!
 //! ```text
 //! if (c) { if (d) X }        c goes 1 of 2, d goes 1 of 2
-//! if (c) X else if (d) X     c goes both ways: nothing is said
+//! if (c) X else if (d) X     c goes both ways: no conclusion
 //! ```
 //!
 //! Cost: O(branches × blocks) per block, and at most [`PARTS`] instructions per condition.
@@ -29,7 +30,7 @@ use phalanx_target::intrinsics;
 
 use super::parted::Graph;
 
-/// Instructions of a condition that are looked at, and how deep they nest.
+/// How many instructions of a condition are spelled, and how deep they may nest.
 const PARTS: usize = 64;
 const DEPTH: usize = 16;
 
@@ -60,8 +61,8 @@ pub(super) fn conditions(
     Some(all)
 }
 
-/// Spells a value; none if it is not a function of arguments and of what the target gives each
-/// thread.
+/// Spells a value; none if it depends on anything besides arguments and the ids that the target
+/// gives each thread.
 fn spell(
     (db, input): (&Database, FunctionInput),
     value: Value,

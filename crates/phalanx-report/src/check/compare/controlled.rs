@@ -1,33 +1,33 @@
-//! What the execution of an operation depends on, before and after; and whether threads come to it
-//! apart.
+//! Compares which sources control the execution of each operation before and after a transform, and
+//! whether threads reach it separately.
 //!
 //! For operations that no launch has executed in both versions: those are judged by [what
 //! happened](super::executed).
 //!
 //! # Definition
 //!
-//! An operation that communicates is *controlled* by the sources that its block's execution depends
-//! on, of those that vary among the threads that it is for. Transforms may move such operations
-//! about, copy them and remove them, but each converged group of threads has to stay what it was;
-//! where an operation is controlled by a source by which it was not controlled before, groups can
-//! have been split.
+//! An operation among threads is *controlled* by the sources that decide whether its block is
+//! executed, as far as they vary among the threads that it is for. Transforms may move, copy and
+//! remove such operations, but each converged group of threads has to stay the same. If an
+//! operation is controlled by a source that did not control it before, groups may have been split.
 //!
-//! Operations of the two versions belong together if they call the same function and have the same
-//! debug location, inlined calls included: so copies that unrolling or peeling made stand for the
-//! one they were made from. What was inlined in between has its own function in the earlier
-//! version: there the location is that of the operation without some of the calls around it, and
-//! what controls these calls controlled it too. Without debug locations operations of one function
-//! are matched in their order where their number is the same, and else all of one name stand for
-//! each other. What has no counterpart is new, and held against nothing; so is what nobody calls.
+//! Operations of the two versions correspond if they call the same function and have the same debug
+//! location, inlined calls included. So copies that unrolling or peeling made correspond to the
+//! original operation. Code that a transform inlined still has its own function in the earlier
+//! version. There the location lacks some of the calls around it, and sources that controlled these
+//! calls controlled the operation too. Without debug locations, operations of a function are
+//! matched in their order if their number is the same. Otherwise all operations with one name
+//! correspond to each other. An operation without counterpart is new and is not compared; neither
+//! is one in a function that is never called.
 //!
 //! | operation | controlled by more | by less |
 //! |---|---|---|
 //! | barrier | error | nothing |
 //! | operation of a wave | warning | note |
 //!
-//! Where neither is more, the versions are compared by the [conditions](super::conditions) that
-//! each operation is under. If these are the same, so are the threads that come; if they are not,
-//! or cannot be told, the operation is not judged, and that is said.
+//! If no version is controlled by more sources, the [conditions](super::conditions) of each
+//! operation are compared. If they are equal, the same threads execute it. If they differ, or
+//! cannot be spelled, the operation is reported as not judged.
 //!
 //! O(instructions), and one divergence of each version.
 
@@ -45,22 +45,22 @@ use crate::check::{Location, SourceFile};
 type Frames = Vec<SourceFile>;
 
 struct Entry {
-    /// Who is called.
+    /// The callee.
     name: String,
     frames: Frames,
     operation: Operation,
-    /// What is asked about it.
+    /// What its execution depends on.
     depends: Depends,
 }
 
-/// What is asked about an operation, of all those that stand for it.
+/// What the execution of an operation depends on, joined over all operations that correspond to it.
 #[derive(Clone, Default)]
 struct Depends {
-    /// What its execution depends on.
+    /// The sources that control it.
     controlled: SourceSet,
-    /// A branch from which threads come to it apart: see [`super::parted`].
+    /// A branch whose sides reach it separately: see [`super::parted`].
     parted: Option<Node>,
-    /// The conditions that it is under, one list for each operation that stands for it.
+    /// Its conditions: one list for each corresponding operation.
     conditions: Vec<Option<Vec<String>>>,
 }
 
@@ -107,8 +107,8 @@ impl Earlier {
         earlier
     }
 
-    /// Operations of a function, by name, that no launch reached, and of which the later version
-    /// has fewer.
+    /// The operations of a function, by name, that no launch reached and that are fewer in the
+    /// later version.
     fn gone(
         &self,
         function: &str,
@@ -127,7 +127,7 @@ impl Earlier {
         names
     }
 
-    /// What controlled the operations that one in a function comes from; none if there are none.
+    /// What controlled the operations that correspond to an operation; none if there are none.
     fn counterpart(&self, function: &str, new: &[Entry], at: usize) -> Option<Depends> {
         let Entry { name, frames, .. } = &new[at];
         for inner in (1..=frames.len()).rev() {
@@ -155,7 +155,7 @@ impl Earlier {
         }
     }
 
-    /// What controlled the calls around an operation that were not yet inlined.
+    /// The sources that controlled calls around an operation, before these calls were inlined.
     fn around(&self, mut frames: &[SourceFile]) -> SourceSet {
         let mut all = SourceSet::EMPTY;
         while !frames.is_empty() {
@@ -170,15 +170,15 @@ impl Earlier {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Default)]
 pub(super) struct Compared {
-    /// What is told.
+    /// What is to be reported.
     pub(super) findings: Vec<Finding>,
     /// Operations that were compared, barriers among them.
     pub(super) operations: usize,
     pub(super) barriers: usize,
-    /// Operations of the earlier version that are fewer, and that no launch reached, by name.
+    /// Names of operations that are fewer in the later version and that no launch reached.
     pub(super) gone: Vec<String>,
     /// Operations that could not be judged, their names, and why.
     pub(super) not_judged: Vec<(InstId, String, NotCompared)>,
@@ -213,9 +213,9 @@ impl NotCompared {
     }
 }
 
-/// Operations of a function, and its name, that are controlled by something else than those of the
-/// earlier version that they come from, where these are not settled otherwise; and those that
-/// threads come to apart.
+/// Operations of a function that are controlled by other sources than the corresponding ones of the
+/// earlier version, unless executions have settled the question; and operations that threads reach
+/// separately.
 #[must_use]
 pub(super) fn compare(
     earlier: &Earlier,
@@ -261,7 +261,7 @@ pub(super) fn compare(
             (true, false, _) => (Rule::BarrierBecameDivergent, Level::Error),
             (false, false, _) => (Rule::GroupChanged, Level::Warning),
             (false, true, false) => (Rule::GroupChanged, Level::Note),
-            // Who comes differs in nothing.
+            // No varying source controls it, so all threads execute it.
             _ if is.is_empty() => continue,
             _ => {
                 let own = entry.depends.conditions.first().cloned().flatten();
@@ -284,8 +284,8 @@ pub(super) fn compare(
     compared
 }
 
-/// A branch that decides about an operation, by something that varies among the threads that it is
-/// for.
+/// A branch that decides whether an operation is executed, and that varies among the threads that
+/// the operation is for.
 pub(super) fn deciding(
     db: &Database,
     input: FunctionInput,
@@ -298,7 +298,7 @@ pub(super) fn deciding(
     Some((branch, sources))
 }
 
-/// A branch that decides about a block by one of these sources.
+/// A branch that decides whether a block is executed, and that depends on one of these sources.
 fn nearest(db: &Database, input: FunctionInput, block: Node, by: SourceSet) -> Option<Node> {
     let control = queries::control_dependence(db, input)?;
     let postdom = queries::postdom_tree(db, input)?;
@@ -341,7 +341,7 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
     entries
 }
 
-/// What the calls of a function depend on, by place.
+/// The sources that control the calls of a function, by place.
 fn calls(db: &Database, input: FunctionInput) -> Vec<(Frames, SourceSet)> {
     let Some(controlled) = queries::control_divergence(db, input).as_ref() else {
         return Vec::new();
@@ -364,7 +364,7 @@ fn frames(db: &Database, input: FunctionInput, inst: InstId) -> Frames {
     let module = input.module(db);
     let known = (&module.shell(db).metadata, &**module.context(db));
     let location = Location::of(input.view(db), known, None, inst);
-    // What a function or a file is in another version makes no difference.
+    // The function name and file checksum of another version make no difference.
     let frames = location.frames().map(|frame| SourceFile {
         file: frame.file.clone(),
         folder: frame.folder.clone(),

@@ -1,11 +1,11 @@
-//! Both versions of each kernel, executed in the same launches: what [`phalanx_simt::versions`]
-//! finds, in words.
+//! Executes both versions of each kernel in the same launches, and reports what
+//! [`phalanx_simt::versions`] finds.
 //!
 //! A function that is no kernel is executed with the kernels that call it; one that only code
 //! outside of the module can call is executed by itself.
 //!
-//! Results are compared only where floating-point operations may not be rounded another way:
-//! without fast-math flags.
+//! Results are compared only if floating-point operations have fixed rounding: without fast-math
+//! flags.
 
 use phalanx_analysis::check::{Level, Rule};
 use phalanx_db::{FunctionInput, queries};
@@ -29,7 +29,7 @@ pub(super) struct Found {
     pub(super) told: Vec<(FunctionInput, Told)>,
     /// Operations of the later version that were executed.
     pub(super) executed: FxHashSet<(FunctionInput, InstId)>,
-    /// Operations of the earlier version that were, likewise.
+    /// Operations of the earlier version that were executed.
     pub(super) executed_before: FxHashSet<(FunctionInput, InstId)>,
     /// Kernels that were compared.
     pub(super) kernels: usize,
@@ -37,7 +37,7 @@ pub(super) struct Found {
     pub(super) not_executed: Vec<(FunctionInput, String)>,
 }
 
-/// A version that can be executed.
+/// A version that is ready to be executed.
 struct Ready {
     module: Module,
     operations: Operations,
@@ -65,8 +65,8 @@ impl Ready {
     }
 }
 
-/// An operation by what is called. Barriers of all threads stand for each other, whatever they are
-/// called.
+/// An operation for comparison, identified by its callee. Barriers of all threads are equivalent,
+/// whatever they are called.
 fn operation(name: &str, scope: Scope) -> Operation {
     let intrinsic = intrinsics::lookup(name);
     let barrier = intrinsic.and_then(|intrinsic| intrinsic.info.barrier);
@@ -80,7 +80,7 @@ fn operation(name: &str, scope: Scope) -> Operation {
     Operation { name, scope, orders }
 }
 
-/// Compares all kernels that both versions have, of those that are selected.
+/// Compares all selected kernels that both versions have.
 pub(super) fn compare(before: Side<'_>, after: Side<'_>, selected: &[FunctionInput]) -> Found {
     let mut found = Found::default();
     let (old, new) = (Ready::new(before), Ready::new(after));
@@ -131,14 +131,15 @@ pub(super) fn compare(before: Side<'_>, after: Side<'_>, selected: &[FunctionInp
     found
 }
 
-/// Whether a function is where execution begins: a kernel, or what only others can call.
+/// Whether execution may begin at a function: a kernel, or a function that only other modules can
+/// call.
 fn is_root(side: Side<'_>, function: FunctionInput) -> bool {
     let place = queries::call_place(side.db, function);
     queries::is_kernel(side.db, function)
         || (!is_dead(side.db, function) && place.callers.is_empty())
 }
 
-/// Whether floating-point numbers are what they are said to be.
+/// Whether floating-point results are exact: no fast-math flags.
 fn is_exact(module: &Module) -> bool {
     module.functions.iter().all(|function| {
         let insts =

@@ -1,17 +1,17 @@
-//! Two versions of a module: what a transform did to threads that meet in an operation, and to what
-//! a barrier keeps apart.
+//! Compares two versions of a module: whether a transform changed which threads execute an
+//! operation together, or which accesses a barrier separates.
 //!
 //! | question | how it is answered | rules |
 //! |---|---|---|
-//! | do other threads execute an operation together? is a barrier gone, or moved over an access? are other bytes left? | [`executed`]: both versions of each kernel are executed in the same launches | PHX020 to PHX023 |
-//! | the same, of what is not executed in these launches | [`controlled`]: by what the execution of an operation depends on | PHX020, PHX021 |
-//! | do threads that part come to an operation before they are together again, on hardware that waits for the immediate post-dominator? | [`parted`]: by the graph | PHX024 |
+//! | do other threads execute an operation together? is a barrier gone, or moved across an access? is other data written? | [`executed`]: executes both versions of each kernel in the same launches | PHX020 to PHX023 |
+//! | the same, for operations that these launches do not execute | [`controlled`]: compares what the execution of an operation depends on | PHX020, PHX021 |
+//! | do threads that separate reach an operation before they reconverge, on hardware that reconverges at the immediate post-dominator? | [`parted`]: by the graph | PHX024 |
 //! | are these versions of one module? | by names | PHX025 |
-//! | what was not executed? | | PHX026 |
-//! | what was not judged? | what no launch reached, and whose [`conditions`] are not known to be the same | [`Judged`] |
+//! | which kernels were not executed? | | PHX026 |
+//! | which operations were not judged? | those that no launch reached, and whose [`conditions`] are not known to be the same | [`Judged`] |
 //!
-//! A difference that was executed is a fact, and names threads; what the launches do not reach is
-//! judged by the code, and may be a false alarm.
+//! A difference between executions is a fact, and the report names threads. Operations that no
+//! launch reaches are judged by the code, which may give a false alarm.
 //!
 //! ```text
 //! phalanx check --against before.ll after.ll
@@ -39,7 +39,7 @@ use controlled::Earlier;
 /// A version of a module.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// The database that it is in.
+    /// The database of the module.
     pub db: &'a Database,
     /// The module.
     pub module: ModuleInput,
@@ -59,17 +59,17 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// What is told.
+    /// What is to be reported.
     pub diagnostics: Vec<Diagnostic>,
     /// What was compared, and what was not.
     pub judged: Judged,
 }
 
-/// Everything that there is to say about `after`, of its functions that are `selected`. `checker`
-/// makes diagnostics of a function of `after`.
+/// Compares the selected functions of `after` with `before`. `checker` makes the diagnostics of a
+/// function of `after`.
 #[must_use]
 pub fn against<'a>(
     before: Side<'_>,
@@ -133,7 +133,7 @@ pub fn against<'a>(
             judged.insert(one);
         }
         for finding in compared.findings {
-            // Groups that have changed are told already.
+            // A changed group is reported already.
             if is_changed(finding.inst) {
                 continue;
             }
@@ -167,13 +167,13 @@ fn nothing_in_common(is_empty: bool) -> Diagnostic {
     }
 }
 
-/// Whether nobody executes a function.
+/// Whether no thread executes a function.
 fn is_dead(db: &Database, function: FunctionInput) -> bool {
     let place = queries::call_place(db, function);
     !queries::is_kernel(db, function) && place.is_closed && place.callers.is_empty()
 }
 
-/// What is said about an operation, with its reasons as text.
+/// A report about an operation, with its reasons as text.
 fn told(rule: Rule, level: Level, inst: InstId, message: String) -> Told {
     Told {
         rule,

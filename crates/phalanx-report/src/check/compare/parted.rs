@@ -1,10 +1,10 @@
-//! Operations that threads come to apart, on hardware that joins threads at the immediate
-//! post-dominator of the branch at which they parted.
+//! Finds operations that some threads execute separately, on hardware where threads reconverge at
+//! the immediate post-dominator of the branch that separated them.
 //!
-//! Groups of maximal convergence are joined as early as the graph allows. Hardware with a stack of
-//! masks lets those that went one way run to the immediate post-dominator of the branch, and then
-//! the others. An operation *between* the two, to which more than one side of a divergent branch
-//! leads, is executed by each side by itself:
+//! Maximal convergence joins groups as early as the graph allows. Hardware with a stack of masks
+//! runs the threads of one side up to the immediate post-dominator of the branch, and then the
+//! other threads. An operation *between* the branch and its post-dominator that several sides of a
+//! divergent branch reach is executed by each side separately:
 //!
 //! ```text
 //!      entry (divergent)           jump threading gives %conv a second way in:
@@ -18,10 +18,10 @@
 //!       exit
 //! ```
 //!
-//! Which edges there are to blocks that only come to `unreachable` makes no difference: nobody
-//! comes back from there ([`Joins`]).
+//! Edges to blocks that only lead to `unreachable` do not count: no thread returns from there
+//! ([`Joins`]).
 //!
-//! Cost: O(divergent branches × blocks), bounded; above that nothing is said.
+//! Cost: O(divergent branches × blocks), bounded; larger functions get no result.
 
 use phalanx_analysis::joins;
 use phalanx_core::divergence::Divergence;
@@ -29,7 +29,7 @@ use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{ControlDependence, DomTree, Joins, Node, PostDomTree};
 use phalanx_target::SourceSet;
 
-/// The graph of a function without edges to blocks that nobody comes back from.
+/// The graph of a function without edges to blocks that only lead to `unreachable`.
 pub(super) struct Graph<'a> {
     joins: Joins,
     postdom: PostDomTree,
@@ -38,7 +38,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// That of a function with a body.
+    /// The graph of a function with a body.
     pub(super) fn new(db: &'a Database, input: FunctionInput) -> Option<Self> {
         let divergence = queries::divergence(db, input).as_ref()?;
         let joins = joins::of(input.flow(db), input.body(db))?;
@@ -48,7 +48,7 @@ impl<'a> Graph<'a> {
         Some(Graph { joins, postdom, control, divergence })
     }
 
-    /// What the execution of a block depends on.
+    /// The sources that the execution of a block depends on.
     pub(super) fn controlled(&self, block: Node) -> SourceSet {
         let branches = self.control.iterated_controllers(&self.postdom, [block]);
         let sources = branches.into_iter().map(|branch| self.divergence.terminator(branch));
@@ -67,8 +67,8 @@ impl<'a> Graph<'a> {
         branches.into_iter().map(|branch| (branch, ways(branch))).collect()
     }
 
-    /// A branch that lets threads come to a block apart, for some of these blocks, by block.
-    /// Threads part at what depends on `varying`.
+    /// For each of some blocks, a branch whose sides reach it separately. A branch separates
+    /// threads if it depends on `varying`.
     pub(super) fn parted(&self, blocks: &[Node], varying: SourceSet) -> Vec<Option<Node>> {
         let is_divergent = |branch| self.divergence.terminator(branch).intersects(varying);
         let parted = self.joins.parted(blocks, &is_divergent);

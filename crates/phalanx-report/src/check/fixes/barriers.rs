@@ -1,4 +1,4 @@
-//! Where a missing barrier may go, and where one may be moved out of a branch.
+//! Proposes places for a missing barrier, and for a barrier that must leave a branch.
 //!
 //! | what is wrong | proposals, in this order |
 //! |---|---|
@@ -18,7 +18,7 @@ use super::{
     statements::{Code, Loop},
 };
 
-/// Ways to put a barrier between two places of a text; each is a list of changes.
+/// Ways to put a barrier between two places of a text; each is a list of edits.
 pub(super) fn between(code: &Code<'_>, places: [usize; 2], call: &str) -> Vec<Vec<Change>> {
     let [first, second] = [places[0].min(places[1]), places[0].max(places[1])];
     let (Some(first), Some(second)) = (code.token_at(first), code.token_at(second)) else {
@@ -102,7 +102,7 @@ pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
         return Vec::new();
     };
     let text = &code.text()[code.range(barrier.start).start..code.range(barrier.end - 1).end];
-    // Only a call of its own is moved: not one with a condition before it.
+    // Only a statement that consists of the call is moved, not one behind an `if` without braces.
     let (Ok(call), true) = (std::str::from_utf8(text), barrier.start == token) else {
         return Vec::new();
     };
@@ -115,7 +115,7 @@ pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
         let Some(branch) = code.statements(outer).into_iter().find(|s| s.contains(&block)) else {
             break;
         };
-        // An `if` of its own, without an `else`, with this block.
+        // A plain `if` without an `else`, whose body is this block.
         let is_plain = code.word(branch.start) == b"if"
             && code.head(branch.start).is_some_and(|(_, body)| body == block)
             && code.partner(block).is_some_and(|close| close + 1 == branch.end);
@@ -138,7 +138,7 @@ pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
     ways
 }
 
-/// Takes a statement away, with its line where it is alone there.
+/// Removes a statement, and its line if nothing else is there.
 fn removal(code: &Code<'_>, start: usize, end: usize) -> Change {
     let (mut from, mut to) = (code.range(start).start, code.range(end - 1).end);
     let rest = &code.text()[to..];

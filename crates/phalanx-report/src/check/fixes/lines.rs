@@ -1,4 +1,4 @@
-//! A fix as lines that go and lines that come, for people to read.
+//! Shows a fix as removed and added lines.
 //!
 //! ```text
 //! before line 4:   + __syncthreads();
@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use super::{Edit, Fix, applied, bytes_of};
 
-/// Lines that follow each other, and what is there instead.
+/// Successive lines, and their replacement.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChangedLines {
-    /// The first of the lines that go; if none does, the line that the new ones stand before.
+    /// The first removed line; if none is removed, the line before which the new ones are inserted.
     pub line: u32,
-    /// The lines that go.
+    /// The removed lines.
     pub old: Vec<String>,
-    /// The lines that come.
+    /// The added lines.
     pub new: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub fn changed_lines(fix: &Fix, text: &[u8]) -> Option<Vec<ChangedLines>> {
     Some(all)
 }
 
-/// The change that edits make which begin in the line of the first one and end in `last`.
+/// The change by edits that begin in the line of the first one and end in line `last`.
 fn change(text: &[u8], edits: &[&Edit], last: u32) -> Option<ChangedLines> {
     let first = edits.first()?.start.line;
     let range = bytes_of(text, edits.first()?)?;

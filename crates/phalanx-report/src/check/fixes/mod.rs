@@ -1,8 +1,8 @@
-//! Changes of the source that may put a finding right.
+//! Proposes changes of the source that may correct a finding.
 //!
-//! [`proposals`] makes them from the places of a finding and the text of its file. Whether one is
-//! right is not decided here: a proposal becomes a fix of a [`Diagnostic`] when the changed file
-//! compiles and the finding is gone, with no other in its place. `phalanx check` tries that.
+//! [`proposals`] makes them from the places of a finding and the text of its file. This module does
+//! not decide whether a proposal is right. `phalanx check` compiles the changed file, and the
+//! proposal becomes the fix of a [`Diagnostic`] if the finding is gone and no other has appeared.
 //!
 //! ```text
 //! PHX050   a barrier between the two accesses
@@ -28,7 +28,7 @@ use super::{Diagnostic, LinedText, Location, Place, SourceFile, Sources};
 pub use lines::{ChangedLines, changed_lines};
 use statements::Code;
 
-/// A way to put a finding right.
+/// A change that corrects a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Fix {
     /// What it does, in a sentence.
@@ -76,7 +76,7 @@ struct Change {
     text: String,
 }
 
-/// How the language of a source writes what is missing.
+/// The language in which a missing call is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Words {
     /// `__syncthreads();`
@@ -101,7 +101,7 @@ impl Words {
     }
 }
 
-/// What may put a finding right, the simplest first.
+/// Changes that may correct a finding, the simplest first.
 #[must_use]
 pub fn proposals(diagnostic: &Diagnostic, words: Words, sources: &dyn Sources) -> Vec<Fix> {
     let Some(rule) = Rule::from_name(diagnostic.code) else { return Vec::new() };
@@ -146,7 +146,7 @@ pub fn proposals(diagnostic: &Diagnostic, words: Words, sources: &dyn Sources) -
     ways.into_iter().map(fix).collect()
 }
 
-/// The lines of two places in the innermost function that both are in.
+/// The lines of two places in the innermost function that contains both.
 fn in_one_function<'l>(
     one: &'l Location,
     other: &'l Location,
@@ -161,7 +161,7 @@ fn in_one_function<'l>(
     (is_one && one.function == other.function).then_some((one, other))
 }
 
-/// Where a place is in the bytes of its file.
+/// The byte offset of a place in its file.
 fn offset(text: &LinedText<'_>, place: &SourceFile) -> Option<usize> {
     let line = text.line(place.line)?;
     let start = line.as_ptr() as usize - text.bytes().as_ptr() as usize;
@@ -200,8 +200,8 @@ pub(super) fn bytes_of(text: &[u8], edit: &Edit) -> Option<Range<usize>> {
     (range.start <= range.end).then_some(range)
 }
 
-/// A text with some edits made; none if they overlap or are not in it. Where several insert at one
-/// place, equal text is inserted once, and else the first comes first.
+/// A text with some edits applied; none if they overlap or are not in it. Where several insert at
+/// one place, equal text is inserted once; different texts are inserted in their order.
 #[must_use]
 pub fn applied<'e>(text: &[u8], edits: impl IntoIterator<Item = &'e Edit>) -> Option<Vec<u8>> {
     let edits = edits.into_iter().map(|edit| Some((bytes_of(text, edit)?, edit.text.as_bytes())));

@@ -1,12 +1,12 @@
-//! Masks of operations among lanes, and rows of tiles that are one element longer.
+//! Proposes other masks for operations among lanes, and rows of tiles that are one element longer.
 //!
 //! ```text
 //! __shfl_xor_sync(0xffff, x, 1)       ->   __shfl_xor_sync(0xffffffff, x, 1)
 //! __shared__ float tile[32][32];      ->   __shared__ float tile[32][32 + 1];
 //! ```
 //!
-//! A tile is changed only if the text names it with two indices wherever it names it: a pointer to
-//! its first row, or its size, would mean something else afterwards.
+//! A tile is changed only if every use in the text has two indices: a pointer to its first row, or
+//! its size, would change its meaning.
 
 use super::{Change, statements::Code};
 
@@ -47,7 +47,7 @@ pub(super) fn longer_rows(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
     }
 }
 
-/// The statement without others in it that is at a place.
+/// The innermost statement at a place.
 fn statement(code: &Code<'_>, place: usize) -> Option<std::ops::Range<usize>> {
     let token = code.token_at(place)?;
     let ends = |&at: &usize| matches!(code.word(at), b";" | b"{" | b"}");

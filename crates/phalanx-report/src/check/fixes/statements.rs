@@ -1,7 +1,7 @@
-//! Statements of a C text: where they begin and end, and which blocks and loops are around them.
+//! Finds the statements of a C text, and the blocks and loops around them, without a compiler.
 //!
-//! Debug information has the line and the column of an access. A barrier is put between statements:
-//! this finds them without a compiler.
+//! Debug information has the line and the column of an access, and a barrier is inserted between
+//! statements.
 //!
 //! ```text
 //! for (int i = 0; i < n; i++) {      a block that is the body of a loop
@@ -11,9 +11,9 @@
 //! }
 //! ```
 //!
-//! Comments, literals and lines of the preprocessor are skipped; macros are not expanded. What is
-//! proposed from this is compiled and checked before it is shown, so a text that is read wrongly
-//! costs a proposal and does no harm. O(length) to read, O(length) for each question.
+//! The scanner skips comments, literals and preprocessor lines; it does not expand macros. A
+//! proposal is compiled and checked before it is shown. So if the scanner misreads a text, a
+//! proposal is lost, but no wrong one is shown. O(length) to scan, O(length) for each query.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ const NONE: usize = usize::MAX;
 pub(super) struct Code<'t> {
     text: &'t [u8],
     tokens: Vec<Range<usize>>,
-    /// Of a bracket the other one.
+    /// For a bracket, the matching one.
     partner: Vec<usize>,
     /// The brace that opens the innermost block around each token.
     block: Vec<usize>,
@@ -91,7 +91,7 @@ impl<'t> Code<'t> {
         self.tokens.get(token).cloned().unwrap_or(self.text.len()..self.text.len())
     }
 
-    /// The other one of a pair of brackets.
+    /// The matching bracket.
     pub(super) fn partner(&self, token: usize) -> Option<usize> {
         self.partner.get(token).copied().filter(|&with| with != NONE)
     }
@@ -130,7 +130,7 @@ impl<'t> Code<'t> {
     /// The token behind the statement that begins at a token.
     pub(super) fn end(&self, start: usize) -> Option<usize> {
         let mut at = start;
-        // What ends with the statement inside of it.
+        // Statements that end together with the statement inside of them.
         let mut around: Vec<&[u8]> = Vec::new();
         loop {
             if let Some((keyword, body)) = self.head(at) {
@@ -161,7 +161,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    /// The keyword of a statement that has another one in it, and where that begins.
+    /// The keyword of a statement that contains another statement, and where that begins.
     pub(super) fn head(&self, at: usize) -> Option<(&'t [u8], usize)> {
         let keyword = self.word(at);
         match keyword {
@@ -175,7 +175,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    /// The semicolon of a statement without others in it.
+    /// The semicolon of a statement that contains no other.
     fn semicolon(&self, start: usize) -> Option<usize> {
         let mut at = start;
         loop {
@@ -207,7 +207,7 @@ impl<'t> Code<'t> {
         loops
     }
 
-    /// Loops of a statement whose bodies are no blocks, the outermost first.
+    /// Loops of a statement whose bodies are not blocks, the outermost first.
     fn loops_of(&self, start: usize, one: usize, other: usize) -> Vec<Loop> {
         let mut loops = Vec::new();
         let mut at = start;

@@ -1,4 +1,4 @@
-//! What is read of small texts.
+//! How small assembly texts are read.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ fn barriers_of_ptx() {
             convergent
         "#]],
     );
-    // A form that the manual does not have.
+    // A form that is not in the manual.
     check(
         "bar.sync 0, 1, 2;",
         "",
@@ -115,7 +115,7 @@ fn conditions() {
             convergent
         "#]],
     );
-    // What a register held before matters where it is not written by all.
+    // If not all lanes write a register, its old content matters.
     check(
         "{ .reg .pred p; setp.eq.s32 p, $1, 0; mov.u32 $0, 7; @p mov.u32 $0, %tid.x; }",
         "=r,r",
@@ -131,7 +131,7 @@ fn conditions() {
             = anything
         "#]],
     );
-    // Behind a jump nothing is known of values, and a barrier may be left out.
+    // After a jump all values are unknown, and a barrier may be skipped.
     check(
         "@$1 bra L${:uid}; mov.u32 $0, 1; bar.sync 0; L${:uid}: mov.u32 $0, 2;",
         "=r,b",
@@ -173,7 +173,7 @@ fn special_registers_and_arithmetic() {
             = of [0, 1] []
         "#]],
     );
-    // The carry is read without being named.
+    // The carry flag is read without being named.
     check(
         "add.cc.u32 $0, $2, $2; addc.u32 $1, $3, 0;",
         "=r,=r,r,r",
@@ -182,7 +182,7 @@ fn special_registers_and_arithmetic() {
             = of [0, 1] []
         "#]],
     );
-    // What memory holds.
+    // Values from memory.
     check(
         "ld.global.u32 $0, [$1];",
         "=r,r",
@@ -214,7 +214,7 @@ fn special_registers_and_arithmetic() {
             unknown: frobnicate.b32
         "#]],
     );
-    // An output in the register of an input, and nothing is done.
+    // An output shares the register of an input, and no instruction writes it.
     check(
         "",
         "=r,0",
@@ -257,7 +257,7 @@ fn votes_and_shuffles() {
             convergent
         "#]],
     );
-    // Matrices are multiplied by a whole warp; a wait for an object in memory is none.
+    // A whole warp multiplies matrices; a wait for an object in memory is no barrier.
     check(
         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {$0}, [$1];",
         "=r,r",
@@ -326,7 +326,7 @@ fn gcn() {
     );
 }
 
-/// What begins a comment for one ends a statement for the other.
+/// `;` begins a comment in GCN and ends a statement in PTX.
 #[test]
 fn dialects() {
     let read = |architecture| Assembly::read(architecture, "; bar.sync 0;", "");

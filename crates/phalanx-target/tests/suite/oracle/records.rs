@@ -1,4 +1,4 @@
-//! What LLVM's own description of its intrinsics says.
+//! LLVM's TableGen records of its intrinsics.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 pub(crate) struct Records(pub(crate) Value);
 
 impl Records {
-    /// The intrinsics of no target, and those of targets that are wanted, by the name of the file;
+    /// The intrinsics of no target, and those of the wanted targets, by the name of the file;
     /// `None` if LLVM is not installed.
     pub(crate) fn load(is_wanted: impl Fn(&str) -> bool) -> Option<Records> {
         let include = super::run("llvm-config-22", &["--includedir"], "")?;
         let include = include.stdout.trim().to_owned();
-        // Other targets' intrinsics are two thirds of the file and of the time.
+        // The intrinsics of other targets would take two thirds of the time.
         let file = Path::new(&include).join("llvm/IR/Intrinsics.td");
         #[expect(clippy::disallowed_methods, reason = "part of the installed LLVM")]
         let definitions = std::fs::read_to_string(file).unwrap();

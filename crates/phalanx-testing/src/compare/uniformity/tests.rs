@@ -1,4 +1,4 @@
-//! What is read, and that every kind of difference is found.
+//! Tests of the parser, and that every kind of difference is found.
 
 use super::*;
 

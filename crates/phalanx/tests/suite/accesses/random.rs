@@ -1,4 +1,4 @@
-//! Claims about random accesses, held against the addresses that the lanes of a launch touch.
+//! Claims about random accesses, checked against the addresses that the lanes of a launch access.
 
 use super::{HEAD, accesses};
 use phalanx::{
@@ -35,7 +35,7 @@ impl Observer for Touched {
     }
 }
 
-/// Whether what is said of an access is so of these lanes.
+/// Whether a claim about an access is true of these lanes.
 fn is_right(access: &Access, lanes: &[Lane]) -> bool {
     let stride = match access.pattern {
         Pattern::Broadcast => 0,

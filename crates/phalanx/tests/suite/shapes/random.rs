@@ -1,4 +1,4 @@
-//! Claims about random functions of the position in the launch, held against all threads of many
+//! Claims about random functions of the position in the launch, checked against all threads of many
 //! workgroups.
 
 use super::masks;
@@ -190,16 +190,17 @@ fn step(rng: &mut SmallRng, at: usize, given: usize) -> Step {
 struct Counts {
     values: usize,
     wrong: usize,
-    /// Uniform in waves by all threads.
+    /// Values that are uniform in waves, by enumeration of all threads.
     uniform: usize,
-    /// Of these, called so.
+    /// Those of them that the analysis claims to be uniform.
     claimed: usize,
     /// The same in functions of the indices alone.
     of_indices: [usize; 2],
 }
 
-/// Random operations on the indices; claims at both scopes against all threads of a workgroup.
-/// Claims may be about workgroups of another size; then those that are wrong are counted.
+/// Checks claims about random operations on the indices, at both scopes, against all threads of a
+/// workgroup. With `told`, the analysis gets another size of workgroups, and wrong claims are
+/// counted.
 fn enumerate(seed: u64, told: Option<[u32; 3]>, counts: &mut Counts) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let size = SIZES[seed as usize % SIZES.len()];
@@ -290,7 +291,8 @@ fn no_claim_is_refuted_by_any_thread() {
     assert!(counts.of_indices[1] * 100 > counts.of_indices[0] * 80, "{counts:?}");
 }
 
-/// A negative control: what is so in rows of 64 is not in others, and these programs show it.
+/// A negative control: claims for rows of 64 are wrong for other workgroups, and these programs
+/// show it.
 #[test]
 fn claims_about_other_workgroups_are_refuted() {
     let mut counts = Counts::default();

@@ -1,4 +1,4 @@
-//! Comparisons that decide how many rounds a loop over the elements of a workgroup makes.
+//! Comparisons that decide how many rounds a loop with a stride makes.
 
 use expect_test::expect;
 use phalanx::prelude::*;
@@ -109,7 +109,7 @@ fn both_sides_have_one_sign() {
     .assert_eq(&found);
 }
 
-/// What is asked of a stride follows the edits of what it is made of, however far that is from the
+/// Facts about a stride are updated after edits of its operands, however far these are from the
 /// comparison.
 #[test]
 fn strides_follow_edits() {

@@ -1,11 +1,11 @@
-//! What the operations of a toy program are in a kernel, each over the types and memories that its
-//! number chooses.
+//! Implements the operations of a toy program in a kernel, with types and memories that depend on
+//! the operation's number.
 
 use super::{Kind, Place, out, result_type};
 use phalanx_testing::abstract_program::{Operand, Operation};
 use std::fmt::Write as _;
 
-/// An operation among the threads of a wave, on data `a` and with lanes `b`, whatever these are.
+/// An operation among the threads of a wave, on data `a` and lanes `b`.
 pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) {
     let pick = |salt: u64, choices: u64| place.pick(u64::from(value) + (salt << 25), choices);
     let v = format!("%v{value}");
@@ -45,8 +45,8 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
     let bit = |out: &mut String| writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
     let _ = match pick(2, 11) {
         0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
-        // One segment, or four. Who is not there must not be read: the lane that is asked for, or
-        // else the first.
+        // One segment, or four. An inactive lane must not be read: the requested lane if it is
+        // active, otherwise the first one.
         2 | 3 => {
             let segment = [0x1f, 0x1f, 0x181f, 0x1c1f][pick(3, 4) as usize];
             let _ =
@@ -100,7 +100,7 @@ pub(super) fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[O
             let _ = writeln!(out, "  {v}.p = extractvalue {{ i32, i1 }} {v}.both, 1");
             writeln!(out, "  {v} = zext i1 {v}.p to i32")
         }
-        // No reductions at barriers: one that is aligned and not reached by all means nothing.
+        // No reductions at barriers: an aligned barrier that not all threads reach is undefined.
         _ => writeln!(out, "  {v} = call i32 {name}.activemask()"),
     };
 }
@@ -135,7 +135,8 @@ pub(super) fn call_text(out: &mut String, place: Place, value: u32, [a, b]: &[Op
 pub(super) fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operation) {
     let pick = |choices: u64| place.pick(u64::from(value), choices);
     let amd = place.kind == Kind::Amdgcn;
-    // In the others values stay in registers, where the rules of control flow are tried harder.
+    // In the other programs values stay in registers, which exercises the rules of control flow
+    // more.
     let in_memory = place.seed % 3 == 1;
     let v = format!("%v{value}");
     let _ = match operation {
@@ -294,7 +295,7 @@ pub(super) fn operation_text(out: &mut String, place: Place, value: u32, operati
     };
 }
 
-/// Something of the thread's indices, of which little may be left, and of other values.
+/// A value of the thread's indices, most of which may cancel out, and of other values.
 pub(super) fn of_indices(
     out: &mut String,
     v: &str,

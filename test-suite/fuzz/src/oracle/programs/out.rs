@@ -1,5 +1,5 @@
-//! Functions that write and read private memory of their callers: surely, sometimes, at different
-//! places, one way or another, again and again; and structures that they are passed by reference.
+//! Functions that access private memory of their callers: always, sometimes, at different places,
+//! in one of several ways, repeatedly; and structures that they are passed by reference.
 
 use std::fmt::{self, Write as _};
 

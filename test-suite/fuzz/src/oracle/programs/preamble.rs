@@ -1,10 +1,9 @@
-//! The text that every program begins with: declarations, and what is in memory before its own
-//! blocks.
+//! The common start of every program: declarations, and initial contents of memory.
 //!
 //! The names are those that the operations of `super` read and write.
 
-/// What a module for AMDGPU declares, and functions that each kernel has: numbers that are fresh
-/// for each thread, a store by somebody else.
+/// Declarations for AMDGPU, and functions that every kernel uses: numbers that are fresh for each
+/// thread, a store by another thread.
 pub(super) const AMDGCN: &str = r#"target triple = "amdgcn-amd-amdhsa"
 @counter = addrspace(1) global i32 0
 declare i32 @llvm.amdgcn.workitem.id.x()
@@ -47,8 +46,8 @@ define internal i32 @next(ptr addrspace(5) %state) {
 }
 "#;
 
-/// With what a function for AMDGPU begins: the seed of its thread, objects of private memory, a
-/// place of its own in workgroup memory.
+/// The start of every function for AMDGPU: the seed of its thread, objects in private memory, its
+/// own place in workgroup memory.
 pub(super) const AMDGCN_START: &str = r#"  %state = alloca i32, align 4, addrspace(5)
   %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
   %seed.y = call i32 @llvm.amdgcn.workitem.id.y()

@@ -1,7 +1,7 @@
-//! A device as a host sees it: buffers, launches, and what is in the buffers afterwards.
+//! A device as a host uses it: buffers, launches, and the contents of the buffers afterwards.
 //!
-//! Inputs are constant: a kernel that writes to one is stopped. A device can be broken
-//! ([`Defect`]); every check has to notice that.
+//! Inputs are constant: a kernel that writes to one is stopped. A device can have a [`Defect`],
+//! which every check has to detect.
 
 use std::{collections::BTreeSet, fmt::Debug, marker::PhantomData};
 
@@ -15,7 +15,7 @@ use phalanx_simt::{
     run,
 };
 
-/// What came of a check: why the results are wrong.
+/// The result of a check: why the results are wrong.
 pub(crate) type Outcome = Result<(), String>;
 
 /// Something that buffers consist of.
@@ -56,13 +56,12 @@ impl<T> Clone for Buffer<T> {
 
 impl<T> Copy for Buffer<T> {}
 
-/// What is wrong with a device, to see whether checks notice.
+/// A defect of the device, which checks have to detect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Defect {
     /// Launches do nothing.
     Idle,
-    /// The buffer of this number, counting those that kernels write to, has a wrong bit whenever it
-    /// is read.
+    /// The output buffer with this number has a wrong bit whenever it is read.
     WrongBit(usize),
 }
 
@@ -132,7 +131,7 @@ pub(crate) struct Device<'p> {
     shared_races: BTreeSet<(String, [InstId; 2])>,
     /// Kernels, and the workgroups in which they were launched.
     groups: BTreeSet<(String, [u32; 3])>,
-    /// What is claimed of the kernels.
+    /// Claims about the kernels.
     claims: Option<&'p mut Claims>,
 }
 
@@ -165,7 +164,7 @@ impl<'p> Device<'p> {
         Device { racy: Some(BTreeSet::new()), ..self }
     }
 
-    /// The same, holding claims against what is executed.
+    /// The same, checking claims against the execution.
     pub(crate) fn holding(self, claims: &'p mut Claims) -> Self {
         Device { claims: Some(claims), ..self }
     }
@@ -286,7 +285,7 @@ impl<'p> Device<'p> {
         if let (Some(racy), false) = (&mut self.racy, races.found().is_empty()) {
             racy.insert(kernel.to_owned());
         }
-        // Lanes of a wave of AMD's are in lockstep.
+        // Lanes of an AMD wave run in lockstep.
         let wave = |party: Party| party.thread / self.wave;
         let is_ordered = |race: &Race| {
             self.wave == 64
@@ -333,8 +332,8 @@ pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// The elements have to be those of the pieces, each piece in its order and in one place, pieces in
-/// any order.
+/// Checks that the elements consist of the pieces: each piece in its order and contiguous, pieces
+/// in any order.
 pub(crate) fn pieces<T: Plain>(found: &[T], pieces: &[Vec<T>]) -> Outcome {
     let mut missing: Vec<&Vec<T>> = pieces.iter().filter(|piece| !piece.is_empty()).collect();
     let mut rest = found;

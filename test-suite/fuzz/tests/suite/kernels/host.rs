@@ -1,12 +1,12 @@
-//! What the kernels compute, computed plainly.
+//! Computes the results of the kernels on the host.
 //!
-//! Every kernel of the test suite has a check here. It makes up an input, says what must come out
-//! of it by an algorithm of the host, and holds what the device leaves in memory against that, bit
-//! for bit. Floating-point numbers are computed in the order of the kernel, products rounded before
-//! they are added, since the interpreter rounds them too where a compiler might contract; where
-//! atomics add numbers in any order, the inputs are such that sums are exact. Where a result
-//! depends on who comes first, it has to be one of those that some order gives, and the check says
-//! which those are.
+//! Every kernel of the test suite has a check here. The check makes an input, computes the expected
+//! results by an algorithm of the host, and compares them with the device's memory, bit for bit.
+//! Floating-point numbers are computed in the order of the kernel, products rounded before they are
+//! added, since the interpreter rounds them too where a compiler might contract. Where atomics add
+//! numbers in any order, the inputs are chosen such that sums are exact. Where a result depends on
+//! the order of threads, it must be the result of some order, and the check says which results
+//! these are.
 
 mod arithmetic;
 mod dense;
@@ -25,7 +25,7 @@ pub(crate) struct Case {
     pub(crate) file: &'static str,
     /// The kernels that it launches.
     pub(crate) kernels: &'static [&'static str],
-    /// Launches them and says what is wrong.
+    /// Launches them and returns what is wrong.
     pub(crate) check: Box<dyn Fn(&mut Device<'_>) -> Outcome + Send + Sync>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn cases() -> Vec<Case> {
     parts.iter().flat_map(|part| part()).collect()
 }
 
-/// Numbers that look random, below a limit.
+/// Pseudorandom numbers below a limit.
 fn numbers(seed: u32, count: usize, limit: u32) -> Vec<i32> {
     // splitmix64.
     let mut state = u64::from(seed) << 32;

@@ -1,8 +1,8 @@
 //! Races in workgroup memory: our kernels have none, and without one of their barriers they do.
 //!
 //! Each barrier of each kernel is left out, one at a time. The kernel is executed with the inputs
-//! of its check, and accesses that race are watched. Then the check is asked about the same text:
-//! what it finds is held against what was seen.
+//! of its check, and racing accesses are recorded. Then `phalanx check` examines the same text, and
+//! its findings are compared with the recorded races.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -42,7 +42,7 @@ fn seen(text: &str, variant: &Variant, cases: &[Case]) -> Seen {
     for case in cases.iter().filter(|case| case.file == file(variant)) {
         for order in [Order::Lockstep, Order::Random(3)] {
             let mut device = Device::new(&program, wave(variant), order, None).watching();
-            // Results are not what this is about, and may be wrong.
+            // Results do not matter here, and may be wrong.
             let _ = (case.check)(&mut device);
             for (kernel, pair) in device.shared_races() {
                 seen.races.entry(kernel.clone()).or_default().insert(*pair);
@@ -85,7 +85,7 @@ fn is_seen(finding: &Finding, seen: &BTreeSet<[InstId; 2]>) -> bool {
     seen.contains(&[one, other]) || seen.contains(&[other, one])
 }
 
-/// The check of this kernel comes to its tile once, and it would race in the next round.
+/// The test of this kernel executes only one round on its tile; it would race in the next round.
 const ONE_ROUND: &str = "nbody_step";
 
 /// The text without one of its lines, for each that is a barrier of the workgroup.
@@ -104,12 +104,13 @@ fn without_barriers(text: &str) -> Vec<String> {
     barriers.map(without).collect()
 }
 
-/// What came of leaving barriers out.
+/// Results of leaving barriers out.
 #[derive(Clone, Default)]
 struct Tally {
-    /// Texts with a kernel that was seen to race, which it does not with the barrier.
+    /// Texts with a kernel that was seen to race, but does not race with the barrier.
     racy: usize,
-    /// Those with a finding, and with one about instructions that were seen to race.
+    /// Racing texts with a finding; and those with a finding about instructions that were seen to
+    /// race.
     found: usize,
     right: usize,
     /// The same where sizes of workgroups are stated.
@@ -184,7 +185,8 @@ fn of_variant(text: &str, variant: &Variant, cases: &[Case]) -> Tally {
         for (kernel, findings) in stated {
             let races = seen.races.contains_key(&kernel);
             let errors = findings.iter().filter(|finding| finding.level == Level::Error);
-            // Of races of two instructions one is kept, and on AMD's it may be one within a wave.
+            // Only one race is recorded for two instructions, and on AMD GPUs it may be one within
+            // a wave.
             let is_watched = kernel != ONE_ROUND && wave(variant) == 32;
             let unseen = errors.filter(|finding| is_watched && !(races && is_race(finding)));
             tally.wrong.extend(unseen.map(|finding| {

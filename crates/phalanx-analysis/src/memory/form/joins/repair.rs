@@ -1,12 +1,12 @@
-//! How it follows an edit with which version blocks begin.
+//! Incremental update of the versions with which blocks begin.
 //!
 //! # What
 //!
-//! After an edit some blocks begin or cease to define the variable, and the graph may be another
-//! one ([`Change`]). A block has a phi if versions meet in it: if some predecessor that can be
-//! reached ends with another version than its immediate dominator. Phis are the fewest with which
-//! that is so of each block and of no other (what is at the iterated dominance frontier of the
-//! definitions): a loop does not need one for the sake of its own.
+//! An edit may change which blocks define the variable, and it may change the graph ([`Change`]). A
+//! block has a phi if versions meet in it: if some reachable predecessor ends with another version
+//! than its immediate dominator. The phis are the smallest set that satisfies this for each block,
+//! which is the iterated dominance frontier of the definitions. In a larger set, a phi of a loop
+//! header could be its own reason, over the back edge.
 //!
 //! # How
 //!
@@ -15,38 +15,42 @@
 //! 1. The entry version of a block is *doubted* in two cases: the block has a phi, and its incoming
 //!    edges or its immediate dominator changed; or it has no phi, and its immediate dominator now
 //!    ends with another version than the block began with. A doubted block loses its phi. If the
-//!    block does not define the variable, it ends with something else: phis of its successors are
-//!    doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted
-//!    that a definition is reason enough for, without other phis; most are of that kind.
-//! 2. What is doubted begins with what its immediate dominator ends with.
-//! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something
-//!    else get a phi if versions meet there, and hand it down; and so on.
+//!    block does not define the variable, it now ends with another version: then the phis of its
+//!    successors are doubted, and so are the entry versions of the blocks that it dominates
+//!    immediately. A phi is *grounded*, and never doubted, if definitions alone justify it, without
+//!    other phis. Most phis are.
+//! 2. A doubted block begins with the version with which its immediate dominator ends.
+//! 3. Three kinds of blocks get a phi if versions meet there: blocks with other incoming edges,
+//!    doubted blocks, and successors of blocks that end with another version. A new phi is passed
+//!    down the dominator tree, and this step repeats for the blocks behind.
 //!
 //! # Why that is right
 //!
-//! What is left after the first step is among the fewest. Call the *level* of a block that in the
-//! tree of before. A phi that a definition is reason enough for is. Another phi that is left was
-//! there because of an edge from `u` and some block that ended the way from `u` up to the immediate
-//! dominator `d` with a version of its own; let `m` be the lowest such block. `u` is not doubted,
-//! or the phi would be, so `m` still is the lowest block above `u` with a version of its own. It is
-//! still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version of
-//! `m`, with which it did not end before, so `d` would be doubted, and `u` with it, over which the
-//! version comes. So `m` is a reason for the phi if it has a version of its own among the fewest.
-//! Suppose some phis that are left were not among them, and take one of the highest level, and of
-//! these the one that is found first when phis are placed from scratch before. It was found because
-//! of some block above `u` and below `d`: `m`, which was found earlier, or one above `m`, so that
-//! `m` has a higher level. Either way `m` is among the fewest, and so is the phi.
+//! The phis that survive the first step belong to the smallest set after the edit. The *level* of a
+//! block is its depth in the dominator tree before the edit. A grounded phi belongs to the smallest
+//! set. Any other surviving phi had as its reason an edge from `u`, and a block on the way from `u`
+//! up to the immediate dominator `d` that ends with a version of its own; let `m` be the lowest
+//! such block. `u` is not doubted, or the phi would be, so `m` still is the lowest block above `u`
+//! with a version of its own. It is still below `d`: both dominate `u`, and if `m` were above `d`,
+//! `d` would end with the version of `m`, with which it did not end before, so `d` would be
+//! doubted, and `u` with it, over which the version comes. So `m` is a reason for the phi if it
+//! keeps a version of its own in the smallest set. Suppose that some surviving phis were not in the
+//! smallest set. Take one of the highest level, and of these the one that a placement from scratch
+//! before the edit finds first. The placement found it because of some block above `u` and below
+//! `d`: `m`, which was found earlier, or one above `m`, so that `m` has a higher level. Either way
+//! `m` keeps its version in the smallest set, so the phi belongs to that set.
 //!
-//! Adding phis where versions meet to what is among the fewest leads to these, whatever the order,
-//! when no more versions meet. Where the third step does not look, no more do than before.
+//! Start with a part of the smallest set and add phis where versions meet: when no more versions
+//! meet, the result is the smallest set, whatever the order. At blocks that the third step does not
+//! visit, versions meet only if they met before.
 //!
-//! Whether a use can be reached from a block where nothing is other depends on where the ways from
-//! it first come to a block with other edges or uses. If it can be reached from the same of these
-//! as before, all phis that stay are live or dead as they were, and those that have come are
-//! followed to the next use; else, or where that is far or often asked, it is found anew for all.
+//! Liveness of an unchanged block depends on the changed blocks (with other edges or uses) that
+//! paths from it meet first. If each changed block can reach a use exactly if it could before, all
+//! old phis are live or dead as before, and the update searches for a use only from new phis.
+//! Otherwise, or if such a search exceeds its budget, liveness is computed again for all phis.
 //!
-//! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides
-//! copies of tables, one word by block; up to a bound, beyond which nothing is known.
+//! **Complexity.** O(blocks that are doubted or begin with another version, and their edges), and
+//! copies of tables with one word per block. Beyond a bound the update gives up.
 
 use std::cell::Cell;
 
@@ -61,8 +65,8 @@ use crate::memory::{
 use crate::policy::{USE_BLOCKS, most_visits};
 
 impl Joins {
-    /// That after an edit; `rows` are those of before and now. None if that would be too much, or
-    /// the variable was nowhere defined.
+    /// The versions after an edit; `rows` are the rows before and now. `None` if the budget was
+    /// exceeded, or if the variable had no definition before and has one now.
     pub(in crate::memory::form) fn follow(
         &self,
         change: &Change<'_>,
@@ -89,8 +93,7 @@ impl Joins {
             new.dropped.raise(count);
             new.touched.raise(count);
         }
-        // Where the version at the end is another one, and where it is another question whether
-        // there is a use.
+        // Blocks whose version at the end may change, and blocks whose liveness may change.
         let (mut ends, mut uses) = (Vec::new(), Vec::new());
         for &block in &change.blocks {
             let [before, now] = rows.map(|rows| rows.of(block).does);
@@ -118,7 +121,7 @@ impl Joins {
         };
         repair.doubt_all(&ends)?;
         repair.rederive(&ends)?;
-        // Those that may have come or gone.
+        // Blocks whose phi may be new or gone.
         let mut others = repair.phis;
         others.extend_from_slice(&repair.doubted);
         others.extend_from_slice(&change.gone);
@@ -134,10 +137,10 @@ impl Joins {
         Some(new)
     }
 
-    /// Says of some blocks, in which there may be a phi that was not there or the other way round,
-    /// whether they have one that is dropped. False if it has to be found of all: that of others
-    /// depends on blocks in which uses, or edges, are others, and some of these are live and were
-    /// not, or the other way round, or it is far to a use.
+    /// Updates `dropped` for the blocks in `others`, whose phi may be new or gone. `uses` are the
+    /// blocks whose uses or edges have changed. Returns false if `dropped` has to be computed for
+    /// all blocks: because a block in `uses` became live or dead, or because a search exceeded its
+    /// budget.
     fn drop_dead(
         &mut self,
         change: &Change<'_>,
@@ -149,7 +152,8 @@ impl Joins {
         let was_live = |block| is_live((change.before.0, rows[0]), bit, block, &left);
         let is_live = |block| is_live((change.now.0, rows[1]), bit, block, &left);
         for &block in uses {
-            // Another block leads to one of these now and did before, or tells itself.
+            // A block on a path to one of these was reachable before and is now, or is in `uses`
+            // itself.
             if change.was_reachable(block) && change.is_reachable(block) {
                 match (was_live(block), is_live(block)) {
                     (Some(before), Some(now)) if before == now => {}
@@ -169,7 +173,8 @@ impl Joins {
         true
     }
 
-    /// Lists phis: as in another list but for those of some blocks, in order.
+    /// Lists the phis: copies those of `old`, except for the blocks in `others` (sorted), which are
+    /// checked again.
     fn list_phis_but(&mut self, old: &Self, cfg: &Cfg, others: &[Node]) {
         self.phis.reserve(old.phis.len() + 1);
         self.preds.reserve(old.preds.len() + 8);
@@ -196,7 +201,7 @@ impl Joins {
     }
 }
 
-/// Puts a block into a set or takes it out; whether that makes a difference.
+/// Puts a block into a set or takes it out. Returns whether the set has changed.
 fn put(set: &mut BitSet, block: Node, is: bool) -> bool {
     match is {
         true => set.insert(block.index()),
@@ -204,10 +209,10 @@ fn put(set: &mut BitSet, block: Node, is: bool) -> bool {
     }
 }
 
-/// Whether a use can be reached from a block; none if it is too far away, or no more blocks are
-/// left to be visited.
+/// Whether a use can be reached from a block. `None` if the search is too long or `left` is used
+/// up.
 fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node, left: &Cell<usize>) -> Option<bool> {
-    // The nearest come first: who goes deep first may pass by a use that is next to the way.
+    // Breadth first: a depth-first search may miss a use nearby.
     let mut found = vec![block];
     let mut seen = FxHashSet::from_iter([block]);
     let mut at = 0;
@@ -225,7 +230,7 @@ fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node, left: &Cell<usize>)
     Some(false)
 }
 
-/// The versions with which blocks begin, while they are brought up to date.
+/// The versions with which blocks begin, during an update.
 struct Repair<'a> {
     change: &'a Change<'a>,
     /// Blocks that define the variable now.
@@ -233,9 +238,9 @@ struct Repair<'a> {
     start: &'a mut [Start],
     is_doubted: BitSet,
     doubted: Vec<Node>,
-    /// Those that have been given a phi.
+    /// Blocks that got a phi in this update.
     phis: Vec<Node>,
-    /// How much may still be looked at.
+    /// The remaining budget.
     left: usize,
 }
 
@@ -257,8 +262,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Phis of the successors of a block, and blocks without one that it dominates immediately:
-    /// they follow from what it ends with.
+    /// The blocks whose version at the start depends on the version at the end of `block`:
+    /// successors with a phi, and blocks without one that it dominates immediately.
     fn behind(&mut self, block: Node, found: &mut Vec<Node>) -> Option<()> {
         let (cfg, dom) = self.change.now;
         let before = found.len();
@@ -267,10 +272,10 @@ impl Repair<'_> {
         self.spend(cfg.successors(block).len() + found.len() - before)
     }
 
-    /// Whether a block has a phi and needs it whatever phis others have: a definition above some
-    /// predecessor is below the immediate dominator. If that does not hold because something else
-    /// is above the predecessor than was, that is doubted, or will be, and then the question comes
-    /// again.
+    /// Whether a block has a phi that definitions alone justify: some predecessor ends with the
+    /// version of a block below the immediate dominator. If the answer is no because the version of
+    /// a predecessor is out of date, that predecessor is or will be doubted, and then this phi is
+    /// examined again.
     fn is_grounded(&mut self, block: Node) -> Option<bool> {
         let (cfg, dom) = self.change.now;
         let Some(above) = dom.idom(block).filter(|_| self.has_phi(block)) else {
@@ -284,7 +289,7 @@ impl Repair<'_> {
         }))
     }
 
-    /// Doubts these, and what follows from them.
+    /// Doubts these blocks, and the blocks that depend on them.
     fn doubt(&mut self, mut work: Vec<Node>) -> Option<()> {
         while let Some(block) = work.pop() {
             self.spend(1)?;
@@ -313,7 +318,7 @@ impl Repair<'_> {
         }
         self.doubt(work)?;
         for &block in &change.moved {
-            // Those above it come first.
+            // The blocks that dominate this one come earlier in the list.
             let Some(above) = change.now.1.idom(block) else { continue };
             let begins = self.end(above);
             if self.has_phi(block) || self.is_doubted.contains(block.index()) {
@@ -328,12 +333,12 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// The other two steps.
+    /// The second and the third step.
     fn rederive(&mut self, ends: &[Node]) -> Option<()> {
         let (cfg, dom) = self.change.now;
         self.doubted.sort_unstable_by_key(|block| dom.tin(*block));
-        // Not those that only have another immediate dominator: if all ways to a block end with the
-        // same version as before, so does whoever is on all of them.
+        // A block that only has another immediate dominator needs no visit: if all predecessors end
+        // with the same versions as before, so does every block that dominates them all.
         let mut entered = self.change.entered.clone();
         for &block in ends {
             entered.extend_from_slice(cfg.successors(block));
@@ -359,8 +364,8 @@ impl Repair<'_> {
         Some(())
     }
 
-    /// Gives a block a phi, and this to whoever begins with what the block begins with. Blocks are
-    /// added that are entered from one of these.
+    /// Gives a block a phi, and this version to all blocks that begin with the same version as the
+    /// block. Adds the successors of these blocks to `entered`.
     fn hand_down(&mut self, phi: Node, entered: &mut Vec<Node>) -> Option<()> {
         let (cfg, dom) = self.change.now;
         let mut work = vec![phi];

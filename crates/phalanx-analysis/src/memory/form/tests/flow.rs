@@ -1,4 +1,4 @@
-//! Edits of the graph: the form that follows them against the one from scratch.
+//! Edits of the graph: the incrementally updated form against the one from scratch.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ fn any_block(lists: &Lists, rng: &mut SmallRng) -> Node {
     Node::new(rng.random_range(1..lists.len()))
 }
 
-/// Changes edges; blocks are listed that lead elsewhere or are new. The entry is the first block,
-/// and no edge leads there.
+/// Makes a random edit of the graph, and adds blocks with other successors and new blocks to
+/// `told`. The entry is the first block, and no edge leads there.
 fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<Node>) {
     let to = any_block(lists, rng);
     let from = Node::new(rng.random_range(0..lists.len()));
     let own = lists[from.index()].len();
     match rng.random_range(0..8) {
-        // An edge more, less, or to another block; twice to the same one as well.
+        // Adds, removes or redirects an edge; parallel edges are allowed.
         0 | 1 => lists[from.index()].push(to),
         2 if own > 0 => {
             lists[from.index()].remove(rng.random_range(0..own));
         }
         3 | 4 if own > 0 => lists[from.index()][rng.random_range(0..own)] = to,
-        // A split; some of the instructions go along.
+        // Splits a block; the last instructions move to the new one.
         5 => {
             let new = Node::new(lists.len());
             let next = std::mem::replace(&mut lists[from.index()], vec![new]);
@@ -42,7 +42,7 @@ fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<N
             }
             told.push(new);
         }
-        // An edge is split.
+        // Splits an edge.
         6 if own > 0 => {
             let new = Node::new(lists.len());
             let at = rng.random_range(0..own);
@@ -50,7 +50,7 @@ fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<N
             lists.push(vec![next]);
             told.push(new);
         }
-        // A block is merged with its only successor, which is erased.
+        // Merges a block with its only successor.
         _ => {
             let &[next] = &lists[from.index()][..] else { return };
             let preds = lists.iter().flatten().filter(|to| **to == next).count();
@@ -69,8 +69,8 @@ fn edit(lists: &mut Lists, case: &mut Case, rng: &mut SmallRng, told: &mut Vec<N
     told.push(from);
 }
 
-/// A round of edits, some of instructions; the graph that was there before, the blocks that an edit
-/// tells of, and the instructions.
+/// A round of edits of the graph and of instructions. Returns the graph before, the blocks that the
+/// edit lists, and the instructions.
 fn round(case: &mut Case, rng: &mut SmallRng) -> ((Cfg, DomTree), Vec<Node>, Vec<InstId>) {
     let mut lists: Lists =
         case.cfg.nodes().map(|block| case.cfg.successors(block).to_vec()).collect();
@@ -106,7 +106,7 @@ fn what_follows_edits_of_the_graph_is_the_form_from_scratch() {
         if case.cfg.entry() != Node::new(0) || case.cfg.node_count() < 2 {
             continue;
         }
-        // Some programs seldom define or use anything.
+        // Half of the programs define and use little.
         if rng.random_bool(0.5) {
             let rare: Vec<InstId> = case.body.all_ids().filter(|_| rng.random_bool(0.8)).collect();
             rare.iter().for_each(|&inst| case.body.unlink(inst));
@@ -144,7 +144,8 @@ fn what_follows_edits_of_the_graph_is_the_form_from_scratch() {
     assert!(repaired > 5_000 && anew * 2 < repaired, "{count} {repaired} {anew}");
 }
 
-/// Of how many variables that are defined the second level is repaired, and of how many not.
+/// The number of defined variables whose second level is repaired, and the number of those for
+/// which the repair gives up.
 fn repairs(
     [old, new]: [&Form; 2],
     graphs: Graphs<'_>,

@@ -1,11 +1,11 @@
-//! Private memory of a whole function, divided into its components.
+//! Divides the private memory of a whole function into its components.
 //!
 //! # What
 //!
-//! From scratch private memory is found for all objects together, which costs least. An edit is
-//! something to the objects of one component. So before the first edit that has to do with any
-//! object, what is known is divided: each component gets the slots, touches and versions of its
-//! objects, with numbers of its own. Nothing is scanned and no version is named again.
+//! From scratch, private memory is computed for all objects together, which is cheapest. An edit
+//! usually affects one component only. So the first edit that may affect an object divides the
+//! result: each component gets the slots, touches and versions of its objects, with numbers of its
+//! own. Dividing needs no scan and no renaming.
 //!
 //! ```text
 //! %x = alloca i32        ; one component: only loaded from and stored to
@@ -26,7 +26,7 @@ use super::{
 use crate::memory::private::{PrivateMemory, Slot, Touch, entries::Entries};
 use crate::memory::ssa::Place;
 
-/// The components of private memory where calls are followed, and what is known of each.
+/// The components of private memory (with calls followed), each with its part of the facts.
 pub(super) fn divided(whole: &PrivateMemory) -> Vec<(Component, PrivateMemory)> {
     let mut objects: Vec<InstId> = whole.users.iter().map(|&(_, object)| object).collect();
     objects.extend_from_slice(&whole.objects);
@@ -60,7 +60,7 @@ pub(super) fn divided(whole: &PrivateMemory) -> Vec<(Component, PrivateMemory)> 
     for passed in &whole.passed {
         made[at(&passed.object)].1.passed.push(*passed);
     }
-    // An object and the slot that holds its address are in one component.
+    // An object and an alloca that holds its address are in one component.
     for &(load, held) in &whole.held {
         made[at(&held.object)].1.held.push((load, held));
     }

@@ -1,21 +1,20 @@
-//! Which stack slots hang together, and who has to do with them.
+//! Finds components of objects, and the instructions that use them.
 //!
 //! # How
 //!
-//! From the slots with which a changed instruction has to do, or had, over all uses of their
-//! addresses and of what is made from these. An instruction that has the addresses of two slots
-//! joins them. A slot that holds an address ([`holders`](super::super::holders)) is joined with the
-//! slot whose address that is: what is loaded from it is followed if an address of a slot is stored
-//! there, or was.
+//! The search starts from the objects that a changed instruction uses or used. It visits all uses
+//! of their addresses and of addresses computed from these. An instruction that uses two objects
+//! joins them. An alloca that holds the address of an object ([`holders`](super::super::holders))
+//! is joined with that object: the search also visits the uses of addresses loaded from an alloca
+//! in which the address of an object is stored, or was.
 //!
-//! What is made from an address that has changed may have had to do with another slot before. It is
-//! noted as *past*, and the slots are joined with which it had to do: what it does with these may
-//! hang on the address.
+//! An instruction that depends on a changed address may have used another object before. It is
+//! recorded as *past*, and the objects that it used are joined: how it uses them may depend on the
+//! address.
 //!
-//! Where arguments are followed, what they point to is an object as a stack slot is.
+//! If arguments point to objects, these are treated like allocas.
 //!
-//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses
-//! and steps).
+//! The search gives up after a bounded number of uses and steps. O(uses + steps).
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,7 +26,7 @@ use crate::memory::private::{
 };
 use crate::policy::PRIVATE_STEPS;
 
-/// Whether an instruction is a stack slot that can be an object.
+/// Whether an instruction is an alloca that can be an object.
 pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;
     body.inst(inst).opcode == Opcode::Alloca
@@ -35,13 +34,13 @@ pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool 
         && body.block_of(inst).is_some_and(|block| Some(block) == code.flow.entry())
 }
 
-/// Whether a number is that of an object, if arguments are followed.
+/// Whether a number is that of an object. All arguments count as objects here.
 pub(super) fn is_object(code: Code<'_>, object: InstId) -> bool {
     parameter_of(object).is_some() || is_slot(code, object)
 }
 
-/// Objects that hang together, instructions that have to do with them, wherever they stand, and
-/// others that had. In order.
+/// A component of objects, the instructions that use it (including unreachable ones), and those
+/// that used it before. Sorted.
 #[derive(Debug, Default)]
 pub(super) struct Component {
     pub(super) objects: Vec<InstId>,
@@ -49,22 +48,22 @@ pub(super) struct Component {
     pub(super) past: Vec<InstId>,
 }
 
-/// Finds the components of objects, and whoever has to do with them.
+/// The search for components and their users.
 pub(super) struct Gather<'a> {
     known: &'a SlotFollower,
     code: Code<'a>,
     objects: FxHashSet<InstId>,
-    /// Objects whose uses have not been looked at.
+    /// Objects whose uses have not been visited.
     work: Vec<InstId>,
-    /// Objects that one instruction has to do with.
+    /// Pairs of objects that one instruction uses.
     together: Vec<(InstId, InstId)>,
-    /// Patches that were looked at.
+    /// Patches that were visited.
     patches: FxHashSet<u32>,
-    /// What has to do with them, each with one of its objects.
+    /// Instructions that use objects, each with one of its objects.
     insts: FxHashMap<InstId, InstId>,
-    /// What had to do with them, and may have.
+    /// Instructions that used objects before, and may still.
     past: FxHashSet<InstId>,
-    /// How many uses and steps may still be looked at.
+    /// The remaining budget of uses and steps.
     left: usize,
 }
 
@@ -94,12 +93,13 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Joins the objects of a patch that are there still. Whether there are any.
+    /// Adds the objects of a patch that still exist. Returns whether there are any.
     fn join_patch(&mut self, number: u32) -> bool {
         let (code, patch) = (self.code, &self.known.patches[number as usize]);
         let mut there = patch.objects.iter().copied().filter(|&object| is_object(code, object));
         let Some(first) = there.next() else { return false };
-        // A patch may have many, and be met by each of them and by all who have to do with them.
+        // A patch may have many objects, and the search may meet it once for each of them and each
+        // of their users.
         if self.patches.insert(number) {
             self.join(first);
             there.for_each(|object| self.join(object));
@@ -107,14 +107,14 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// What an argument points to, if that is an object.
+    /// The object that an argument points to, if there is one.
     fn pointee(&self, address: Value) -> Option<InstId> {
         let pointees = self.known.pointees.as_ref()?;
         address.as_arg().filter(|&at| pointees.is_object(at)).map(pointee_of)
     }
 
-    /// Joins the objects with which a changed instruction has to do, or had. None if there is too
-    /// much to look at, here and in what follows.
+    /// Adds the objects that a changed instruction uses or used. `None` if the budget was exceeded,
+    /// as in the functions below.
     pub(super) fn changed(&mut self, inst: InstId) -> Option<()> {
         let body = self.code.body;
         let mut is_concerned = self.had(inst);
@@ -137,13 +137,13 @@ impl<'a> Gather<'a> {
         Some(())
     }
 
-    /// Joins the objects with which an instruction had to do; whether there are any.
+    /// Adds the objects that an instruction used before. Returns whether there are any.
     fn had(&mut self, inst: InstId) -> bool {
         self.known.by_inst.get(inst).is_some_and(|patch| self.join_patch(patch))
     }
 
-    /// The object that an address is made from; of one that is loaded, the slot that it is loaded
-    /// from.
+    /// The object from which an address is computed. For a loaded address, the alloca that it is
+    /// loaded from.
     fn object(&mut self, address: Value) -> Option<Option<InstId>> {
         let body = self.code.body;
         let Some(mut at) = address.as_inst() else { return Some(self.pointee(address)) };
@@ -173,8 +173,8 @@ impl<'a> Gather<'a> {
         data.opcode == Opcode::Load && is_pointer()
     }
 
-    /// Notes whoever has what is made from an address that has changed: it may have had to do with
-    /// what that was made from, and what it did with other objects may hang on that.
+    /// Records all users of addresses that depend on a changed one. They may have used the former
+    /// object of that address, and how they use other objects may depend on it.
     fn below(&mut self, inst: InstId) -> Option<()> {
         let body = self.code.body;
         let mut work = vec![inst];
@@ -195,8 +195,8 @@ impl<'a> Gather<'a> {
         Some(())
     }
 
-    /// The components of all objects that were joined, in order of their first objects. An
-    /// instruction that used objects of several before the edit is listed with the first.
+    /// The components of all added objects, in the order of their first objects. An instruction
+    /// that used objects of several components before the edit is listed with the first one.
     pub(super) fn all(mut self) -> Option<Vec<Component>> {
         while let Some(object) = self.work.pop() {
             if let Some(&number) = self.known.by_object.get(&object)
@@ -204,7 +204,7 @@ impl<'a> Gather<'a> {
                 && self.patches.insert(number)
             {
                 let patch = &self.known.patches[number as usize];
-                // Others tell of those that have to do with other objects since.
+                // Instructions that use other objects now are in another patch.
                 let is_own = |inst: &InstId| self.known.by_inst.get(*inst) == Some(number);
                 self.past.extend(patch.insts.iter().copied().filter(is_own));
             }
@@ -235,12 +235,12 @@ impl<'a> Gather<'a> {
         Some(found)
     }
 
-    /// Looks at all uses of the address of an object, and of what is made from it.
+    /// Visits all uses of an object, and of addresses computed from it.
     fn uses(&mut self, object: InstId) -> Option<()> {
         let body = self.code.body;
         let address = parameter_of(object).map_or_else(|| object.into(), Value::arg);
         let mut work: Vec<Value> = vec![address];
-        // What is loaded from there is the address of another object if such a one is stored there.
+        // A load from here may give the address of another object, if one is stored here.
         let mut loaded: Vec<InstId> = Vec::new();
         let mut holds_address = false;
         while let Some(at) = work.pop() {
@@ -277,8 +277,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// The group of each object, where some hang together in pairs, and how many groups there are.
-/// Groups are numbered in order of their first objects.
+/// The connected components of objects, given connected pairs: the group of each object, and the
+/// number of groups. Groups are numbered in the order of their first objects.
 pub(super) fn groups(objects: &[InstId], together: &[(InstId, InstId)]) -> (Vec<usize>, usize) {
     let at = |object: InstId| objects.binary_search_by_key(&number(object), |of| number(*of)).ok();
     // The first of each group is its own parent, and parents come before children.

@@ -1,16 +1,17 @@
-//! What an edit of the graph is to objects.
+//! The objects that an edit of the graph affects.
 //!
-//! Most objects keep their SSA form ([`Disturbed`]). Besides that, it hangs on the graph
+//! Most objects keep their SSA form ([`Disturbed`]). Besides, private memory depends on the graph
+//! in three ways:
 //!
-//! - which instructions do anything: those that can be reached;
-//! - where functions return, which what arguments point to has to do with;
-//! - whether a slot holds one address ([`holders`](super::super::holders)): only if the store is
-//!   met before all loads, in the dominator tree's preorder. That is about the order of two blocks,
-//!   of which neither may have been edited; so it is compared for each store of an address to a
-//!   slot.
+//! - only reachable instructions count;
+//! - the returns of the function read the objects that arguments point to;
+//! - an alloca holds one address ([`holders`](super::super::holders)) only if a scan in the
+//!   preorder of the dominator tree meets the store before all loads. An edit elsewhere can change
+//!   the order of the two blocks. So the update compares their order for each store of an address
+//!   to an alloca.
 //!
 //! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of
-//! a slot for each address that is put there, up to the number of instructions.
+//! an alloca for each store of an address there, up to the number of instructions.
 
 use phalanx_ir::{
     InstId, Opcode,
@@ -26,25 +27,25 @@ use crate::memory::{
     ssa::{Disturbed, EventKind, Graph},
 };
 
-/// What is in question after an edit, besides what has to do with instructions that have changed.
+/// What a change of the graph affects, besides the objects of changed instructions.
 #[derive(Debug, Default)]
 pub(crate) struct InQuestion {
-    /// Whether the graph is another.
+    /// Whether the graph has changed.
     pub(super) is_other_graph: bool,
     pub(super) objects: Vec<InstId>,
-    /// What can be reached and could not, or the other way round.
+    /// Instructions that became reachable or unreachable.
     pub(super) insts: Vec<InstId>,
 }
 
 impl InQuestion {
-    /// Whether the graph is the same, which leaves nothing in question.
+    /// Whether the graph is the same, so that nothing is affected.
     pub(super) fn is_nothing(&self) -> bool {
         !self.is_other_graph && self.objects.is_empty() && self.insts.is_empty()
     }
 }
 
 impl SlotFollower {
-    /// What is in question where the graph has become another. None if that is too much.
+    /// Finds what a change of the graph affects. `None` if the budget was exceeded.
     pub(crate) fn in_question(
         &self,
         code: Code<'_>,
@@ -73,8 +74,8 @@ impl SlotFollower {
         Some(InQuestion { is_other_graph: true, objects, insts })
     }
 
-    /// Slots in which an address is put, and of which a load was met before the store and is met
-    /// behind it, or the other way round. None if that are more uses than there are instructions.
+    /// Allocas in which an address is stored, and whose store has changed its order relative to
+    /// another use. `None` if there are more uses to compare than instructions.
     fn reordered(
         &self,
         code: Code<'_>,
@@ -105,10 +106,10 @@ impl SlotFollower {
     }
 }
 
-/// Whether an instruction is a store of what may be the address of an object, such as arguments may
-/// be as well.
+/// Whether an instruction stores a value that may be the address of an object. `are_arguments` says
+/// whether arguments are such addresses.
 fn puts_address(code: Code<'_>, inst: InstId, are_arguments: bool) -> bool {
-    /// Longer ways up are taken for one.
+    /// A longer chain counts as an address.
     const STEPS: usize = 16;
     let body = code.body;
     if body.inst(inst).opcode != Opcode::Store {
@@ -119,7 +120,7 @@ fn puts_address(code: Code<'_>, inst: InstId, are_arguments: bool) -> bool {
         match at.as_inst() {
             Some(step) if body.inst(step).opcode == Opcode::Alloca => return true,
             Some(step) if is_address(body, step) => at = body.operands(step)[0],
-            // Only what is loaded can be an address that a slot holds.
+            // Apart from these, only a load can give the address of an object.
             Some(made) => {
                 let data = body.inst(made);
                 return data.opcode == Opcode::Load && is_pointer(code, data.ty);
@@ -135,7 +136,7 @@ impl PrivateMemory {
         self.events.event(touch.event).kind != EventKind::Use
     }
 
-    /// Tells of the objects of which some slot may have another form.
+    /// Calls `tell` for each object with a slot whose SSA form may have changed.
     pub(in crate::memory::private) fn disturbed(
         &self,
         disturbed: &Disturbed,

@@ -1,35 +1,33 @@
-//! Plain loads and stores that come, go or change in a component that a patch tells of.
+//! Incremental update of a patch when plain loads and stores are inserted, removed or changed.
 //!
 //! # What
 //!
-//! Most edits of what is done with stack slots are of a load or a store. They leave it as it is
-//! which objects are private, how these are divided into slots, and who hangs together with whom.
-//! So nothing is gathered and scanned again: the touch is taken out of the patch or put into it,
-//! versions of its slots are named again, and a [`Part`] tells of which instructions and phis
-//! something else is known.
+//! Most edits of stack accesses change a load or a store. They do not change which objects are
+//! private, how these are divided into slots, and which objects are connected. So the update needs
+//! no new scan: it removes the touch from the patch or inserts it, and renames the versions of its
+//! slots. A [`Part`] lists the instructions and phis whose facts have changed.
 //!
 //! ```text
 //! store i32 %a, ptr %x
-//! store i32 %b, ptr %x   ; comes: the load below reads it, and nothing else is another
+//! store i32 %b, ptr %x   ; inserted: the load below reads it, and nothing else changes
 //! %l = load i32, ptr %x
 //! ```
 //!
 //! # When
 //!
-//! The graph is the same, and each changed instruction is one of
+//! This update applies if the graph is the same, and each changed instruction is one of
 //!
-//! - one that has to do with no object, and had not;
-//! - an address that nobody uses;
-//! - a load or store at one place in an object, neither volatile nor atomic. The place is in a slot
-//!   that is there, and others access all of the slot as well;
+//! - an instruction that uses no object, and used none before;
+//! - an address without uses;
+//! - a load or store of an existing slot, neither volatile nor atomic, such that an unchanged load
+//!   or store accesses all of that slot as well;
 //! - a load without uses from a slot that [holds](super::super::holders) an address.
 //!
-//! In the component an address is stored only where a slot holds it. Else the component is looked
-//! at as a whole.
+//! Besides, every store of an address of an object in the component is to an alloca that holds one
+//! address. If one of these conditions fails, the component is scanned again.
 //!
-//! **Complexity.** O(touches of the slots in question), which are named again and compared;
-//! O(touches of the component), whose numbers move; steps of the addresses; instructions of the
-//! block up to the next touch.
+//! **Complexity.** O(touches of the affected slots) to rename and compare; O(touches of the
+//! component) to renumber; steps of the addresses; instructions of the block up to the next touch.
 
 use phalanx_graph::{DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
@@ -50,46 +48,46 @@ use crate::memory::{
     ssa::{Event, EventKind, Frontiers, LEFT_OUT, Part as Form, Ssa, Version},
 };
 
-/// Of what in a patch something else is known.
+/// Changes within a patch.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) patch: u32,
-    /// Instructions that touch something, or that other versions reach.
+    /// Instructions with new touches, and instructions reached by other versions.
     pub(crate) insts: Vec<InstId>,
-    /// Numbers of phis that are new, or in which other versions meet.
+    /// Numbers of phis that are new or have other incoming versions.
     pub(crate) phis: Vec<u32>,
-    /// Touches that are gone, and phis: the slot, and the instruction or block.
+    /// Removed touches and phis, with their slots.
     pub(crate) gone: Vec<(Slot, Gone)>,
 }
 
-/// What is gone.
+/// A removed touch or phi.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gone {
     Touch(InstId),
     Phi(Node),
 }
 
-/// What an address is made from.
+/// The base of an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
-    /// Nothing that is private.
+    /// No object.
     Other,
     Slot(InstId),
-    /// It is not looked into.
+    /// Not determined.
     Unknown,
 }
 
-/// How far above an access the address that it goes to is looked for, and how far below the start
-/// of its block.
+/// Bounds for the search for an address in the block of its access: `NEAR` instructions up from the
+/// access, `FAR` instructions from the start of the block.
 const NEAR: usize = 64;
 const FAR: usize = 1024;
 
-/// How many other accesses of a slot are looked at to see that it stays what it is.
+/// The number of other accesses that are examined to see that a slot stays the same.
 const OTHERS: usize = 8;
 
 impl SlotFollower {
-    /// Brings patches up to date with changed instructions. None if that is not enough; then
-    /// components in these patches are to be looked at as a whole.
+    /// Updates patches after changes of instructions. `None` if such an update is not enough; then
+    /// the components in the patches in `touched` have to be scanned again.
     pub(super) fn locally(
         &mut self,
         (code, around): (Code<'_>, Surroundings<'_>),
@@ -154,8 +152,8 @@ impl SlotFollower {
         Some(parts)
     }
 
-    /// The patch of the object that an instruction has an address of, if it has one. None if it is
-    /// not looked into what the instruction does with that.
+    /// The patch of the object that an instruction uses: `Some(None)` if it uses none. `None` if
+    /// this update cannot handle the use.
     pub(super) fn accessed(
         &self,
         code: Code<'_>,
@@ -168,7 +166,7 @@ impl SlotFollower {
             return None;
         }
         let is_unused = || body.uses_of(inst.into()).next().is_none();
-        // What is made from an address that was of an object is elsewhere with it.
+        // If an address of an object changes, the addresses computed from it change as well.
         let was_address =
             self.is_held(inst) || is_address(body, inst) && self.by_inst.get(inst).is_some();
         if was_address && !is_unused() {
@@ -187,7 +185,7 @@ impl SlotFollower {
                 Root::Unknown => return None,
             };
             let is_understood = match (data.opcode, position, self.holder(slot).is_some()) {
-                // What is loaded is an address.
+                // The load gives an address.
                 (Opcode::Load, 0, true) => {
                     is_unused() && operand.as_inst().and_then(|at| slot_of(body, at)) == Some(slot)
                 }
@@ -210,12 +208,12 @@ impl SlotFollower {
         }
     }
 
-    /// What a slot holds, if that is an address.
+    /// The address that an alloca holds, if it holds one.
     fn holder(&self, slot: InstId) -> Option<Holder> {
         self.memory_of(slot).holder(slot)
     }
 
-    /// The address of an object that a value is besides those made from stack slots.
+    /// The address of an object that a value gives: a load from a holder, or an argument.
     fn known(&self, value: Value) -> Option<HeldAddress> {
         match value.as_inst() {
             Some(load) => self.patch_of(load)?.memory.held_address(load),
@@ -227,7 +225,7 @@ impl SlotFollower {
         }
     }
 
-    /// What an address is made from.
+    /// Finds the base of an address.
     fn root(&self, code: Code<'_>, address: Value, changed: &[InstId]) -> Root {
         let body = code.body;
         let mut at = address;
@@ -251,8 +249,8 @@ impl SlotFollower {
         Root::Unknown
     }
 
-    /// Whether loads and stores of a patch can be looked at one by one: an address is stored only
-    /// where a slot holds it.
+    /// Whether loads and stores of a patch can be updated one by one: every store of an address is
+    /// to an alloca that holds one address.
     fn is_plain(&mut self, code: Code<'_>, patch: u32, changed: &[InstId]) -> bool {
         if let Some(known) = self.patches[patch as usize].is_plain {
             return known;
@@ -272,7 +270,7 @@ impl SlotFollower {
         is_plain
     }
 
-    /// Notes that an instruction has nothing to do with a patch any more.
+    /// Removes an instruction from a patch.
     fn leave(&mut self, inst: InstId, patch: u32) {
         let of = &mut self.patches[patch as usize];
         if let Ok(at) = of.insts.binary_search_by_key(&number(inst), |inst| number(*inst)) {
@@ -281,7 +279,7 @@ impl SlotFollower {
         self.by_inst.remove(inst);
     }
 
-    /// Notes that an instruction has to do with a patch.
+    /// Adds an instruction to a patch.
     fn enter(&mut self, inst: InstId, patch: u32) {
         self.by_inst.set(inst, patch);
         let insts = &mut self.patches[patch as usize].insts;
@@ -291,14 +289,14 @@ impl SlotFollower {
     }
 }
 
-/// Touches of a patch that are taken out and put in.
+/// Removals and insertions of touches in a patch.
 struct TouchEdits {
     patch: u32,
-    /// By touch as it is: its number as it was, if it was there.
+    /// By new number of a touch: its old number, or `LEFT_OUT` if it is new.
     before: Vec<u32>,
     /// Kinds of events, by touch.
     kinds: Vec<EventKind>,
-    /// Slots of which touches have come or gone.
+    /// Slots with inserted or removed touches.
     slots: Vec<u32>,
     gone: Vec<(Slot, Gone)>,
 }
@@ -311,7 +309,7 @@ impl TouchEdits {
         TouchEdits { patch, before, kinds, slots: Vec::new(), gone: Vec::new() }
     }
 
-    /// Takes out the touch of an instruction. None if more may be otherwise then.
+    /// Removes the touch of an instruction. `None` if the removal may change more than that.
     fn take_out(
         &mut self,
         around: (Code<'_>, Surroundings<'_>),
@@ -320,11 +318,11 @@ impl TouchEdits {
         changed: &[InstId],
     ) -> Option<()> {
         let Some(at) = memory.first.get(inst) else {
-            // It had an address, and did nothing with it.
+            // It computed an address and touched nothing.
             return is_address(around.0.body, inst).then_some(());
         };
         let [touch] = *memory.of(inst) else { return None };
-        // A store of an address has to do with two objects.
+        // A store of an address uses two objects.
         let of = memory.users.partition_point(|(user, _)| number(*user) < number(inst));
         if memory.users.get(of + 1).is_some_and(|(user, _)| *user == inst) {
             return None;
@@ -347,8 +345,8 @@ impl TouchEdits {
         Some(())
     }
 
-    /// Puts in the touch of an instruction, if it touches anything. None if more may be otherwise
-    /// then.
+    /// Inserts the touch of an instruction, if it has one. `None` if the insertion may change more
+    /// than that.
     fn put_in(
         &mut self,
         (code, around, dom): (Code<'_>, Surroundings<'_>, &DomTree),
@@ -373,7 +371,8 @@ impl TouchEdits {
             (Some(_), None) => false,
         };
         let slot = memory.slots.iter().position(|slot| slot.alloca == object && holds(slot))?;
-        // What is accessed as a whole alone would be divided.
+        // An access of a part of the slot does not divide it only if an unchanged access covers all
+        // of it.
         if access.range != memory.slots[slot].range
             && !is_kept(around, memory, slot as u32, (inst, changed))
         {
@@ -401,7 +400,7 @@ impl TouchEdits {
         Some(())
     }
 
-    /// Names the versions of the slots again, and compares them with those that there were.
+    /// Renames the versions of the changed slots, and compares them with the old ones.
     fn named(
         self,
         code: Code<'_>,
@@ -412,8 +411,8 @@ impl TouchEdits {
         slots.sort_unstable();
         slots.dedup();
         let count = memory.touches.len() as u32;
-        // New numbers: of events of other slots, which keep their versions, and of those that are
-        // named again.
+        // New numbers of events: of unchanged slots, which keep their versions, and of renamed
+        // ones.
         let mut others = vec![LEFT_OUT; memory.events.len()];
         let (mut own, mut again) = (Vec::new(), Vec::new());
         for (number, touch) in (0..).zip(&mut memory.touches) {
@@ -489,8 +488,8 @@ impl TouchEdits {
 }
 
 impl PrivateMemory {
-    /// Takes a load that has come for the address that its slot holds. None if the slot may hold
-    /// none then.
+    /// Treats a new load as the address that its alloca holds. `None` if the alloca may no longer
+    /// hold one address.
     fn hold(
         &mut self,
         code: Code<'_>,
@@ -508,7 +507,7 @@ impl PrivateMemory {
         Some(())
     }
 
-    /// The address of an object that a value is besides those made from stack slots.
+    /// The address of an object that a value gives: a load from a holder, or an argument.
     fn known(&self, value: Value) -> Option<HeldAddress> {
         match value.as_inst() {
             Some(load) => self.held_address(load),
@@ -520,7 +519,7 @@ impl PrivateMemory {
     }
 }
 
-/// What a load or store does with the object of its address.
+/// The access of a load or store, with its object.
 fn access_of(
     (code, around): (Code<'_>, Surroundings<'_>),
     memory: &PrivateMemory,
@@ -541,9 +540,9 @@ fn access_of(
     Some((scan.alloca(&access), access))
 }
 
-/// Whether a load or store can be reached, and a scan of the whole function meets what its address
-/// is made from before it: in code that no rule is broken in it does. `is_known` tells which values
-/// besides stack slots are addresses of objects.
+/// Whether a load or store is reachable, and a scan of the whole function meets the steps of its
+/// address before it, as in all valid code. `is_known` says which values, besides allocas, are
+/// addresses of objects.
 fn is_met_in_order(
     code: Code<'_>,
     dom: &DomTree,
@@ -571,8 +570,8 @@ fn is_met_in_order(
     false
 }
 
-/// Whether an instruction is met before another one, as far as a look at a part of their block
-/// tells.
+/// Whether a scan meets one instruction before another. May return false if the two are far apart
+/// in one block.
 fn is_before(code: Code<'_>, dom: &DomTree, first: InstId, inst: InstId) -> bool {
     let body = code.body;
     let (Some(from), Some(block)) = (body.block_of(first), body.block_of(inst)) else {
@@ -583,14 +582,15 @@ fn is_before(code: Code<'_>, dom: &DomTree, first: InstId, inst: InstId) -> bool
         return place(from).is_some_and(|from| place(block).is_some_and(|at| from < at));
     }
     let mut above = std::iter::successors(body.prev(inst), |&at| body.prev(at)).take(NEAR);
-    // What is far away is a slot, or a cast of one, at the start of the function.
+    // A far address is usually an alloca, or a cast of one, at the start of the function.
     let mut from_start = body.block_insts(block).take(FAR).take_while(|&at| at != inst);
     dom.is_reachable(node_of(block))
         && (above.any(|at| at == first) || from_start.any(|at| at == first))
 }
 
-/// Whether a slot is what it is without one of its accesses: another one, which has not changed, is
-/// of all of it, or at an unknown place if that is why the object is one slot.
+/// Whether a slot stays the same without one of its accesses. That holds if an unchanged access
+/// covers all of it. If the slot is the whole object because of accesses at unknown offsets, an
+/// unchanged access at an unknown offset must remain.
 fn is_kept(
     around: (Code<'_>, Surroundings<'_>),
     memory: &PrivateMemory,
@@ -614,8 +614,8 @@ fn is_kept(
     })
 }
 
-/// Where the touch of an instruction belongs: behind those before it in its block, else before
-/// those behind it, else at the end.
+/// The position for the touch of an instruction: behind the touches above it in its block,
+/// otherwise before those below it, otherwise at the end.
 fn place_of(code: Code<'_>, memory: &PrivateMemory, inst: InstId) -> u32 {
     let body = code.body;
     let mut above = std::iter::successors(body.prev(inst), |&at| body.prev(at));

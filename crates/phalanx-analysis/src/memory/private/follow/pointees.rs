@@ -1,8 +1,8 @@
-//! What arguments point to, while the function is edited.
+//! The objects that arguments point to, in incremental updates.
 //!
-//! Where a function returns, everything that its arguments point to is its caller's: a return has
-//! to do with each of these objects, and joins none of them. So returns are in no component; a
-//! patch looks at all of them besides, if one of its objects is what an argument points to.
+//! When a function returns, its caller may read all objects that arguments point to. So a return
+//! uses each of these objects, but it does not connect them. Returns are in no component. The scan
+//! of a patch visits them in addition, if an argument points to one of its objects.
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
@@ -15,12 +15,12 @@ use crate::memory::private::{is_pointee, pointee_of};
 pub(crate) struct Pointees {
     /// By argument: whether what it points to is an object.
     are_objects: Box<[bool]>,
-    /// All that can be reached.
+    /// All reachable returns.
     returns: Vec<InstId>,
 }
 
 impl Pointees {
-    /// Those of a function. O(arguments and blocks).
+    /// The objects of arguments of a function. O(arguments + blocks).
     pub(crate) fn new(code: Code<'_>, around: Surroundings<'_>, dom: &DomTree) -> Self {
         let arguments = 0..code.header.params.len() as u32;
         let are_objects = arguments.map(|at| is_pointee(code, around, at)).collect();
@@ -35,8 +35,8 @@ impl Pointees {
         &self.returns
     }
 
-    /// All objects, if a return is among instructions that have come to another block: that is a
-    /// place where all are looked at.
+    /// All objects of arguments, if a return is among instructions that moved to another block:
+    /// each return reads all of them.
     pub(super) fn returned(&self, moved: &[InstId]) -> impl Iterator<Item = InstId> {
         let is_any = moved.iter().any(|inst| self.returns.contains(inst));
         let objects =
@@ -44,7 +44,7 @@ impl Pointees {
         objects.map(|(position, _)| pointee_of(position))
     }
 
-    /// Whether the function returns by other instructions after these were changed.
+    /// Whether an edit of these instructions changed the set of returns.
     pub(super) fn has_other_returns(
         &self,
         code: Code<'_>,

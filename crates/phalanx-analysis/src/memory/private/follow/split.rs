@@ -1,10 +1,11 @@
-//! Private memory after a block was split, and nothing else happened to the graph.
+//! Incremental update of private memory after a block was split, without other changes of the
+//! graph.
 //!
 //! # What
 //!
-//! A split moves instructions to a block behind theirs. No instruction comes to be executed before
-//! another one, and the new block dominates what the old one has dominated. So each version is
-//! what it was: phis take from the new block what they took from the old one, and that is all.
+//! A split moves instructions to a new block behind the old one. It does not change the order of
+//! execution, and the new block dominates what the old one dominated. So all versions stay the
+//! same. In phis of the successors, the new block replaces the old one as the predecessor.
 //!
 //! ```text
 //! a:                     a:
@@ -16,7 +17,7 @@
 //! c: phi of %x: a          c: phi of %x: b
 //! ```
 //!
-//! What has moved is told in [`Part`]s, since values of tables stand in blocks.
+//! [`Part`]s list the moved touches, since dependent tables record the blocks of values.
 //!
 //! **Complexity.** O(instructions of the new block + patches * successors), and O(phis of
 //! the successors).
@@ -31,7 +32,7 @@ use rustc_hash::FxHashMap;
 use super::{Changed, Part, Patch, SlotFollower, is_apart};
 use crate::code::{Code, Surroundings};
 
-/// A block that was split: its first half, and the new block with what stood behind.
+/// A block that was split: its first half, and the new block with its second half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SplitBlock {
     pub(crate) first: Node,
@@ -39,9 +40,9 @@ pub(crate) struct SplitBlock {
 }
 
 impl SplitBlock {
-    /// The block that was split, if nothing else has happened to a graph since it was as before.
-    /// What stands in the new block has stood in the old one or has changed: no block is touched
-    /// besides.
+    /// The split block, if a split is the only difference between two graphs. `touched` may list no
+    /// other blocks, so each instruction in the new block comes from the old one or has changed
+    /// itself.
     pub(crate) fn between(
         before: &Cfg,
         (cfg, dom): (&Cfg, &DomTree),
@@ -55,7 +56,7 @@ impl SplitBlock {
     }
 }
 
-/// Parts by patch.
+/// The changes by patch.
 #[derive(Default)]
 struct Parts(FxHashMap<u32, Part>);
 
@@ -66,10 +67,9 @@ impl Parts {
 }
 
 impl SlotFollower {
-    /// Brings it up to date after a split, if these instructions, which are others besides, have
-    /// nothing to do with objects. None if they may, if the function returns by another
-    /// instruction, or if a stack slot has left the entry block, which makes it no object; then it
-    /// is as it was.
+    /// Updates the state after a split, if the other changed instructions do not affect objects.
+    /// `None`, with unchanged facts, in three cases: they may affect objects; the set of returns
+    /// has changed; or an alloca has left the entry block, so that it is no object any more.
     pub(crate) fn follow_split(
         &mut self,
         (code, around): (Code<'_>, Surroundings<'_>),

@@ -67,7 +67,7 @@ impl Scan<'_> {
         if attributes.has(AttrKind::ReadNone) {
             return;
         }
-        // Which bytes the callee touches is not known: any of the object.
+        // The callee may access any byte of the object.
         let anywhere = Address { offset: None, ..address };
         if may_read {
             self.range(inst, block, anywhere, Effect::Read, (None, false));
@@ -77,7 +77,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether it is known what a call does with an address that it is given.
+    /// Records an address that is passed to a call. Returns false if no summary says what the
+    /// callee does with it.
     fn pass(&mut self, call: InstId, position: usize, address: Address) -> bool {
         let is_followed = self.code.body.inst(call).opcode == Opcode::Call
             && of_call(self.code, self.around.calls, call).is_some_and(|summary| {
@@ -92,7 +93,8 @@ impl Scan<'_> {
         is_followed
     }
 
-    /// Notes what a call does through what it was given, from that entry of the list on.
+    /// Adds the accesses of a callee through the addresses in `passed[first..]`, according to its
+    /// summary.
     pub(super) fn followed(&mut self, call: InstId, block: Node, first: usize) {
         let Some(summary) = of_call(self.code, self.around.calls, call) else { return };
         let Some(through) = &summary.through else { return };
@@ -104,15 +106,15 @@ impl Scan<'_> {
         for (object, passed) in &given {
             let anywhere = Address { object: *object, offset: None };
             if given.iter().filter(|(other, _)| other == object).count() > 1 {
-                // Two names for one object.
+                // Two arguments point to the same object, which the summary does not allow for.
                 self.range(call, block, anywhere, Effect::Read, (None, false));
                 self.range(call, block, anywhere, Effect::Clobber, (None, false));
                 continue;
             }
             for part in through.parts_of(passed.position) {
                 let range = passed.shift(part.range);
-                // Members are told apart, as scalars are; blocks of memory touch what slots there
-                // are.
+                // Small parts count as scalars and divide the object; larger ones are wide and only
+                // touch slots.
                 let is_wide = range.is_none_or(|(at, end)| end.saturating_sub(at) > SCALAR);
                 let mut access = |effect, is_full| {
                     self.accesses.push(Access {
@@ -127,7 +129,7 @@ impl Scan<'_> {
                         has_address: true,
                     });
                 };
-                // What the function does with a structure besides returning it matters to it.
+                // A structure passed by reference always counts as read.
                 if part.is_read || is_by_reference(passed.position) {
                     access(Effect::ReadByCall, false);
                 }
@@ -136,7 +138,7 @@ impl Scan<'_> {
                 }
             }
         }
-        // In the order of operands, so sorted.
+        // Already sorted, by the order of operands.
         let is_alone = |(object, _): &&(u32, Passed)| {
             given.iter().filter(|(other, _)| other == object).count() == 1
         };

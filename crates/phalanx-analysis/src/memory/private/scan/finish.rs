@@ -1,4 +1,4 @@
-//! What was seen becomes slots and their SSA form.
+//! Builds slots and their SSA form from the accesses that a scan has found.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode};
@@ -21,7 +21,7 @@ use crate::memory::{
 };
 
 impl Scan<'_> {
-    /// Slots and their SSA form, when all blocks were visited.
+    /// Finishes a scan of the whole function.
     pub(in crate::memory::private) fn finish(mut self, cfg: &Cfg, dom: &DomTree) -> PrivateMemory {
         let (code, body) = (self.code, self.code.body);
         let phis = code.flow.order().iter().flat_map(|&block| body.phis(block));
@@ -35,8 +35,8 @@ impl Scan<'_> {
         self.formed(room, form)
     }
 
-    /// The same when those of these instructions were visited that can be reached: they have to do
-    /// with some objects, and nothing else has.
+    /// Finishes a scan of some objects: `insts` are all instructions that use them, and the
+    /// reachable ones were scanned.
     pub(in crate::memory::private) fn finish_some(
         mut self,
         graph: Frontiers<'_>,
@@ -53,8 +53,8 @@ impl Scan<'_> {
         self.formed(Entries::Some(FxHashMap::default()), form)
     }
 
-    /// Slots in a form that is made of their events by block; it tells the number of each event.
-    /// `room` is for entries by instruction.
+    /// Builds the result. `form` computes the SSA form from events by block, and gives the number
+    /// of each event. `room` is an empty table by instruction.
     fn formed(
         mut self,
         room: Entries,
@@ -75,7 +75,7 @@ impl Scan<'_> {
             concern.unwanted.insert(object.alloca);
         }
         if self.reach.has_pointees {
-            // What is not accessed is returned with as it was.
+            // A return does not count as an access of an object without other accesses.
             let mut is_accessed = vec![false; objects.len()];
             for access in accesses.iter().filter(|access| access.effect != Effect::Return) {
                 is_accessed[access.object as usize] = true;
@@ -87,7 +87,7 @@ impl Scan<'_> {
         let mut touches: Vec<Touch> = Vec::with_capacity(accesses.len());
         let mut by_block: Vec<(Node, Event)> = Vec::with_capacity(accesses.len());
         let mut counted = 0;
-        // Accesses are in program order; a copy inside the frame reads before it writes.
+        // Accesses are in program order; a copy between two objects reads before it writes.
         for group in accesses.chunk_by(|a, b| a.inst == b.inst) {
             let reads = group.iter().filter(|access| !writes(access.effect));
             let writes = group.iter().filter(|access| writes(access.effect));
@@ -125,7 +125,7 @@ impl Scan<'_> {
         let (events, mut ssa, place) = form(&by_block, slots.len() as u32);
         ssa.forget_replaced(&events);
         let mut touch_of = vec![0; touches.len()];
-        // Touches of an instruction stand together.
+        // Touches of an instruction are adjacent.
         let mut last = None;
         let mut first = if touches.is_empty() { Entries::default() } else { room };
         for (i, touch) in touches.iter_mut().enumerate() {
@@ -164,7 +164,8 @@ impl Scan<'_> {
         let mut holders: Vec<(InstId, Holder)> = self.holders.iter().filter_map(holder).collect();
         holders.sort_unstable_by_key(|(slot, _)| number(*slot));
         let mut users: Vec<(InstId, InstId)> = Vec::new();
-        // With nothing to follow, what is found is what is found where calls are followed.
+        // If there are no calls to follow, the result equals that of a scan that follows calls, so
+        // it needs `users` as well.
         if self.reach.follows_calls || is_plain && self.reach.wanted == Wanted::All {
             let named = self.users.iter().map(|&(user, of)| (user, objects[of as usize].alloca));
             users.extend(named);
@@ -194,9 +195,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Instructions that the answer hangs on; without the accesses.
+    /// The dependency set of the answer, without the accesses.
     fn concern_of_all(&self) -> Concern {
-        // What is done in functions that are called follows from more than this.
+        // Effects of callees depend on more than instructions of this function.
         if self.reach.follows_calls || self.reach.has_pointees {
             return Concern::default();
         }
@@ -216,8 +217,8 @@ impl Scan<'_> {
                 Some((by, operand)) => {
                     let mut witness = |inst| concern.witnesses.push((inst, object.alloca));
                     witness(by);
-                    // From the address that escapes up to the object: each address is made from one
-                    // other.
+                    // The steps from the escaping address up to the object: each address is
+                    // computed from one other.
                     let mut at = operand.as_inst();
                     while let Some(step) = at {
                         witness(step);
@@ -232,8 +233,8 @@ impl Scan<'_> {
         concern
     }
 
-    /// Gives up objects whose address a phi takes over an edge that was not visited when the phi
-    /// was.
+    /// Marks objects as escaped whose address comes into a phi over an edge that the scan had not
+    /// met when it met the phi.
     fn escape_over_phis(&mut self, phis: impl Iterator<Item = InstId>) {
         let body = self.code.body;
         for phi in phis {

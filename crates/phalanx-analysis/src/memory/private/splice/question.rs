@@ -1,30 +1,29 @@
-//! Which objects are in question after an edit, and who has to do with them.
+//! The objects that an edit affects, and the instructions that use them.
 //!
 //! # What
 //!
-//! An object is in question if what is said of it may be something else:
+//! An object is affected if the facts about it may have changed:
 //!
-//! - it is a changed alloca, or one that is there for the first time;
-//! - a changed instruction was given its address and did something with it, or is given it now;
-//! - it was not private, and a changed instruction was part of why: only then can it become
-//!   private;
-//! - it was accessed through an address that hangs on a changed one;
-//! - the graph was edited, and its slots may have [another form](Disturbed) for that;
-//! - an instruction did something with it that has to do with another object in question, or had.
-//!   So no instruction has touches of an object in question and of another.
+//! - it is a changed or new alloca;
+//! - a changed instruction accessed it before, or has its address as an operand now;
+//! - it was not private, and a changed instruction is a witness of its escape: only then can it
+//!   become private;
+//! - it was accessed through an address that depends on a changed one;
+//! - the graph was edited, and that may [change the SSA form](Disturbed) of its slots;
+//! - an instruction accessed it that uses or used another affected object. So no instruction has
+//!   touches of both an affected object and an unaffected one.
 //!
-//! An object that is not private for a reason that has not changed is not in question, whatever
-//! else is done with it. What stands where nobody comes does nothing, unless it is a phi.
+//! An object that is not private is unaffected as long as its witnesses are unchanged, whatever the
+//! edit does with it. Unreachable instructions do not count, except phis.
 //!
 //! # How
 //!
-//! Addresses are followed up along their first operands, and down along def-use lists. An
-//! instruction that did something with an object in question either has changed, or hangs on an
-//! address that has changed, or uses the object still; so all of them are met, and nothing is
-//! searched for in tables of touches.
+//! The search follows addresses up along their first operands, and down along def-use lists. An
+//! instruction that accessed an affected object has changed, or depends on an address that has
+//! changed, or still uses the object. So the search meets all of them without a pass over the
+//! tables of touches.
 //!
-//! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses
-//! and steps).
+//! The search gives up after a bounded number of uses and steps. O(uses + steps).
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
@@ -37,22 +36,22 @@ use crate::memory::{
 };
 use crate::policy::PRIVATE_STEPS;
 
-/// Objects in question, and who has to do with them.
+/// The affected objects, and the instructions that use them.
 pub(super) struct Question {
-    /// Objects, also those that are none any more.
+    /// Affected objects, including those that are no longer objects.
     pub(super) objects: FxHashSet<InstId>,
-    /// Instructions with the address of one for an operand.
+    /// Instructions with the address of an affected object as an operand.
     pub(super) users: FxHashSet<InstId>,
-    /// These, and all others that may have had one.
+    /// `users`, and all instructions that may have had such an operand before.
     pub(super) all: FxHashSet<InstId>,
-    /// How many uses and steps may still be looked at.
+    /// The remaining budget of uses and steps.
     pub(super) left: usize,
 }
 
 impl Question {
-    /// What is in question after these instructions were inserted, removed, moved or changed, and
-    /// this was disturbed. None if there is too much to look at, or something that is not looked
-    /// into.
+    /// Finds the affected objects after instructions were inserted, removed, moved or changed, and
+    /// the graph was `disturbed`. `None` if the budget was exceeded, or an address is too far from
+    /// its object.
     pub(super) fn new(
         known: &PrivateMemory,
         code: Code<'_>,
@@ -90,7 +89,7 @@ struct Search<'a> {
     code: Code<'a>,
     dom: &'a DomTree,
     question: Question,
-    /// Objects in question whose uses have not been looked at.
+    /// Affected objects whose uses have not been visited.
     work: Vec<InstId>,
 }
 
@@ -101,8 +100,8 @@ impl Search<'_> {
         }
     }
 
-    /// Notes an instruction that may have had to do with an object in question, and joins those
-    /// that it did something with.
+    /// Records an instruction that may have used an affected object. The objects that it accessed
+    /// are affected as well.
     fn had(&mut self, inst: InstId) {
         self.question.all.insert(inst);
         let known = self.known;
@@ -111,7 +110,7 @@ impl Search<'_> {
         }
     }
 
-    /// Joins the objects with which a changed instruction has to do, or had.
+    /// Adds the objects that a changed instruction uses or used.
     fn changed(&mut self, inst: InstId) -> Option<()> {
         let (body, concern) = (self.code.body, &self.known.concern);
         self.had(inst);
@@ -128,8 +127,8 @@ impl Search<'_> {
         }
     }
 
-    /// Joins the objects whose addresses an instruction has for operands, but for those that are
-    /// known not to be private.
+    /// Adds the objects whose addresses are operands of an instruction, except those that are known
+    /// not to be private.
     fn given(&mut self, inst: InstId) -> Option<()> {
         for &operand in self.code.body.operands(inst) {
             if let Some(object) = self.object(operand)? {
@@ -142,7 +141,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// The stack slot that an address is made from.
+    /// The alloca from which an address is computed.
     fn object(&mut self, address: Value) -> Option<Option<InstId>> {
         let body = self.code.body;
         let mut at = address.as_inst();
@@ -156,8 +155,9 @@ impl Search<'_> {
         Some(None)
     }
 
-    /// Joins what was accessed through addresses that hang on one that has changed. Whoever was
-    /// given it and is no longer has changed as well.
+    /// Adds the objects that were accessed through addresses that depend on a changed one. An
+    /// instruction that no longer uses such an address is in the list of changed instructions
+    /// itself.
     fn below(&mut self, inst: InstId) -> Option<()> {
         let mut work = vec![inst];
         let mut seen: FxHashSet<InstId> = work.iter().copied().collect();
@@ -174,7 +174,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Looks at all uses of an object, and of what is made from it.
+    /// Visits all uses of an object, and of addresses computed from it.
     fn uses(&mut self, object: InstId) -> Option<()> {
         let body = self.code.body;
         let mut work = vec![object];
@@ -183,13 +183,13 @@ impl Search<'_> {
                 self.question.step()?;
                 let user = read.user;
                 let Some(block) = body.block_of(user) else { continue };
-                // What an address is made from stands first.
+                // The base of an address is its first operand.
                 let is_made = is_address(body, user);
                 if is_made && read.index != 0 {
                     return None;
                 }
                 if !self.dom.is_reachable(node_of(block)) {
-                    // A phi counts where nobody comes, too.
+                    // A phi counts even in unreachable code.
                     if body.inst(user).opcode == Opcode::Phi {
                         return None;
                     }
@@ -199,8 +199,8 @@ impl Search<'_> {
                 if !self.question.users.insert(user) {
                     continue;
                 }
-                // What it does with other objects, it did before, or their addresses have changed
-                // as well.
+                // If the instruction uses other objects, it used them before, or their addresses
+                // have changed as well.
                 self.had(user);
                 if is_made {
                     work.push(user);

@@ -1,23 +1,23 @@
-//! Tables of a function, with what is said of some objects replaced.
+//! Replaces the affected objects in the tables of a function.
 //!
 //! # What
 //!
-//! [`Places`] says where the touches and the objects of a part belong among those that are known;
-//! [`joined`] puts them there, and leaves out what was known of the objects in question.
+//! [`Places`] finds the positions of the touches and objects of a part among the old ones.
+//! [`joined`] inserts them there, and leaves out the old entries of the affected objects.
 //!
 //! # How
 //!
-//! A place is a number in the old table: the new entry stands before the old one with that number.
-//! Instructions that were not changed are in the order in which they were, so of one that has
-//! changed, or had no touches, it is the place behind the next instruction above it that was not
-//! changed and had some; if there is none in its block, the place where the block begins.
+//! A place is an index in the old table: the new entry goes before the old entry with that index.
+//! Unchanged instructions keep their order. So the place of an instruction that has changed or had
+//! no touches is behind the nearest unchanged instruction above it that had some. If there is none
+//! in its block, it is the place where the block begins.
 //!
-//! Old and new entries then come in one pass, in the order that a scan of the whole function gives.
-//! Numbers of events follow from the pass: those of a block stand together in both orders.
+//! One pass then merges old and new entries, in the order of a scan of the whole function. The pass
+//! also numbers the events: those of a block are adjacent in both orders.
 //!
-//! After an edit of blocks the order of the others may be another one. Then old entries are cut
-//! where one block ends, and these [`Run`]s are sorted. In blocks that are others all instructions
-//! count as changed, so nothing is kept there.
+//! An edit of blocks may change the order of unchanged blocks. Then the old entries are cut into
+//! one [`Run`] per block, and these are sorted. In edited blocks all instructions count as changed,
+//! so no old entries remain there.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ use crate::memory::{
     ssa::{LEFT_OUT, Part, Ssa},
 };
 
-/// Finds places for what is new.
+/// Finds places for new entries.
 pub(super) struct Places<'a> {
     old: &'a PrivateMemory,
     body: &'a Body,
@@ -64,8 +64,8 @@ impl<'a> Places<'a> {
         self.edited.blocks.is_some_and(|blocks| blocks.binary_search(&block).is_ok())
     }
 
-    /// The nearest instruction above one in its block, itself included, that was not changed and
-    /// has a place.
+    /// The place of the nearest unchanged instruction with one, from `inst` upwards in its block,
+    /// `inst` included.
     fn above<T>(
         &mut self,
         inst: InstId,
@@ -85,8 +85,8 @@ impl<'a> Places<'a> {
         Some(None)
     }
 
-    /// The first touch of a block in another graph; if it has none, the place behind the last block
-    /// before it that has some.
+    /// The first touch of a block after the graph has changed. If it has none, the place behind the
+    /// last block before it that has some.
     fn begin_among_others(&mut self, block: Node) -> Option<u32> {
         let (events, touch_of) = (&self.old.events, &self.old.touch_of);
         let own = events.of(block);
@@ -103,7 +103,8 @@ impl<'a> Places<'a> {
         Some(0)
     }
 
-    /// Where the touches of each instruction of a part belong: the place, and which touches.
+    /// For each instruction of a part: the place of its touches, and the range of its touches in
+    /// the part.
     pub(super) fn of_touches(&mut self, part: &PrivateMemory) -> Option<Vec<(u32, Range<u32>)>> {
         let mut places = Vec::new();
         let mut from = 0;
@@ -128,14 +129,14 @@ impl<'a> Places<'a> {
         Some(places)
     }
 
-    /// All objects that there are, in order, with their numbers in the old table and in that of the
-    /// part, if they have one there that counts.
+    /// All objects in order. Each one is taken from the old table or from the part, and has its
+    /// number there.
     pub(super) fn of_objects(&mut self, part: &PrivateMemory) -> Option<Vec<Piece>> {
         let (old, body) = (&self.old.concern.allocas, self.body);
         let mut objects = Vec::with_capacity(old.len() + part.concern.allocas.len());
         let mut at: usize = 0;
         for (new, &alloca) in (0..).zip(&part.concern.allocas) {
-            // No place is before the last one.
+            // Places are in ascending order.
             let from = at.saturating_sub(1);
             let is_alloca = |inst: &InstId| body.inst(*inst).opcode == Opcode::Alloca;
             let known = |inst| Some(from + old[from..].iter().position(|&object| object == inst)?);
@@ -164,7 +165,7 @@ impl<'a> Places<'a> {
 }
 
 impl PrivateMemory {
-    /// The first touch of a block, or the one that would come behind it.
+    /// The first touch of a block, or the place where it would be.
     fn begin(&self, dom: &DomTree, block: Node) -> u32 {
         let is_before = |touch: &Touch| dom.tin(self.block(touch)) < dom.tin(block);
         self.touches.partition_point(is_before) as u32
@@ -175,22 +176,22 @@ impl PrivateMemory {
     }
 }
 
-/// An object of the table that is made.
+/// An object of the new table.
 pub(super) struct Piece {
     alloca: InstId,
-    /// Its number where it is taken from.
+    /// Its number in the table that it is taken from.
     number: u32,
-    /// Whether that is the part.
+    /// Whether it is taken from the part.
     is_new: bool,
 }
 
-/// New numbers of what is taken from one of two tables.
+/// New numbers for the entries of one of the two tables.
 struct Numbers<'a> {
     from: &'a PrivateMemory,
     object: Vec<u32>,
     slot: Vec<u32>,
     event: Vec<u32>,
-    /// Slots of each object.
+    /// The slots of each object.
     slots_of: Vec<Range<usize>>,
 }
 
@@ -218,21 +219,21 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The tables of touches as they are made.
+/// The new tables of touches, under construction.
 #[derive(Default)]
 struct Made {
     accesses: Vec<Access>,
     touches: Vec<Touch>,
     touch_of: Vec<u32>,
-    /// First event of each block, and the end.
+    /// The first event of each block, and then the number of events.
     start: Vec<u32>,
-    /// The block of the last touch, and the event behind.
+    /// The block of the last touch, and the next event number there.
     last: Option<Node>,
     next: u32,
 }
 
 impl Made {
-    /// Adds touches, and the accesses from which they are.
+    /// Adds touches, and the accesses that they are from.
     fn put(&mut self, numbers: &mut Numbers<'_>, range: Range<u32>) -> Option<()> {
         let from = numbers.from;
         let touches = from.touches.get(range.start as usize..range.end as usize)?;
@@ -264,7 +265,7 @@ impl Made {
     }
 }
 
-/// The slots of all objects, and the numbers that objects and slots get.
+/// Lists the slots of all objects, and assigns the new numbers of objects and slots.
 fn slots(numbers: &mut [Numbers<'_>; 2], objects: &[Piece]) -> Vec<Slot> {
     let mut slots = Vec::with_capacity(numbers.iter().map(|of| of.slot.len()).sum());
     for (object, piece) in (0..).zip(objects) {
@@ -279,11 +280,10 @@ fn slots(numbers: &mut [Numbers<'_>; 2], objects: &[Piece]) -> Vec<Slot> {
     slots
 }
 
-/// The old memory with what is said of objects in question replaced by what the part says: all but
-/// what it hangs on, of which it has the accesses and the order of objects. None if the part does
-/// not fit.
+/// The old memory with the affected objects replaced by the part. Of the dependency set, the result
+/// has only the accesses and the order of objects. `None` if the part does not fit.
 ///
-/// `order` is the dominator tree that has the order of blocks, if that may be another one.
+/// `order` is the new dominator tree, if the order of blocks may have changed.
 pub(super) fn joined(
     (old, part): (&PrivateMemory, &PrivateMemory),
     question: &Question,
@@ -340,13 +340,14 @@ pub(super) fn joined(
     })
 }
 
-/// Touches that stand together in one of two tables.
+/// A range of touches in one of the two tables.
 struct Run {
     is_new: bool,
     range: Range<u32>,
 }
 
-/// So many old touches, but for some that are gone, with others inserted, by place.
+/// The old touches `0..count` without the ranges in `gone`, and with the ranges of `inserted` at
+/// their places.
 fn runs(count: u32, gone: &[Range<u32>], inserted: Vec<(u32, Range<u32>)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::with_capacity(gone.len() + 2 * inserted.len() + 1);
     let (mut at, mut gone) = (0, gone.iter().peekable());
@@ -371,7 +372,7 @@ fn runs(count: u32, gone: &[Range<u32>], inserted: Vec<(u32, Range<u32>)>) -> Ve
     runs
 }
 
-/// The same in the order of the tree's preorder of blocks. In each block they are in order.
+/// Sorts runs by block, in the preorder of the dominator tree. The order within each block stays.
 fn sorted(
     runs: Vec<Run>,
     (old, part): (&PrivateMemory, &PrivateMemory),
@@ -391,7 +392,7 @@ fn sorted(
         }
     }
     cut.sort_by_key(|(at, _)| *at);
-    // Most stand where they stood.
+    // Most runs keep their position.
     let mut runs: Vec<Run> = Vec::with_capacity(cut.len());
     for (_, run) in cut {
         match runs.last_mut() {

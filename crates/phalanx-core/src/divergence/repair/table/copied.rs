@@ -1,9 +1,9 @@
 //! Tables that were edited as tables to be solved from scratch.
 //!
-//! Values keep their numbers. Whoever reads them cannot tell that they were edited: users are those
-//! that read a value now, images those that some definition has, phis of a block in the order of
-//! their numbers. Other operands than those of phis are listed once for each user, however often it
-//! reads them.
+//! Values keep their numbers. The copy does not show that the table was edited: it lists the
+//! current users of a value, the images that some definition has, and the phis of a block in the
+//! order of their numbers. Other operands than those of phis are listed once for each user, however
+//! often it reads them.
 //!
 //! **Complexity.** O(values + uses); rows of users that no edit has touched are copied as they are.
 
@@ -56,8 +56,8 @@ impl EditableTable {
         table
     }
 
-    /// The images that some definition has: whether there are any makes a difference to who reads
-    /// tables.
+    /// The images that some definition has. Readers of a table behave differently if there are
+    /// none.
     fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
         if self.images.is_empty() {
             return Default::default();

@@ -1,8 +1,8 @@
-//! Who reads a value, while operands change.
+//! The users of each value, while operands change.
 //!
 //! Rows of users are made for all values at once and stay as they were; users that are added wait
 //! in a list aside. A value whose users changed is *touched*: its row may name users that no longer
-//! read it, so each is checked. When an eighth of the values is aside the rows are made anew: O(1)
+//! read it, so each is checked. When an eighth of the values is aside, the rows are rebuilt: O(1)
 //! amortised per edit.
 
 use phalanx_graph::{BitSet, Node};
@@ -81,7 +81,7 @@ impl EditableTable {
         self.touched.insert(value.index());
     }
 
-    /// Makes the rows of users anew.
+    /// Rebuilds the rows of users.
     pub(super) fn collect_users(&mut self) {
         let mut uses = Vec::new();
         for user in 0..self.rules.len() as u32 {

@@ -125,7 +125,7 @@ fn vector_shapes() -> Case {
             triples.push([1, m[1] as u8, (chosen[2] as i32) as u8]);
         }
         device.expect(out, &expected)?;
-        // The fourth byte of a vector of three is nobody's.
+        // The fourth byte of a vector of three is unspecified.
         let found: Vec<u8> = device.read(bytes).chunks(4).flat_map(|c| c[..3].to_vec()).collect();
         same(&found, &triples.concat())
     })

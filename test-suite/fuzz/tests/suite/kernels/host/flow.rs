@@ -104,8 +104,8 @@ fn lexer() -> Case {
     })
 }
 
-/// Who writes a word of the trace last is open, but it is a number that some thread had in a round
-/// of that number; the sum behind the trace is not open.
+/// The last writer of a word of the trace is unspecified, but the value is a number that some
+/// thread had in that round. The sum behind the trace is specified.
 fn irreducible_walk() -> Case {
     case("opencl/state_machine", &["irreducible_walk"], |device| {
         let seeds: Vec<u32> = numbers(1, 32, 90).iter().map(|&n| n as u32 + 1).collect();
@@ -183,9 +183,9 @@ mod code {
     pub(super) const LESS: i32 = 10;
 }
 
-/// If the input is less than 1, minus five; if it is greater than 17, something that is no
-/// operation; else as many rounds of `x = 3 * x + 1`. The host knows what the program is meant to
-/// compute.
+/// The byte code: if the input is less than 1, returns minus five; if it is greater than 17,
+/// executes an invalid operation; else makes as many rounds of `x = 3 * x + 1`. The host computes
+/// the intended result.
 fn stack_machine() -> Case {
     use code::*;
     const PROGRAM: &[i32] = &[

@@ -65,7 +65,7 @@ fn bfs_level() -> Case {
     })
 }
 
-/// Which warp finds a node first is open, and so is the order of the next frontier.
+/// Which warp finds a node first is unspecified, and so is the order of the next frontier.
 fn bfs_frontier() -> Case {
     case("cuda/bfs_frontier", &["bfs_frontier"], |device| {
         let nodes = 200;
@@ -92,7 +92,8 @@ fn bfs_frontier() -> Case {
     })
 }
 
-/// Rounds until nothing changes. What a round does depends on who is first, what all do does not.
+/// Rounds until nothing changes. The effect of one round depends on the order of threads, the final
+/// result does not.
 fn shortest_paths() -> Case {
     case("opencl/graph", &["sssp_relax"], |device| {
         let nodes = 50;

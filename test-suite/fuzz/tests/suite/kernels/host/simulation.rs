@@ -101,8 +101,8 @@ fn random_walk() -> Case {
     })
 }
 
-/// The first block has paths that live in each batch; with a level above the start nobody survives
-/// and all leave at once.
+/// The first block has surviving paths in each batch; with a level above the start no path survives
+/// and all threads leave at once.
 fn barrier_option() -> Case {
     case("cuda/option_pricing", &["barrier_option"], |device| {
         let (spot, strike, drift, volatility) = (100.0f64, 95.0f64, 0.001f64, 0.02f64);

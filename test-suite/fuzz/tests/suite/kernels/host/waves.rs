@@ -1,5 +1,5 @@
-//! What threads do as a wave and as a launch: votes, shuffles, ballots, permutes; ids, time,
-//! functions of a library.
+//! Kernels that use operations of a wave or a launch: votes, shuffles, ballots, permutes; ids,
+//! time, library functions.
 
 use super::{Case, case, fractions, numbers};
 use crate::kernels::device::{args, ensure, pieces};
@@ -183,7 +183,7 @@ fn launch_facts() -> Case {
 fn generic_pointers() -> Case {
     case("opencl/launch", &["generic_pointers"], |device| {
         let v = numbers(1, 100, 1000);
-        // A pointer to workgroup memory is not followed beyond it.
+        // The kernel reads at most 64 elements through a pointer to workgroup memory.
         for (use_local, n, used) in [(0, 100usize, 100usize), (1, 100, 64), (1, 40, 40)] {
             let mut contents = v.clone();
             contents.resize(200, -1);
@@ -196,7 +196,7 @@ fn generic_pointers() -> Case {
     })
 }
 
-/// Time is what passes: more for more work.
+/// Time must pass: more for more work.
 fn clocks() -> Case {
     case("opencl/launch", &["clocks"], |device| {
         let given = device.input(&[1.5f32; 64]);
@@ -227,7 +227,7 @@ fn library_calls() -> Case {
         device.line("library_calls", 2, 32, args![given, out, ticket, scale, n as i32])?;
         let found = device.read(out);
         ensure(found[n..] == [-1.0; 4], || "elements behind the last were written".to_owned())?;
-        // Those that draw a ticket draw different ones, in any order.
+        // Threads that draw a ticket draw different ones, in any order.
         let mut tickets = Vec::new();
         for (i, &found) in found[..n].iter().enumerate() {
             let mut v = f64::from(angles[i]).sin() as f32 * scale;
